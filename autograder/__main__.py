@@ -1,0 +1,22 @@
+"""Entry point of the `course` command: says what is missing in one line, where a traceback would help nobody."""
+
+from __future__ import annotations
+
+import sys
+
+OLDEST = (3, 11)
+
+
+def main() -> None:
+    if sys.version_info < OLDEST:
+        sys.exit(f"course: Python {OLDEST[0]}.{OLDEST[1]} or newer is needed, this is {sys.version.split()[0]}")
+    try:
+        from autograder.cli import course
+    except ModuleNotFoundError as error:
+        print(f"course: the package {error.name} is missing: pip install 'sequence-models-workbook[instructor]', or `make setup`", file=sys.stderr)
+        sys.exit(2)
+    course(prog_name="course")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""`course check`: a notebook's tests, run in a fresh kernel from the top, as grading does."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbgrader.utils import determine_grade, is_grade, is_solution
+
+from autograder.course import CourseError
+
+CELL_SECONDS = 600
+
+
+@dataclass
+class TestResult:
+    """One test cell: what it earned and what it said."""
+
+    __test__ = False  # not a pytest class
+
+    name: str
+    score: float
+    points: float
+    message: str
+
+    @property
+    def passed(self) -> bool:
+        return self.score >= self.points
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "score": self.score, "points": self.points, "passed": self.passed, "message": self.message}
+
+    def text(self) -> str:
+        return self.message if self.message else f"{'✓' if self.passed else '✗'} {self.name}: {self.score:g} of {self.points:g} points"
+
+
+def read_notebook(path: Path) -> Any:
+    """A notebook, or one clear line why it cannot be read."""
+    try:
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook)
+    except FileNotFoundError:
+        raise CourseError(f"{path} does not exist: give the path of a notebook (.ipynb)") from None
+    except IsADirectoryError:
+        raise CourseError(f"{path} is a folder: give the path of a notebook (.ipynb)") from None
+    except (ValueError, nbformat.reader.NotJSONError, nbformat.ValidationError, UnicodeDecodeError, AttributeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise CourseError(f"{path} is not a notebook that can be read: {reason[:160]}") from None
+    return notebook
+
+
+def check_notebook(path: Path) -> list[TestResult]:
+    """Run every cell, then look at the test cells."""
+    notebook = read_notebook(path)
+    tests = [cell for cell in notebook.cells if cell.cell_type == "code" and is_grade(cell) and not is_solution(cell)]
+    if not tests:
+        raise CourseError(f"{path} has no test cells: is it one of the course's notebooks?")
+    before = os.environ.get("NBGRADER_EXECUTION")
+    os.environ["NBGRADER_EXECUTION"] = "validate"
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = []
+    try:
+        NotebookClient(
+            notebook, timeout=CELL_SECONDS, kernel_name="python3", allow_errors=True, resources={"metadata": {"path": str(path.resolve().parent)}}
+        ).execute()
+    except CellTimeoutError:
+        raise CourseError(f"{path}: a cell ran for more than {CELL_SECONDS} s: is there an endless loop?") from None
+    except (DeadKernelError, CellExecutionError) as error:
+        raise CourseError(f"{path}: the kernel died while a cell ran ({type(error).__name__}): out of memory?") from None
+    finally:
+        os.environ.pop("NBGRADER_EXECUTION")
+        if before is not None:
+            os.environ["NBGRADER_EXECUTION"] = before
+    return [result_of(cell) for cell in tests]
+
+
+def result_of(cell: Any) -> TestResult:
+    score, points = determine_grade(cell)
+    if not any(output.output_type == "execute_result" for output in cell.outputs) and "Check(" in cell.source:
+        score = 0.0  # a test cell that did not reach its score has not been passed
+    return TestResult(cell.metadata.nbgrader.grade_id.removesuffix("-test"), float(score or 0.0), points, message_of(cell))
+
+
+def message_of(cell: Any) -> str:
+    """What the cell showed the student, as text."""
+    parts = []
+    for output in cell.outputs:
+        if output.output_type == "display_data" and "text/plain" in output.data:
+            parts.append(output.data["text/plain"])
+        elif output.output_type == "error":
+            parts.append(f"✗ {output.ename}: {output.evalue}")
+    return "\n".join(parts)

@@ -1,0 +1,135 @@
+"""The course on disk: where it is, what `course.toml` says, and how files are written (whole, or not at all)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import tomllib
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+
+class CourseError(Exception):
+    """A user's mistake or a machine's lack: one clear line that says what to do."""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """One entry of `course.toml`, with its places in the tree."""
+
+    root: Path
+    id: str
+    title: str
+    part: str
+    minutes: int
+    needs: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> Path:
+        return self.root / "solutions" / self.id / f"{self.id}.py"
+
+    @property
+    def instructor_notebook(self) -> Path:
+        return self.source.with_suffix(".ipynb")
+
+    @property
+    def student_notebook(self) -> Path:
+        return self.root / "notebooks" / self.id / f"{self.id}.ipynb"
+
+    @property
+    def mistakes(self) -> Path:
+        return self.source.with_name("mistakes.py")
+
+
+@dataclass(frozen=True)
+class Course:
+    """`course.toml`, read."""
+
+    root: Path
+    title: str
+    course_id: str
+    repository: str
+    branch: str
+    assignments: tuple[Assignment, ...]
+
+    def select(self, ids: tuple[str, ...] | list[str]) -> list[Assignment]:
+        """The named assignments, or all of them; a wrong name gets the nearest right one as advice."""
+        known = {a.id: a for a in self.assignments}
+        for name in ids:
+            if name not in known:
+                near = get_close_matches(name, known, n=1, cutoff=0.3)
+                advice = f"did you mean {near[0]}?" if near else f"course.toml knows: {', '.join(known)}"
+                raise CourseError(f"unknown assignment {name!r}: {advice}")
+        return [known[name] for name in ids] or list(self.assignments)
+
+    def colab_link(self, assignment: Assignment) -> str:
+        path = self.repository.removeprefix("https://github.com/").removesuffix(".git")
+        return f"https://colab.research.google.com/github/{path}/blob/{self.branch}/notebooks/{assignment.id}/{assignment.id}.ipynb"
+
+
+def find_root(start: Path | None = None) -> Path:
+    """The folder with `course.toml`: $COURSE_ROOT, or this folder or one above it."""
+    if os.environ.get("COURSE_ROOT"):
+        return Path(os.environ["COURSE_ROOT"]).resolve()
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents):
+        if (folder / "course.toml").is_file():
+            return folder
+    raise CourseError(f"no course.toml in {here} or above it: run `course` inside the course folder, or set COURSE_ROOT")
+
+
+def load(root: Path | None = None) -> Course:
+    """Read and check `course.toml`."""
+    root = root or find_root()
+    path = root / "course.toml"
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CourseError(f"{path} is missing: run `course` inside the course folder, or set COURSE_ROOT") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CourseError(f"{path} is not valid TOML: {error}") from None
+    try:
+        entries = tuple(
+            Assignment(root, str(e["id"]), str(e["title"]), str(e["part"]), int(e["minutes"]), tuple(e.get("needs", ())))
+            for e in table.get("assignment", [])
+        )
+        return Course(root, table["title"], table["course_id"], table["repository"], table.get("branch", "main"), entries)
+    except KeyError as error:
+        raise CourseError(f"{path}: the key {error} is missing") from None
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write to a temporary file beside the target, then rename: a full disk or a kill leaves the old file, never half a new one."""
+    data = content.encode() if isinstance(content, str) else content
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as handle:
+            temporary = handle.name
+            handle.write(data)
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise CourseError(f"cannot write {path}: {error.strerror or error}. Free some space or choose a folder you may write to.") from None
+
+
+def replace_folder(new: Path, target: Path) -> None:
+    """Put the finished folder `new` where `target` is; the old one goes only when the new one stands."""
+    old = target.with_name(f".{target.name}.old")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(old, ignore_errors=True)
+        if target.exists():
+            os.replace(target, old)
+        os.replace(new, target)
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        if old.exists() and not target.exists():
+            os.replace(old, target)
+        raise CourseError(f"cannot write {target}: {error.strerror or error}. Choose a folder you may write to.") from None

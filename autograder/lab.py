@@ -1,0 +1,40 @@
+"""`course lab`: the workbook in JupyterLab."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from autograder import build
+from autograder.course import Course, CourseError
+
+START = "notebooks/start.ipynb"
+
+
+def lab_command(no_browser: bool, port: int | None, extra: tuple[str, ...]) -> list[str]:
+    """The jupyter command line. As root (a container, a fresh server) Jupyter wants to be told that this is meant."""
+    command = [sys.executable, "-m", "jupyterlab", "--ServerApp.root_dir=.", f"--LabApp.default_url=/lab/tree/{START}"]
+    if no_browser:
+        command.append("--no-browser")
+    if port is not None:
+        command.append(f"--port={port}")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        command.append("--allow-root")
+    return [*command, *extra]
+
+
+def start(course: Course, no_browser: bool, port: int | None, extra: tuple[str, ...]) -> None:
+    """Build what is not built, then run JupyterLab until it is stopped."""
+    files, _ = build.outputs(course, list(course.assignments))
+    build.write(files)
+    environment = dict(os.environ)
+    tools = Path(sys.executable).parent
+    environment["PATH"] = f"{tools}{os.pathsep}{environment.get('PATH', '')}"  # nbgrader calls `alembic` from PATH
+    if shutil.which("jupyter-lab", path=environment["PATH"]) is None:
+        raise CourseError("JupyterLab is not installed: run `make setup`")
+    done = subprocess.run(lab_command(no_browser, port, extra), cwd=course.root, env=environment, check=False)
+    if done.returncode not in (0, -2, 130):
+        raise CourseError(f"JupyterLab ended with exit code {done.returncode}: its own message is above")

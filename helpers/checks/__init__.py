@@ -1,0 +1,55 @@
+"""The check library: what a test cell uses to judge student code.
+
+    check = Check("weights", points=3)
+    w = check.run(weights, q, k, shape=(5, 4))
+    check.close(w.sum(-1), 1, "every row is a distribution over the keys: which axis does softmax run along?")
+    check.score()
+
+Checks are methods of `Check`. What has to happen where the student's code lives (gradients through it, its cost, its
+source, what it does to its inputs) is a function of this module: see `helpers/checks/beside.py`.
+"""
+
+from helpers.checks.beside import (
+    Cost,
+    Counted,
+    Gradients,
+    cost,
+    flops,
+    gradients,
+    inout,
+    isinstance,
+    keep,
+    names_in,
+    optimizer,
+    put,
+    seed,
+    source,
+    value,
+)
+from helpers.checks.check import Check, rand, randint, randn, randperm, reference_gradient
+from helpers.checks.guard import Failed
+
+__all__ = [
+    "Check",
+    "Cost",
+    "Counted",
+    "Failed",
+    "Gradients",
+    "cost",
+    "flops",
+    "gradients",
+    "inout",
+    "isinstance",
+    "keep",
+    "names_in",
+    "optimizer",
+    "put",
+    "rand",
+    "randint",
+    "randn",
+    "randperm",
+    "reference_gradient",
+    "seed",
+    "source",
+    "value",
+]

@@ -1,0 +1,237 @@
+"""What has to happen where the student's code lives.
+
+In the student's kernel and under plain nbgrader these are plain calls. Where tests and student code live in two
+processes, each function here is the part that is carried out on the student's side. None of them judges anything:
+they return plain data.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+import inspect
+import random
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import flop_registry
+
+from helpers.checks.guard import copied, fail, plain
+
+# ---- random state ---------------------------------------------------------------------------------------------------
+
+
+def seed(n: int) -> None:
+    """Seed every generator student code can reach: Python's, NumPy's and torch's."""
+    random.seed(n)
+    np.random.seed(n % 2**32)
+    torch.manual_seed(n)
+
+
+def random_state() -> tuple[Any, ...]:
+    return random.getstate(), np.random.get_state(), torch.get_rng_state()
+
+
+def restore_random_state(state: tuple[Any, ...]) -> None:
+    random.setstate(state[0])
+    np.random.set_state(state[1])
+    torch.set_rng_state(state[2])
+
+
+# ---- objects that stay where they are -------------------------------------------------------------------------------
+
+
+def put(value: Any) -> Any:
+    """Give a value to the student's side and keep a handle on it."""
+    return copied(value)
+
+
+def keep(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call, and keep the result where it is: a handle whose methods can be called, not plain data."""
+    return function(*copied(args), **copied(kwargs))
+
+
+def value(handle: Any) -> Any:
+    """The plain data behind a handle."""
+    return plain(copied(handle))
+
+
+def isinstance(obj: Any, kind: Any) -> bool:
+    """Is the student's object of this kind? `kind` is a class, or a dotted name such as "torch.nn.Module"."""
+    if builtins.isinstance(kind, str):
+        module, _, name = kind.rpartition(".")
+        kind = getattr(importlib.import_module(module or "builtins"), name)
+    return builtins.isinstance(obj, kind)
+
+
+# ---- measurements beside the student's code -------------------------------------------------------------------------
+
+
+class Gradients(NamedTuple):
+    """`output` of the call, gradients of its floating `inputs` (None where there is none), and of named `params`."""
+
+    output: Any
+    inputs: tuple[torch.Tensor | None, ...]
+    params: dict[str, torch.Tensor | None]
+
+
+def gradients(
+    function: Callable[..., Any], args: Sequence[Any], cotangent: Any = None, params: Iterable[str] | None = None
+) -> Gradients:
+    """Vector-Jacobian product through student code: of every floating tensor in `args`, and of a module's parameters.
+
+    `cotangent` is what the output's gradient is taken to be (default: all ones). `params` names parameters of
+    `function` where that is a module ("weight", "proj.bias"); None means none, an empty iterable means all of them.
+    """
+    given = [copied(a) for a in args]
+    leaves = [a.requires_grad_() for a in given if builtins.isinstance(a, torch.Tensor) and a.is_floating_point()]
+    named: dict[str, torch.Tensor] = {}
+    if params is not None:
+        owner = getattr(function, "__self__", function)
+        every = dict(owner.named_parameters())
+        named = {name: every[name] for name in params} or every
+    with torch.enable_grad():
+        output = function(*given)
+        if not builtins.isinstance(output, torch.Tensor):
+            fail(f"a tensor should come back, got {type(output).__name__}: gradients can only flow through torch operations")
+        if not output.requires_grad:
+            fail("no gradient flows from the output back to the input: is there a `.detach()`, `.item()`, NumPy call or new tensor in between?")
+        weight = torch.ones_like(output) if cotangent is None else plain(cotangent).to(output.dtype)
+        found = torch.autograd.grad(output, leaves + list(named.values()), weight, allow_unused=True)
+    inputs = tuple(None if g is None else g.detach() for g in found[: len(leaves)])
+    return Gradients(output.detach(), inputs, {name: plain(g) for name, g in zip(named, found[len(leaves) :], strict=True)})
+
+
+def inout(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The result and the arguments as they are after the call: the one way to see whether inputs were modified."""
+    given = copied(args)
+    result = function(*given, **copied(kwargs))
+    return plain(copied(result)), plain(given)
+
+
+def optimizer(
+    cls: Callable[..., Any], params: Sequence[torch.Tensor], grads_per_step: Sequence[Sequence[torch.Tensor]], **options: Any
+) -> list[list[torch.Tensor]]:
+    """The trajectory of an optimiser: parameters after every step, when it is fed these gradients."""
+    parameters = [torch.nn.Parameter(p.detach().clone()) for p in params]
+    stepper = cls(parameters, **options)
+    trajectory = []
+    for grads in grads_per_step:
+        for parameter, grad in zip(parameters, grads, strict=True):
+            parameter.grad = None if grad is None else grad.detach().clone()
+        stepper.step()
+        trajectory.append([p.detach().clone() for p in parameters])
+    return trajectory
+
+
+class Cost(NamedTuple):
+    """Work of one call: floating-point operations, and elements of the largest tensor that was created."""
+
+    flops: int
+    largest: int
+
+
+class CostCounter(TorchDispatchMode):
+    """Counts what torch does: matrix products by torch's own formulas, everything else one operation per element.
+
+    Views and copies are free. The count does not depend on the machine, so a test can rely on it where a clock would lie.
+    """
+
+    free = {"view", "reshape", "transpose", "t", "expand", "permute", "slice", "select", "unsqueeze", "squeeze", "alias", "detach"}
+    free |= {"clone", "copy_", "_to_copy", "empty", "zeros", "ones", "full", "empty_like", "zeros_like", "_unsafe_view", "split", "unbind"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flops = 0
+        self.largest = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        out = func(*args, **kwargs)
+        tensors = [leaf for leaf in tree_leaves(out) if builtins.isinstance(leaf, torch.Tensor)]
+        given = [leaf for leaf in tree_leaves((args, kwargs)) if builtins.isinstance(leaf, torch.Tensor)]
+        packet = func._overloadpacket
+        name = packet.__name__
+        if packet in flop_registry:
+            self.flops += flop_registry[packet](*args, **kwargs, out_val=out)
+        elif name == "_linalg_svd" or name == "linalg_qr":
+            rows, columns = sorted(given[0].shape[-2:], reverse=True)
+            self.flops += 4 * given[0].shape[:-2].numel() * rows * columns * columns
+        elif name not in self.free:
+            self.flops += max((t.numel() for t in tensors + given), default=0)
+        if not (func.is_view or name.endswith("_")):
+            self.largest = max([self.largest, *(t.numel() for t in tensors)])
+        return out
+
+
+def cost(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Cost:
+    """FLOPs and the largest tensor of one call."""
+    given, named = copied(args), copied(kwargs)
+    with CostCounter() as counter:
+        function(*given, **named)
+    return Cost(counter.flops, counter.largest)
+
+
+def flops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
+    """Floating-point operations of one call, counted, not timed."""
+    return cost(function, *args, **kwargs).flops
+
+
+# ---- the submitted source -------------------------------------------------------------------------------------------
+
+
+def source(function: Any) -> str:
+    """The text of the student's function or class."""
+    try:
+        return textwrap.dedent(inspect.getsource(getattr(function, "__wrapped__", function)))
+    except (OSError, TypeError):
+        fail("the source of your function cannot be read: define it with `def` in its own cell")
+
+
+def names_in(text: str) -> set[str]:
+    """Every name, attribute and statement keyword ("for", "while", "if", "lambda", "@", comprehensions as "for") in a source text."""
+    found: set[str] = set()
+    words: dict[type, str] = {
+        ast.For: "for",
+        ast.comprehension: "for",
+        ast.While: "while",
+        ast.If: "if",
+        ast.IfExp: "if",
+        ast.Lambda: "lambda",
+        ast.MatMult: "@",
+        ast.Try: "try",
+    }
+    for node in ast.walk(ast.parse(text)):
+        if builtins.isinstance(node, ast.Name):
+            found.add(node.id)
+        elif builtins.isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif builtins.isinstance(node, ast.alias):
+            found.add(node.name.rsplit(".", 1)[-1])
+        elif type(node) in words:
+            found.add(words[type(node)])
+    return found
+
+
+def parameters_of(text: str) -> list[str]:
+    """Parameter names of the first function in a source text."""
+    function = next(node for node in ast.walk(ast.parse(text)) if builtins.isinstance(node, ast.FunctionDef))
+    return [a.arg for a in function.args.posonlyargs + function.args.args + function.args.kwonlyargs]
+
+
+class Counted:
+    """A function that counts its calls: give it to student code, then look at `calls` from outside."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self.calls = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.calls += 1
+        return self._function(*args, **kwargs)

@@ -1,0 +1,377 @@
+"""`Check`: counts what passed, keeps what failed with a hint that names the likely mistake, and gives partial credit."""
+
+from __future__ import annotations
+
+import linecache
+import math
+import os
+import sys
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from helpers.checks import beside, report
+from helpers.checks.compare import Difference, as_tensor, describe, difference
+from helpers.checks.guard import Failed, copied, first_failure, guarded, plain
+
+HERE = os.path.dirname(__file__) + os.sep
+
+# The tests' own random numbers: student code that draws numbers must not change the test's inputs.
+_generator = torch.Generator()
+
+
+def randn(*shape: int, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """Standard normal numbers, the same in every run of the test cell."""
+    return torch.randn(shape, generator=_generator, dtype=dtype)
+
+
+def rand(*shape: int, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """Uniform numbers in [0, 1), the same in every run of the test cell."""
+    return torch.rand(shape, generator=_generator, dtype=dtype)
+
+
+def randint(low: int, high: int, shape: Sequence[int]) -> torch.Tensor:
+    """Integers in [low, high), the same in every run of the test cell."""
+    return torch.randint(low, high, tuple(shape), generator=_generator)
+
+
+def randperm(n: int) -> torch.Tensor:
+    """A permutation of 0 … n−1, the same in every run of the test cell."""
+    return torch.randperm(n, generator=_generator)
+
+
+def in_hidden_region() -> bool:
+    """Does the calling line of the test cell lie between the hidden-test markers?"""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(HERE):
+        frame = frame.f_back
+    hidden = False
+    for line in linecache.getlines(frame.f_code.co_filename)[: frame.f_lineno]:
+        if "BEGIN HIDDEN TESTS" in line:
+            hidden = True
+        elif "END HIDDEN TESTS" in line:
+            hidden = False
+    return hidden
+
+
+class Check:
+    """The judge of one test cell.
+
+    Every method that takes a `hint` is one check. A failed check never stops the cell; `score()` ends it and returns
+    points × checks passed / checks reached. Call student code through `run` (or hand the function to a check), so that an
+    exception costs only the checks that needed its result.
+    """
+
+    def __init__(self, name: str, points: float) -> None:
+        self.outcome = report.Outcome(name, points, 0, 0)
+        self._random_state = beside.random_state()
+        _generator.manual_seed(zlib.crc32(name.encode()))
+        beside.seed(zlib.crc32(name.encode()))
+
+    # ---- running student code ---------------------------------------------------------------------------------------
+
+    def run(self, function: Callable[..., Any], *args: Any, shape: Sequence[int] | None = None, hint: str = "", **kwargs: Any) -> Any:
+        """Call student code on copies of the arguments. Gives plain data: arrays as tensors, floats in the inputs' dtype.
+
+        With `shape` the result must be one tensor of that shape, which counts as a check. What cannot be used comes
+        back as a `Failed`, which fails every check it is given to.
+        """
+        dtype = next((a.dtype for a in [*args, *kwargs.values()] if isinstance(a, torch.Tensor) and a.is_floating_point()), None)
+        result = self._guarded(lambda: plain(function(*copied(args), **copied(kwargs)), dtype))
+        return result if shape is None else self.shape(result, shape, hint)
+
+    def keep(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call student code and keep the object it makes (a model, a tokenizer); use its methods through `run`."""
+        return self._guarded(lambda: beside.keep(function, *args, **kwargs))
+
+    def measure(self, measurement: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Carry out one of the measurements of `checks` (gradients, inout, cost, optimizer) on student code."""
+        return self._guarded(lambda: measurement(*args, **kwargs))
+
+    # ---- single checks ----------------------------------------------------------------------------------------------
+
+    def true(self, condition: Any, hint: str) -> None:
+        """The condition holds (a bool, or a tensor of which every entry must be true)."""
+        if self._usable(condition, hint):
+            good = bool(condition.all()) if isinstance(condition, torch.Tensor) else bool(condition)
+            self._record(good, hint)
+
+    def equal(self, actual: Any, expected: Any, hint: str, wrong: Mapping[str, Any] | None = None) -> None:
+        """Exactly the same plain data; a list and a tuple, or a tensor and a list, of the same values are the same."""
+        if not self._usable(actual, hint):
+            return
+        if not same(actual, expected):
+            hint = next((named for named, value in (wrong or {}).items() if same(actual, value)), hint)
+            self._record(False, hint, f"expected {describe(expected)}, got {describe(actual)}")
+        else:
+            self._record(True, hint)
+
+    def shape(self, value: Any, shape: Sequence[int], hint: str = "") -> Any:
+        """One tensor of exactly this shape. Gives it back, or a `Failed`."""
+        hint = hint or "the shape of the result is wrong: read the docstring once more, axis by axis"
+        if not self._usable(value, hint):
+            return value
+        try:
+            tensor = as_tensor(value)
+        except (TypeError, ValueError, RuntimeError):
+            reason = f"expected a tensor of shape {tuple(shape)}, got {describe(value)}"
+            self._record(False, hint, reason, "the result is not a tensor")
+            return Failed(reason, "the result is not a tensor")
+        if tuple(tensor.shape) != tuple(shape):
+            reason = f"expected shape {tuple(shape)}, got {tuple(tensor.shape)}"
+            self._record(False, hint, reason, "the result has the wrong shape")
+            return Failed(reason, "the result has the wrong shape")
+        self._record(True, hint)
+        return tensor
+
+    def close(
+        self,
+        actual: Any,
+        expected: Any,
+        hint: str,
+        *,
+        rtol: float | None = None,
+        atol: float | None = None,
+        wrong: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Numbers that agree within the tolerance of their dtype. `wrong` maps the name of a mistake to the value it gives."""
+        if not self._usable(actual, hint):
+            return
+        found = difference(actual, expected, rtol, atol)
+        if found is None:
+            self._record(True, hint)
+            return
+        for named, value in (wrong or {}).items():
+            if difference(actual, value, rtol, atol) is None:
+                hint = named
+                break
+        self._record(False, hint, f"{found.summary}: {found.detail}" if found.detail else found.summary, found.summary)
+
+    def distribution(self, p: Any, hint: str, dim: int = -1) -> None:
+        """Non-negative, and summing to one along `dim`."""
+        if not self._usable(p, hint):
+            return
+        tensor = as_tensor(p)
+        if bool(tensor.isnan().any()):
+            self._record(False, hint, "there is a NaN")
+        elif bool((tensor < 0).any()):
+            self._record(False, hint, f"a probability is negative: {tensor.min().item():.4g}", "a probability is negative")
+        else:
+            total = tensor.sum(dim)
+            found = difference(total, torch.ones_like(total))
+            self._record(found is None, hint, f"sums along axis {dim}: {found.detail}" if found else "", "the sums are not one")
+
+    def finite(self, value: Any, hint: str) -> None:
+        """No NaN and no infinity."""
+        if self._usable(value, hint):
+            tensor = as_tensor(value)
+            bad = int((~torch.isfinite(tensor)).sum())
+            self._record(bad == 0, hint, f"{bad} of {tensor.numel()} values are NaN or infinite", "NaN or infinity")
+
+    def raises(self, function: Callable[..., Any], *args: Any, error: str, hint: str, **kwargs: Any) -> None:
+        """Student code refuses this input with an exception of the class named `error`."""
+        names: list[str] = []
+
+        def attempt() -> str:
+            try:
+                function(*copied(args), **copied(kwargs))
+            except Exception as raised:  # noqa: BLE001  every exception class is a possible answer
+                names.extend(cls.__name__ for cls in type(raised).__mro__)
+                return type(raised).__name__
+            return "no exception"
+
+        got = self._guarded(attempt)
+        if self._usable(got, hint):
+            self._record(error in names, hint, f"expected {error}, got {got}", f"expected {error}")
+
+    # ---- gradients --------------------------------------------------------------------------------------------------
+
+    def derivative(
+        self, actual: Any, function: Callable[[torch.Tensor], torch.Tensor], at: torch.Tensor, hint: str, wrong: Mapping[str, Any] | None = None
+    ) -> None:
+        """A derivative worked out by hand equals autograd's and a finite difference's of the test's own scalar function."""
+        self.close(actual, reference_gradient(function, at), hint, rtol=1e-6, atol=1e-8, wrong=wrong)
+
+    def gradients(
+        self,
+        function: Callable[..., Any],
+        reference: Callable[..., Any],
+        args: Sequence[Any],
+        hint: str,
+    ) -> None:
+        """Gradients through the student's function equal those through a reference, for a random cotangent."""
+        expected = plain(reference(*copied(args)))
+        cotangent = randn(*expected.shape, dtype=expected.dtype)
+        want = beside.gradients(reference, args, cotangent)
+        got = self._guarded(lambda: beside.gradients(function, args, cotangent))
+        if not self._usable(got, hint):
+            return
+        for number, (a, b) in enumerate(zip(got.inputs, want.inputs, strict=True)):
+            found = Difference("no gradient") if a is None and b is not None else None if b is None else difference(a, b)
+            if found is not None:
+                self._record(False, hint, f"gradient of argument {number}: {found.summary} {found.detail}", "a gradient differs")
+                return
+        self._record(True, hint)
+
+    # ---- properties -------------------------------------------------------------------------------------------------
+
+    def unchanged(self, function: Callable[..., Any], *args: Any, hint: str = "", **kwargs: Any) -> None:
+        """Student code leaves its inputs as they were."""
+        hint = hint or "your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)"
+        after = self._guarded(lambda: beside.inout(function, *args, **kwargs)[1])
+        if self._usable(after, hint):
+            changed = [i for i, (a, b) in enumerate(zip(after, args, strict=True)) if not same(a, plain(b))]
+            self._record(not changed, hint, f"argument {changed[0] + 1} was modified" if changed else "")
+
+    def invariant(self, function: Callable[..., Any], args: Sequence[Any], others: Sequence[Any], hint: str) -> None:
+        """The same result for two inputs."""
+        first, second = self.run(function, *args), self.run(function, *others)
+        self.close(second, first, hint) if self._numeric(first, hint) else None
+
+    def equivariant(self, function: Callable[[Any], Any], x: torch.Tensor, hint: str, dim: int = 0, out_dim: int = 0) -> None:
+        """Shuffling the input along `dim` shuffles the output along `out_dim` in the same way."""
+        order = randperm(x.shape[dim])
+        straight, shuffled = self.run(function, x), self.run(function, x.index_select(dim, order))
+        if self._numeric(straight, hint):
+            self.close(shuffled, straight.index_select(out_dim, order), hint)
+
+    def causal(self, function: Callable[[Any], Any], x: torch.Tensor, hint: str, dim: int = 0, out_dim: int = 0) -> None:
+        """What comes later along `dim` has no influence on earlier outputs along `out_dim`."""
+        length = x.shape[dim]
+        cut = max(1, length // 2)
+        changed = x.clone()
+        changed.narrow(dim, cut, length - cut).add_(1 + rand(1).to(x.dtype).item())
+        before, after = self.run(function, x), self.run(function, changed)
+        if self._numeric(before, hint) and self._usable(after, hint):
+            self.close(after.narrow(out_dim, 0, cut), before.narrow(out_dim, 0, cut), hint)
+
+    # ---- cost, calls, source ----------------------------------------------------------------------------------------
+
+    def flops(self, function: Callable[..., Any], *args: Any, at_most: float, hint: str) -> None:
+        """Counted floating-point operations of one call."""
+        spent = self._guarded(lambda: beside.flops(function, *args))
+        if self._usable(spent, hint):
+            self._record(spent <= at_most, hint, f"{spent:,} operations, at most {int(at_most):,} allowed", "too many operations")
+
+    def growth(self, function: Callable[..., Any], make_args: Callable[[int], Sequence[Any]], sizes: Sequence[int], order: float, hint: str) -> None:
+        """Counted operations grow no faster than size ** order (between the two largest sizes, with a margin of 0.2)."""
+        counts = self._guarded(lambda: [beside.flops(function, *make_args(n)) for n in sizes])
+        if self._usable(counts, hint):
+            slope = math.log(max(counts[-1], 1) / max(counts[-2], 1)) / math.log(sizes[-1] / sizes[-2])
+            self._record(slope <= order + 0.2, hint, f"operations grow like n^{slope:.2f}, expected n^{order:g}", "the work grows too fast")
+
+    def largest(self, function: Callable[..., Any], *args: Any, elements: int, hint: str) -> None:
+        """No tensor created on the way has more than this many elements."""
+        cost = self._guarded(lambda: beside.cost(function, *args))
+        if self._usable(cost, hint):
+            self._record(cost.largest <= elements, hint, f"a tensor of {cost.largest:,} elements was created", "too large a tensor was created")
+
+    def calls(self, counted: beside.Counted, hint: str, *, at_most: int | None = None, exactly: int | None = None) -> None:
+        """How often student code called what the test gave it."""
+        good = (at_most is None or counted.calls <= at_most) and (exactly is None or counted.calls == exactly)
+        self._record(good, hint, f"{counted.calls} calls")
+
+    def uses(self, function: Any, *names: str, hint: str) -> None:
+        """The submitted source mentions every one of these names (or statements: "for", "while", "@")."""
+        found = self._guarded(lambda: beside.names_in(beside.source(function)))
+        if self._usable(found, hint):
+            missing = [name for name in names if name not in found]
+            self._record(not missing, hint, f"not used: {', '.join(missing)}")
+
+    def avoids(self, function: Any, *names: str, hint: str) -> None:
+        """The submitted source mentions none of these names."""
+        found = self._guarded(lambda: beside.names_in(beside.source(function)))
+        if self._usable(found, hint):
+            used = [name for name in names if name in found]
+            self._record(not used, hint, f"used: {', '.join(used)}")
+
+    def signature(self, function: Any, names: Sequence[str], hint: str = "") -> None:
+        """The submitted function takes these parameters, in this order."""
+        hint = hint or "keep the function's parameters as they were given"
+        found = self._guarded(lambda: beside.parameters_of(beside.source(function)))
+        if self._usable(found, hint):
+            self._record(list(found) == list(names), hint, f"expected ({', '.join(names)}), got ({', '.join(found)})")
+
+    # ---- the end ----------------------------------------------------------------------------------------------------
+
+    def score(self) -> float:
+        """Show the outcome, restore the random state, and give the points earned as a plain float."""
+        beside.restore_random_state(self._random_state)
+        if not self.outcome.reached:
+            raise RuntimeError(f"the test cell of {self.outcome.name} reached no check")
+        report.show(self.outcome)
+        return self.outcome.score
+
+    def _guarded(self, function: Callable[[], Any]) -> Any:
+        hidden = in_hidden_region()
+        result, kept = guarded(function, hide_stdout=hidden)
+        if not hidden:
+            for message in dict.fromkeys(kept.warnings):
+                self._note(f"your code warned: {' '.join(message.split())[:200]}")
+            if kept.stderr.strip():
+                self._note(f"your code wrote to standard error: {kept.stderr.strip().splitlines()[-1][:200]}")
+        return result
+
+    def _note(self, note: str) -> None:
+        if note not in self.outcome.notes and len(self.outcome.notes) < 5:
+            self.outcome.notes.append(note)
+
+    def _usable(self, value: Any, hint: str) -> bool:
+        """False, with a failed check on the record, where student code gave nothing to judge."""
+        failed = first_failure(value)
+        if failed is not None:
+            self._record(False, hint, failed.__dict__["reason"], failed.__dict__["safe_reason"])
+        return failed is None
+
+    def _numeric(self, value: Any, hint: str) -> bool:
+        if not self._usable(value, hint):
+            return False
+        if not isinstance(value, torch.Tensor):
+            self._record(False, hint, f"expected a tensor, got {describe(value)}", "the result is not a tensor")
+            return False
+        return True
+
+    def _record(self, good: bool, hint: str, seen: str = "", safe_seen: str = "") -> None:
+        """Count one check. For a hidden check only `safe_seen` is shown: never an input, a value or a student's own text."""
+        self.outcome.reached += 1
+        if good:
+            self.outcome.passed += 1
+            return
+        hidden = in_hidden_region()
+        self.outcome.findings.append(report.Finding(hint, safe_seen if hidden else seen, hidden))
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equality of plain data, entry by entry; never by an object's own idea of equality."""
+    if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
+        try:
+            left, right = as_tensor(a), as_tensor(b)
+        except (TypeError, ValueError, RuntimeError):
+            return False
+        return left.shape == right.shape and bool(torch.equal(left.double(), right.double()) or (left.isnan() == right.isnan()).all() and torch.equal(left.double().nan_to_num(), right.double().nan_to_num()))
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, bool) != isinstance(b, bool):
+        return False
+    return type(a).__eq__(a, b) is True if type(a) in (int, float, str, bytes, bool, set, frozenset, type(None)) else False
+
+
+def reference_gradient(function: Callable[[torch.Tensor], torch.Tensor], at: torch.Tensor) -> torch.Tensor:
+    """Gradient of the test's own scalar function in float64: autograd's, after central differences have agreed with it."""
+    x = at.detach().double().clone().requires_grad_()
+    (exact,) = torch.autograd.grad(function(x), x)
+    step = 1e-6
+    estimate = torch.zeros_like(exact)
+    with torch.no_grad():
+        for index in range(x.numel()):
+            shift = torch.zeros(x.numel(), dtype=torch.float64)
+            shift[index] = step
+            shift = shift.view_as(x)
+            estimate.view(-1)[index] = (function(x + shift) - function(x - shift)) / (2 * step)
+    if difference(estimate, exact, rtol=1e-5, atol=1e-6) is not None:
+        raise RuntimeError("the test's reference is not differentiable here: autograd and finite differences disagree")
+    return exact

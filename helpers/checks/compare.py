@@ -1,0 +1,102 @@
+"""How two results are compared, and how a difference is put into words."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+# Relative and absolute tolerance by dtype; the absolute one is multiplied by the largest expected magnitude.
+# Each is some hundred to a thousand units in the last place: enough for another order of summation over a few
+# thousand terms, far below the effect of any wrong formula. Half precisions get a few units only: they have three digits.
+TOLERANCES = {
+    torch.float64: (1e-9, 1e-11),
+    torch.float32: (1e-4, 1e-5),
+    torch.float16: (8e-3, 4e-3),
+    torch.bfloat16: (4e-2, 2e-2),
+}
+PRECISION = [torch.bfloat16, torch.float16, torch.float32, torch.float64]
+
+
+class Difference(NamedTuple):
+    """`summary` names the kind of difference and is safe to show for hidden tests; `detail` has numbers and places."""
+
+    summary: str
+    detail: str = ""
+
+
+def as_tensor(value: Any) -> torch.Tensor:
+    """A tensor from plain data; raises TypeError or ValueError for what has no numeric form."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().cpu()
+    if isinstance(value, np.ndarray | np.generic):
+        return torch.from_numpy(np.array(value))
+    if isinstance(value, bool | int):
+        return torch.tensor(value)
+    if isinstance(value, float):
+        return torch.tensor(value, dtype=torch.float64)
+    if isinstance(value, list | tuple):
+        if any(isinstance(item, torch.Tensor | np.ndarray | list | tuple) for item in value):
+            return torch.stack([as_tensor(item) for item in value])
+        return torch.tensor(value, dtype=torch.float64) if any(isinstance(i, float) for i in value) else torch.tensor(value)
+    raise TypeError(f"a {type(value).__name__} is not a number, a list of numbers or a tensor")
+
+
+def describe(value: Any) -> str:
+    """A value in a few words, for messages."""
+    if value is None:
+        return "None (is a `return` missing?)"
+    if isinstance(value, torch.Tensor | np.ndarray):
+        return f"a {'tensor' if isinstance(value, torch.Tensor) else 'array'} of shape {tuple(value.shape)}"
+    text = repr(value)
+    return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__name__})"
+
+
+def number(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def tolerance(actual: torch.Tensor, expected: torch.Tensor, rtol: float | None, atol: float | None) -> tuple[float, float]:
+    """Tolerances of the less precise side; integers and booleans must be equal."""
+    floating = [t.dtype for t in (actual, expected) if t.dtype in TOLERANCES and (t.dim() or t is actual)]
+    kind = min(floating, key=PRECISION.index) if floating else torch.float64
+    relative, absolute = TOLERANCES[kind]
+    finite = expected[torch.isfinite(expected)] if expected.is_floating_point() else expected
+    scale = finite.abs().max().item() if finite.numel() else 1.0
+    return (relative if rtol is None else rtol), (absolute * max(scale, 1e-3) if atol is None else atol)
+
+
+def difference(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None) -> Difference | None:
+    """None where `actual` is close to `expected` (broadcast if that is a number), else what differs, where and by how much."""
+    if actual is None:
+        return Difference("nothing came back (None)", "is a `return` missing?")
+    want = as_tensor(expected)
+    try:
+        got = as_tensor(actual)
+    except (TypeError, ValueError, RuntimeError):
+        return Difference("not numbers", f"got {describe(actual)}")
+    if want.dim() and got.shape != want.shape:
+        return Difference("the shape is wrong", f"expected {tuple(want.shape)}, got {tuple(got.shape)}")
+    if got.is_complex() != want.is_complex():
+        return Difference("a complex number on one side only", f"got {got.dtype}")
+    relative, absolute = tolerance(got, want, rtol, atol)
+    common = torch.complex128 if got.is_complex() else torch.float64
+    a, b = got.to(common), want.to(common).expand(got.shape)
+    bad = ~torch.isclose(a, b, rtol=relative, atol=absolute, equal_nan=True)
+    count = int(bad.sum())
+    if not count:
+        return None
+    if a.numel() and bool((a.isnan() & ~b.isnan()).any()):
+        where = tuple((a.isnan() & ~b.isnan()).nonzero()[0].tolist())
+        return Difference("there is a NaN", f"{place(where)}, where {number(b[where].item())} is expected")
+    gap = torch.where(bad, (a - b).abs().nan_to_num(nan=0.0, posinf=1e308), torch.zeros(()).to(torch.float64))
+    where = tuple(torch.unravel_index(gap.argmax(), gap.shape)) if gap.dim() else ()
+    where = tuple(int(i) for i in where)
+    got_at, want_at = got[where].item(), want.expand(got.shape)[where].item()
+    share = f"{count} of {bad.numel()} values differ, most " if bad.numel() > 1 else ""
+    return Difference("the values differ", f"{share}{place(where)}: expected {number(want_at)}, got {number(got_at)}")
+
+
+def place(where: tuple[int, ...]) -> str:
+    return f"at index {list(where)}" if where else "here"

@@ -1,0 +1,215 @@
+"""Runs student code so that nothing it does can end a test cell early.
+
+An exception becomes a `Failed` value. Standard error and warnings are kept aside: plain nbgrader gives zero points to a
+cell that writes a single byte to standard error, and a progress bar is not a mistake.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import io
+import os
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+import torch
+
+COURSE_PACKAGES = (f"{os.sep}helpers{os.sep}", f"{os.sep}autograder{os.sep}")
+EXTRA_ERRORS = {"LinAlgError", "OutOfMemoryError"}
+
+
+class Failed:
+    """What student code returned when it returned nothing usable.
+
+    It absorbs whatever the test does with it next, so that the checks that depend on it are reached and fail with the
+    reason, while the checks that do not depend on it still count.
+    """
+
+    def __init__(self, reason: str, safe_reason: str) -> None:
+        self.__dict__.update(reason=reason, safe_reason=safe_reason)
+
+    def __getattr__(self, name: str) -> Failed:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Failed:
+        return self
+
+    def __getitem__(self, index: Any) -> Failed:
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __float__(self) -> float:
+        return float("nan")
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"<failed: {self.__dict__['reason']}>"
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Failed:
+        return first_failure((args, kwargs or {})) or cls("unknown", "unknown")
+
+    def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Failed:
+        return self
+
+    def __array_function__(self, *args: Any, **kwargs: Any) -> Failed:
+        return self
+
+
+def _absorb(self: Failed, *args: Any) -> Failed:
+    return self
+
+
+for _name in (
+    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul "
+    "neg pos abs invert and rand or ror xor rxor lt le gt ge eq ne"
+).split():
+    setattr(Failed, f"__{_name}__", _absorb)
+
+
+def first_failure(value: Any) -> Failed | None:
+    """The first `Failed` inside nested tuples, lists and dicts, or None."""
+    if isinstance(value, Failed):
+        return value
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, tuple | list):
+        return next((found for item in value if (found := first_failure(item)) is not None), None)
+    return None
+
+
+class StudentError(Exception):
+    """Carries a `Failed` out of nested course code, for example out of a call-back."""
+
+    def __init__(self, failed: Failed) -> None:
+        super().__init__(repr(failed))
+        self.failed = failed
+
+
+def copied(value: Any) -> Any:
+    """A copy of plain data: what the student's code changes in place must not change the test's own data."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone().requires_grad_(value.requires_grad)
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if type(value) in (list, tuple, set):
+        return type(value)(copied(item) for item in value)
+    if type(value) is dict:
+        return {key: copied(item) for key, item in value.items()}
+    return value
+
+
+def plain(value: Any, dtype: torch.dtype | None = None) -> Any:
+    """Plain data as the checks want it: arrays become tensors, graphs are cut, floats are cast to `dtype` if given."""
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
+        value = torch.from_numpy(np.array(value))
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu()
+        if dtype is not None and value.is_floating_point():
+            value = value.to(dtype)
+        return value
+    if type(value) in (list, tuple):
+        return type(value)(plain(item, dtype) for item in value)
+    if type(value) is dict:
+        return {key: plain(item, dtype) for key, item in value.items()}
+    return value
+
+
+class Quiet:
+    """What was kept aside while student code ran."""
+
+    def __init__(self) -> None:
+        self.stderr = ""
+        self.warnings: list[str] = []
+
+
+@contextlib.contextmanager
+def quiet(hide_stdout: bool = False) -> Iterator[Quiet]:
+    """Keep standard error (Python's and the file descriptor's) and warnings aside; hide printing if asked."""
+    kept = Quiet()
+    errors = io.StringIO()
+    saved = None
+    with contextlib.ExitStack() as stack:
+        spill = stack.enter_context(tempfile.TemporaryFile())
+        try:
+            sys.stderr.flush()
+            saved = os.dup(2)
+            os.dup2(spill.fileno(), 2)
+        except (OSError, ValueError):  # no file descriptor 2 here: Python's own stream is all there is
+            saved = None
+        stack.enter_context(contextlib.redirect_stderr(errors))
+        if hide_stdout:
+            stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        caught = stack.enter_context(warnings.catch_warnings(record=True))
+        warnings.simplefilter("always")
+        try:
+            yield kept
+        finally:
+            if saved is not None:
+                os.dup2(saved, 2)
+                os.close(saved)
+            spill.seek(0)
+            kept.stderr = errors.getvalue() + spill.read().decode(errors="replace")
+            kept.warnings = [str(entry.message) for entry in caught]
+
+
+def guarded(function: Callable[[], Any], hide_stdout: bool = False) -> tuple[Any, Quiet]:
+    """The result of `function()`, or a `Failed` that says what went wrong and where in the student's code."""
+    with quiet(hide_stdout) as kept:
+        try:
+            result = function()
+        except StudentError as error:
+            result = error.failed
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  SystemExit and friends must not end the cell either
+            result = failure_of(error)
+    return result, kept
+
+
+def failure_of(error: BaseException) -> Failed:
+    """The `Failed` for an exception: one reason with the message, one without anything the student could have put there."""
+    place, line = student_line(error)
+    name = type(error).__name__
+    known = name if hasattr(builtins, name) or name in EXTRA_ERRORS else "an exception"
+    if isinstance(error, NotImplementedError):
+        todo = "not written yet: replace `raise NotImplementedError()` with your code"
+        return Failed(todo, todo)
+    at = f" at line {place} of the cell: `{line}`" if line else ""
+    message = " ".join(str(error).split())[:300]
+    return Failed(f"your code raised {name}{': ' + message if message else ''}{at}", f"your code raised {known}{at}")
+
+
+def student_line(error: BaseException) -> tuple[int, str]:
+    """Line number and text of the innermost frame that is in a notebook cell, or (0, '')."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        name = frame.filename
+        installed = "site-packages" in name or any(part in name for part in COURSE_PACKAGES) or f"{os.sep}lib{os.sep}python" in name
+        if not installed and frame.line and frame.name != "<module>" and frame.lineno is not None:
+            return frame.lineno, frame.line.strip()[:120]
+    return 0, ""
+
+
+def fail(reason: str) -> NoReturn:
+    """Raise a student-facing failure from course code that runs inside `guarded`."""
+    raise StudentError(Failed(reason, reason))
+
+

@@ -1,0 +1,105 @@
+"""How the outcome of a test cell is shown: tidy HTML in a notebook, plain text in a terminal. Never on standard error."""
+
+from __future__ import annotations
+
+import html
+import os
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Finding:
+    """One failed check: the hint that names the likely mistake, what was seen, and whether the check is hidden."""
+
+    hint: str
+    seen: str
+    hidden: bool = False
+
+
+@dataclass
+class Outcome:
+    """What one test cell found."""
+
+    name: str
+    points: float
+    passed: int
+    reached: int
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def score(self) -> float:
+        """points × checks passed / checks reached, a plain float."""
+        return float(self.points) if self.passed == self.reached else round(self.points * self.passed / self.reached, 6)
+
+    @property
+    def headline(self) -> str:
+        if self.passed == self.reached:
+            return f"{self.name}: all {self.reached} checks passed" if self.reached > 1 else f"{self.name}: passed"
+        return f"{self.name}: {self.passed} of {self.reached} checks passed"
+
+
+def grouped(findings: list[Finding]) -> list[tuple[str, list[str]]]:
+    """Hints in order, each once, with what was seen under it; the same observation is not repeated."""
+    groups: dict[str, list[str]] = {}
+    for finding in findings:
+        seen = groups.setdefault(finding.hint, [])
+        text = finding.seen + (" (hidden check)" if finding.hidden else "")
+        if text and text not in seen:
+            seen.append(text)
+    return list(groups.items())
+
+
+def text(outcome: Outcome) -> str:
+    mark = "✓" if outcome.passed == outcome.reached else "✗"
+    lines = [f"{mark} {outcome.headline}  ({outcome.score:g} of {outcome.points:g} points)"]
+    for hint, seen in grouped(outcome.findings):
+        lines.append(f"  ✗ {hint}" if hint else "  ✗")
+        lines += [f"      {line}" for line in seen]
+    lines += [f"  note: {note}" for note in outcome.notes]
+    return "\n".join(lines)
+
+
+CODE = "font-family:var(--jp-code-font-family,monospace);font-size:0.92em"
+
+
+def as_html(outcome: Outcome) -> str:
+    good = outcome.passed == outcome.reached
+    colour = "#029e73" if good else "#d55e00"  # the green and the orange of the colour-blind-safe palette
+    parts = [
+        f'<div class="course-check" style="border-left:4px solid {colour};padding:4px 12px;margin:4px 0;line-height:1.45">',
+        f'<div><b style="color:{colour}">{"✓" if good else "✗"}</b> <b>{html.escape(outcome.headline)}</b>'
+        f' <span style="opacity:0.7">· {outcome.score:g} of {outcome.points:g} points</span></div>',
+    ]
+    for hint, seen in grouped(outcome.findings):
+        parts.append(f'<div style="margin:6px 0 0 0"><span style="color:{colour}">✗</span> {code_marks(hint)}</div>')
+        parts += [f'<div style="margin-left:1.4em;opacity:0.8;{CODE}">{code_marks(line)}</div>' for line in seen]
+    parts += [f'<div style="margin-top:6px;opacity:0.7">note: {html.escape(note)}</div>' for note in outcome.notes]
+    return "".join(parts) + "</div>"
+
+
+def code_marks(line: str) -> str:
+    """Escape, and show what stands between back-ticks as code."""
+    pieces = html.escape(line).split("`")
+    if len(pieces) % 2 == 0:  # an odd back-tick: leave the text as it is
+        return html.escape(line)
+    return "".join(f'<code style="{CODE}">{p}</code>' if i % 2 else p for i, p in enumerate(pieces))
+
+
+def show(outcome: Outcome) -> None:
+    """HTML with a text twin where there is a kernel, else print."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        shell = None
+    else:
+        shell = get_ipython()
+    if shell is not None and getattr(shell, "kernel", None) is not None:
+        from IPython.display import display
+
+        display({"text/plain": text(outcome), "text/html": as_html(outcome)}, raw=True)
+    else:
+        print(text(outcome))
+    strict = os.environ.get("COURSE_STRICT_CHECKS") == "1"
+    if strict and outcome.passed < outcome.reached:
+        raise AssertionError(text(outcome))

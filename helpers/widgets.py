@@ -1,0 +1,1 @@
+def drag_query(keys): print("widget")
