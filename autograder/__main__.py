@@ -13,7 +13,10 @@ def main() -> None:
     try:
         from autograder.cli import course
     except ModuleNotFoundError as error:
-        print(f"course: the package {error.name} is missing: pip install 'sequence-models-workbook[instructor]', or `make setup`", file=sys.stderr)
+        print(
+            f"course: the package {error.name} is missing: pip install 'sequence-models-workbook[instructor]', or `make setup`",
+            file=sys.stderr,
+        )
         sys.exit(2)
     course(prog_name="course")
 

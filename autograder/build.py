@@ -147,8 +147,14 @@ def leaks(assignment: Assignment, cells: list[SourceCell], student: str) -> list
             for line, text in region.lines:
                 words = " ".join(text.split())
                 if len(words.replace(" ", "")) >= DISTINCTIVE and not words.startswith("#") and words in shipped:
-                    found.append(Problem(path, line, f"this line of the {region.kind} also stands in the student's notebook: reword one of the two"))
-    found += [Problem(path, 1, f"`{word}` survives in the student's notebook") for word in source_markers() if any(word in line for line in shipped)]
+                    found.append(
+                        Problem(path, line, f"this line of the {region.kind} also stands in the student's notebook: reword one of the two")
+                    )
+    found += [
+        Problem(path, 1, f"`{word}` survives in the student's notebook")
+        for word in source_markers()
+        if any(word in line for line in shipped)
+    ]
     return found
 
 
@@ -187,7 +193,11 @@ def points(cells: list[SourceCell]) -> tuple[float, float]:
 
 def start_page(course: Course) -> str:
     """The workbook's first page: a notebook with the list of assignments."""
-    lines = [f"# {course.title}", "", "Open an assignment, read, predict, write code, run the test below it. A failing test names the likely mistake."]
+    lines = [
+        f"# {course.title}",
+        "",
+        "Open an assignment, read, predict, write code, run the test below it. A failing test names the likely mistake.",
+    ]
     part = ""
     for assignment in course.assignments:
         if assignment.part != part:

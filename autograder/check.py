@@ -9,7 +9,7 @@ from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbgrader.utils import determine_grade, is_grade, is_solution
 
 from autograder.course import CourseError
@@ -56,28 +56,34 @@ def read_notebook(path: Path) -> Any:
 
 def check_notebook(path: Path) -> list[TestResult]:
     """Run every cell, then look at the test cells."""
+    return results_of(executed(path))
+
+
+def results_of(notebook: Any) -> list[TestResult]:
+    return [result_of(cell) for cell in notebook.cells if is_test(cell)]
+
+
+def is_test(cell: Any) -> bool:
+    return cell.cell_type == "code" and is_grade(cell) and not is_solution(cell)
+
+
+def executed(path: Path, **environment: str) -> Any:
+    """The notebook after a run from the top in a fresh kernel, at the scale of grading."""
     notebook = read_notebook(path)
-    tests = [cell for cell in notebook.cells if cell.cell_type == "code" and is_grade(cell) and not is_solution(cell)]
-    if not tests:
+    if not any(is_test(cell) for cell in notebook.cells):
         raise CourseError(f"{path} has no test cells: is it one of the course's notebooks?")
-    before = os.environ.get("NBGRADER_EXECUTION")
-    os.environ["NBGRADER_EXECUTION"] = "validate"
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = []
+    folder = {"metadata": {"path": str(path.resolve().parent)}}
+    client = NotebookClient(notebook, timeout=CELL_SECONDS, kernel_name="python3", allow_errors=True, resources=folder)
     try:
-        NotebookClient(
-            notebook, timeout=CELL_SECONDS, kernel_name="python3", allow_errors=True, resources={"metadata": {"path": str(path.resolve().parent)}}
-        ).execute()
+        client.execute(env={**os.environ, "NBGRADER_EXECUTION": "validate", **environment})
     except CellTimeoutError:
         raise CourseError(f"{path}: a cell ran for more than {CELL_SECONDS} s: is there an endless loop?") from None
-    except (DeadKernelError, CellExecutionError) as error:
-        raise CourseError(f"{path}: the kernel died while a cell ran ({type(error).__name__}): out of memory?") from None
-    finally:
-        os.environ.pop("NBGRADER_EXECUTION")
-        if before is not None:
-            os.environ["NBGRADER_EXECUTION"] = before
-    return [result_of(cell) for cell in tests]
+    except DeadKernelError:
+        raise CourseError(f"{path}: the kernel died while a cell ran: did it run out of memory?") from None
+    return notebook
 
 
 def result_of(cell: Any) -> TestResult:

@@ -119,7 +119,9 @@ def check(notebook: Path, as_json: bool) -> None:
         for result in results:
             out.print(result.text(), markup=False)
         earned, possible = sum(r.score for r in results), sum(r.points for r in results)
-        out.print(f"\n{sum(r.passed for r in results)} of {len(results)} tests passed, {earned:g} of {possible:g} points (written answers not counted)")
+        out.print(
+            f"\n{sum(r.passed for r in results)} of {len(results)} tests passed, {earned:g} of {possible:g} points (written answers not counted)"
+        )
     sys.exit(0 if all(r.passed for r in results) else 1)
 
 
@@ -135,7 +137,8 @@ def verify(assignments: tuple[str, ...], as_json: bool) -> None:
     reports = []
     with err.status("verifying") as status:
         for assignment in this.select(assignments):
-            reports.append(verifier.verify(this, assignment, lambda text, a=assignment: status.update(f"{a.id} · {text}")))
+            name = assignment.id
+            reports.append(verifier.verify(this, assignment, lambda text: status.update(f"{name} · {text}")))  # noqa: B023
     if as_json:
         print(json.dumps([vars(report) for report in reports], ensure_ascii=False))
     else:
@@ -184,3 +187,29 @@ def doctor(as_json: bool) -> None:
             table.add_row(mark, finding.name, finding.found, "" if finding.good else finding.advice)
         out.print(table)
     sys.exit(1 if any(finding.needed and not finding.good for finding in findings) else 0)
+
+
+@course.command()
+@click.argument("assignment", default="03-attention")
+@click.option(
+    "--to", "target", type=click.Path(path_type=Path), default=Path("demo"), show_default=True, help="Folder for the demonstration."
+)
+@json_option
+@command
+def demo(assignment: str, target: Path, as_json: bool) -> None:
+    """Take a class of three through release, grading, feedback and export."""
+    from autograder import demo as demonstration
+
+    this = courses.load()
+    (chosen,) = this.select([assignment])
+    with err.status("demo") as status:
+        rows = demonstration.run(this, chosen, target.resolve(), lambda text: status.update(text))
+    if as_json:
+        print(json.dumps(rows))
+        return
+    table = Table("student", "score", "of", "feedback page")
+    for row in rows:
+        page = target / "feedback" / row["student_id"] / chosen.id / f"{chosen.id}.html"
+        table.add_row(row["student_id"], f"{float(row['score']):g}", f"{float(row['max_score']):g}", str(page))
+    out.print(table)
+    out.print(f"The gradebook is {target / 'gradebook.db'}; written answers wait for a grader in formgrader (course lab, inside {target}).")

@@ -46,7 +46,9 @@ def examine() -> list[Finding]:
         found = version_of(package)
         findings.append(Finding(package, found != "not installed", found, "run `make setup`", needed=True))
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    findings.append(Finding("Chromium", chromium is not None, chromium or "none", "only the browser tests need it: apt-get install chromium"))
+    findings.append(
+        Finding("Chromium", chromium is not None, chromium or "none", "only the browser tests need it: apt-get install chromium")
+    )
     if findings[1].good:
         findings.append(accelerator())
     return findings

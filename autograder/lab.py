@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from autograder import build
-from autograder.course import Course, CourseError
+from autograder.course import Course, CourseError, write_whole
 
 START = "notebooks/start.ipynb"
 
@@ -26,10 +26,18 @@ def lab_command(no_browser: bool, port: int | None, extra: tuple[str, ...]) -> l
     return [*command, *extra]
 
 
+def quiet_settings() -> None:
+    """No pop-up about news over a student's work. Settings of one's own are left alone."""
+    path = Path(sys.prefix) / "share" / "jupyter" / "lab" / "settings" / "overrides.json"
+    if not path.exists():
+        write_whole(path, '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}\n')
+
+
 def start(course: Course, no_browser: bool, port: int | None, extra: tuple[str, ...]) -> None:
     """Build what is not built, then run JupyterLab until it is stopped."""
     files, _ = build.outputs(course, list(course.assignments))
     build.write(files)
+    quiet_settings()
     environment = dict(os.environ)
     tools = Path(sys.executable).parent
     environment["PATH"] = f"{tools}{os.pathsep}{environment.get('PATH', '')}"  # nbgrader calls `alembic` from PATH

@@ -58,7 +58,8 @@ def load(path: Path) -> Variants:
     if not path.exists():
         raise CourseError(f"{path} is missing: name the wrong answers that the tests must catch")
     spec = importlib.util.spec_from_file_location("mistakes", path)
-    assert spec is not None and spec.loader is not None
+    if spec is None or spec.loader is None:
+        raise CourseError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

@@ -26,5 +26,7 @@ def release(course: Course, assignment: Assignment, target: Path) -> Path:
             (new / f"{assignment.id}.ipynb").write_text(student, encoding="utf-8")
             replace_folder(new, target / assignment.id)
     except OSError as error:
-        raise CourseError(f"cannot write to {target}: {error.strerror or error}. Choose a folder you may write to, with some space left.") from None
+        raise CourseError(
+            f"cannot write to {target}: {error.strerror or error}. Choose a folder you may write to, with some space left."
+        ) from None
     return target / assignment.id

@@ -38,7 +38,7 @@ def metadata(path: Path, cells: list[SourceCell]) -> Iterator[Problem]:
         if cell.is_grade or cell.is_task:
             points = cell.nbgrader.get("points")
             if points is None:
-                yield Problem(path, header, f"graded cell {cell.grade_id!r} without points: add `\"points\": N`")
+                yield Problem(path, header, f'graded cell {cell.grade_id!r} without points: add `"points": N`')
             elif not isinstance(points, int | float) or isinstance(points, bool) or points < 0:
                 yield Problem(path, header, f"graded cell {cell.grade_id!r}: points must be a number of at least 0, not {points!r}")
 
@@ -62,10 +62,16 @@ def markers(path: Path, cells: list[SourceCell]) -> Iterator[Problem]:
             for begin, end in pairs.items():
                 if begin in text:
                     if waiting_for:
-                        yield Problem(path, line, f"`{begin}` inside the region opened at line {opened}: close that with `{waiting_for}` first")
+                        yield Problem(
+                            path, line, f"`{begin}` inside the region opened at line {opened}: close that with `{waiting_for}` first"
+                        )
                     waiting_for, opened = end, line
                     if begin == BEGIN_SOLUTION and not cell.is_solution:
-                        yield Problem(path, line, f'`{begin}` in a cell that is not a solution cell: set `"solution": true`, or nbgrader would ship it')
+                        yield Problem(
+                            path,
+                            line,
+                            f'`{begin}` in a cell that is not a solution cell: set `"solution": true`, or nbgrader would ship it',
+                        )
                     if begin == BEGIN_HIDDEN and not cell.is_test:
                         yield Problem(path, line, f'`{begin}` in a cell that is not a test cell: set `"grade": true, "solution": false`')
                 elif end in text:
@@ -138,18 +144,26 @@ def leaves(path: Path, cells: list[SourceCell]) -> Iterator[Problem]:
         if not cell.is_test:
             for name in sorted(cell.free_names & set_by_tests.keys() - elsewhere.keys()):
                 line = cell.line_of_name(name)
-                yield Problem(path, line, f"`{name}` is set by the test cell `{set_by_tests[name]}`: no later cell may use what a test cell sets")
+                yield Problem(
+                    path, line, f"`{name}` is set by the test cell `{set_by_tests[name]}`: no later cell may use what a test cell sets"
+                )
             if cell.is_solution:
                 exports |= cell.bound_names
             continue
         for name in sorted(cell.free_names - exports - imports - set(dir(builtins))):
             line = cell.line_of_name(name)
             yield Problem(
-                path, line, f"test cell `{cell.grade_id}` uses `{name}`: import it in the locked set-up cell, export it from an exercise, or define it in the test"
+                path,
+                line,
+                f"test cell `{cell.grade_id}` uses `{name}`: import it in the locked set-up cell, export it from an exercise, or define it in the test",
             )
         for name in sorted(cell.bound_names & elsewhere.keys()):
             line = cell.line_of_name(name)
-            yield Problem(path, line, f"test cell `{cell.grade_id}` rebinds `{name}`, which is assigned outside test cells (line {elsewhere[name]}): use another name")
+            yield Problem(
+                path,
+                line,
+                f"test cell `{cell.grade_id}` rebinds `{name}`, which is assigned outside test cells (line {elsewhere[name]}): use another name",
+            )
         set_by_tests.update(dict.fromkeys(cell.bound_names, cell.grade_id))
 
 
@@ -165,11 +179,20 @@ def contract(path: Path, cells: list[SourceCell]) -> Iterator[Problem]:
             name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
             if name in FORBIDDEN_IN_TESTS and not is_checks_attribute(node):
                 line = cell.file_line(getattr(node, "lineno", 1))
-                yield Problem(path, line, f"test cell `{cell.grade_id}` uses `{name}`, which means something else across processes: {FORBIDDEN_IN_TESTS[name]}")
+                yield Problem(
+                    path,
+                    line,
+                    f"test cell `{cell.grade_id}` uses `{name}`, which means something else across processes: {FORBIDDEN_IN_TESTS[name]}",
+                )
         for node in unguarded_calls(cell.tree):
             if node.func.id in exports:
                 line = cell.file_line(node.lineno)
-                yield Problem(path, line, f"`{node.func.id}` is called directly: an exception there ends the cell; use `check.run({node.func.id}, …)`", True)
+                yield Problem(
+                    path,
+                    line,
+                    f"`{node.func.id}` is called directly: an exception there ends the cell; use `check.run({node.func.id}, …)`",
+                    True,
+                )
         yield from check_object(path, cell)
 
 
@@ -195,13 +218,25 @@ def check_object(path: Path, cell: SourceCell) -> Iterator[Problem]:
         name = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
         points = next((k.value.value for k in call.keywords if k.arg == "points" and isinstance(k.value, ast.Constant)), None)
         if name != cell.grade_id.removesuffix("-test"):
-            yield Problem(path, line, f"`Check({name!r}, …)` in the test cell `{cell.grade_id}`: name it {cell.grade_id.removesuffix('-test')!r}")
+            yield Problem(
+                path, line, f"`Check({name!r}, …)` in the test cell `{cell.grade_id}`: name it {cell.grade_id.removesuffix('-test')!r}"
+            )
         if points != cell.nbgrader.get("points"):
-            yield Problem(path, line, f"`points={points}` here, {cell.nbgrader.get('points')} in the cell's metadata: make them the same")
+            yield Problem(path, line, f"`points={points!r}` here, {cell.nbgrader.get('points')} in the cell's metadata: make them the same")
     last = cell.tree.body[-1] if cell.tree.body else None
-    ends = isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and isinstance(last.value.func, ast.Attribute) and last.value.func.attr == "score"
+    ends = (
+        isinstance(last, ast.Expr)
+        and isinstance(last.value, ast.Call)
+        and isinstance(last.value.func, ast.Attribute)
+        and last.value.func.attr == "score"
+    )
     if not ends:
-        yield Problem(path, cell.line, f"test cell `{cell.grade_id}` does not end with `check.score()`: no partial credit, and any other value is full marks", True)
+        yield Problem(
+            path,
+            cell.line,
+            f"test cell `{cell.grade_id}` does not end with `check.score()`: no partial credit, and any other value is full marks",
+            True,
+        )
 
 
 STRUCTURE: list[Rule] = [metadata, duplicate_ids, markers, syntax]

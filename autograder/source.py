@@ -148,7 +148,11 @@ def star_names(tree: ast.Module) -> set[str]:
     """Names that a top-level `from module import *` of the course's own packages brings in."""
     found: set[str] = set()
     for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names) and (node.module or "").startswith("helpers"):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and any(alias.name == "*" for alias in node.names)
+            and (node.module or "").startswith("helpers")
+        ):
             module = __import__(str(node.module), fromlist=["*"])
             found |= set(getattr(module, "__all__", [n for n in vars(module) if not n.startswith("_")]))
     return found

@@ -18,12 +18,12 @@ import contextlib
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
 
 import helpers.plots  # noqa: F401  matplotlib and seaborn, imported once, before the forks
-
 from autograder import build, rules
 from autograder.course import Assignment, Course, CourseError
 from autograder.mistakes import Mistake, Variant, load
@@ -56,7 +56,7 @@ def verify(course: Course, assignment: Assignment, progress: Callable[[str], Non
         shell = Shell()
         for name, hidden in (("visible tests", False), ("all tests", True)):
             progress(f"untouched notebook, {name}")
-            blank = fork(name, lambda hidden=hidden: run_blank(shell, cells, hidden), 600).result()
+            blank = fork(name, partial(run_blank, shell, cells, hidden), 600).result()
             report.failures += judge_blank(name, blank)
         running: list[tuple[Child, Variant, float]] = []
         for cell in cells:
@@ -73,7 +73,7 @@ def verify(course: Course, assignment: Assignment, progress: Callable[[str], Non
                         continue
                     report.variants += 1
                     test = tests[name]
-                    child = fork(name, lambda text=text, test=test: run_variant(shell, text, test.source))
+                    child = fork(name, partial(run_variant, shell, text, test.source))
                     running.append((child, variant, float(test.nbgrader["points"])))
                     if len(running) >= (os.cpu_count() or 1):
                         report.failures += judge_variant(*running.pop(0))
@@ -82,7 +82,9 @@ def verify(course: Course, assignment: Assignment, progress: Callable[[str], Non
             if cell.is_test:
                 points = float(cell.nbgrader["points"])
                 if score_of(result) != points:
-                    report.failures.append(f"{name}: the solution earns {score_of(result):g} of {points:g}: {result.error or result.output.strip()}")
+                    report.failures.append(
+                        f"{name}: the solution earns {score_of(result):g} of {points:g}: {result.error or result.output.strip()}"
+                    )
             elif result.error:
                 where = f"{assignment.source.relative_to(course.root)}:{cell.line}"
                 report.failures.append(f"{where}: the solution notebook fails here: {result.error}")
@@ -97,7 +99,9 @@ def enough_variants(exercises: dict[str, SourceCell], variants: dict[str, list[V
         mistakes = sum(isinstance(v, Mistake) for v in variants.get(name, []))
         right = len(variants.get(name, [])) - mistakes
         if name not in exempt and (mistakes < MINIMUM_MISTAKES or right < MINIMUM_RIGHT):
-            found.append(f"{name}: {mistakes} named mistakes and {right} other right answers; at least {MINIMUM_MISTAKES} and {MINIMUM_RIGHT} are needed")
+            found.append(
+                f"{name}: {mistakes} named mistakes and {right} other right answers; at least {MINIMUM_MISTAKES} and {MINIMUM_RIGHT} are needed"
+            )
     return found
 
 
@@ -141,7 +145,11 @@ def judge_blank(name: str, outcome: Any) -> list[str]:
     if outcome is None:
         return [f"the untouched notebook ({name}) did not finish"]
     found = [f"{test}: the untouched notebook earns {score:g} ({name})" for test, score, _ in outcome if score > 0]
-    found += [f"{test}: the untouched notebook is not told what to do ({name}): {message}" for test, _, message in outcome if "not written yet" not in message]
+    found += [
+        f"{test}: the untouched notebook is not told what to do ({name}): {message}"
+        for test, _, message in outcome
+        if "not written yet" not in message
+    ]
     return found
 
 

@@ -14,7 +14,7 @@ import inspect
 import random
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
-from helpers.checks.guard import copied, fail, plain
+from helpers.checks.guard import NOTHING, copied, fail, plain
 
 # ---- random state ---------------------------------------------------------------------------------------------------
 
@@ -81,9 +81,7 @@ class Gradients(NamedTuple):
     params: dict[str, torch.Tensor | None]
 
 
-def gradients(
-    function: Callable[..., Any], args: Sequence[Any], cotangent: Any = None, params: Iterable[str] | None = None
-) -> Gradients:
+def gradients(function: Callable[..., Any], args: Sequence[Any], cotangent: Any = None, params: Iterable[str] | None = None) -> Gradients:
     """Vector-Jacobian product through student code: of every floating tensor in `args`, and of a module's parameters.
 
     `cotangent` is what the output's gradient is taken to be (default: all ones). `params` names parameters of
@@ -93,7 +91,7 @@ def gradients(
     leaves = [a.requires_grad_() for a in given if builtins.isinstance(a, torch.Tensor) and a.is_floating_point()]
     named: dict[str, torch.Tensor] = {}
     if params is not None:
-        owner = getattr(function, "__self__", function)
+        owner: Any = getattr(function, "__self__", function)
         every = dict(owner.named_parameters())
         named = {name: every[name] for name in params} or every
     with torch.enable_grad():
@@ -101,7 +99,9 @@ def gradients(
         if not builtins.isinstance(output, torch.Tensor):
             fail(f"a tensor should come back, got {type(output).__name__}: gradients can only flow through torch operations")
         if not output.requires_grad:
-            fail("no gradient flows from the output back to the input: is there a `.detach()`, `.item()`, NumPy call or new tensor in between?")
+            fail(
+                "no gradient flows from the output back to the input: is there a `.detach()`, `.item()`, NumPy call or new tensor in between?"
+            )
         weight = torch.ones_like(output) if cotangent is None else plain(cotangent).to(output.dtype)
         found = torch.autograd.grad(output, leaves + list(named.values()), weight, allow_unused=True)
     inputs = tuple(None if g is None else g.detach() for g in found[: len(leaves)])
@@ -143,7 +143,20 @@ class CostCounter(TorchDispatchMode):
     Views and copies are free. The count does not depend on the machine, so a test can rely on it where a clock would lie.
     """
 
-    free = {"view", "reshape", "transpose", "t", "expand", "permute", "slice", "select", "unsqueeze", "squeeze", "alias", "detach"}
+    free: ClassVar[set[str]] = {
+        "view",
+        "reshape",
+        "transpose",
+        "t",
+        "expand",
+        "permute",
+        "slice",
+        "select",
+        "unsqueeze",
+        "squeeze",
+        "alias",
+        "detach",
+    }
     free |= {"clone", "copy_", "_to_copy", "empty", "zeros", "ones", "full", "empty_like", "zeros_like", "_unsafe_view", "split", "unbind"}
 
     def __init__(self) -> None:
@@ -174,7 +187,9 @@ def cost(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Cost:
     """FLOPs and the largest tensor of one call."""
     given, named = copied(args), copied(kwargs)
     with CostCounter() as counter:
-        function(*given, **named)
+        result = function(*given, **named)
+    if result is None:  # code that does nothing costs nothing: that is no merit
+        fail(NOTHING)
     return Cost(counter.flops, counter.largest)
 
 

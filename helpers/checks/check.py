@@ -14,7 +14,7 @@ import torch
 
 from helpers.checks import beside, report
 from helpers.checks.compare import Difference, as_tensor, describe, difference
-from helpers.checks.guard import Failed, copied, first_failure, guarded, plain
+from helpers.checks.guard import NOTHING, Failed, copied, first_failure, guarded, plain
 
 HERE = os.path.dirname(__file__) + os.sep
 
@@ -189,7 +189,12 @@ class Check:
     # ---- gradients --------------------------------------------------------------------------------------------------
 
     def derivative(
-        self, actual: Any, function: Callable[[torch.Tensor], torch.Tensor], at: torch.Tensor, hint: str, wrong: Mapping[str, Any] | None = None
+        self,
+        actual: Any,
+        function: Callable[[torch.Tensor], torch.Tensor],
+        at: torch.Tensor,
+        hint: str,
+        wrong: Mapping[str, Any] | None = None,
     ) -> None:
         """A derivative worked out by hand equals autograd's and a finite difference's of the test's own scalar function."""
         self.close(actual, reference_gradient(function, at), hint, rtol=1e-6, atol=1e-8, wrong=wrong)
@@ -219,10 +224,14 @@ class Check:
 
     def unchanged(self, function: Callable[..., Any], *args: Any, hint: str = "", **kwargs: Any) -> None:
         """Student code leaves its inputs as they were."""
-        hint = hint or "your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)"
-        after = self._guarded(lambda: beside.inout(function, *args, **kwargs)[1])
-        if self._usable(after, hint):
-            changed = [i for i, (a, b) in enumerate(zip(after, args, strict=True)) if not same(a, plain(b))]
+        hint = (
+            hint or "your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)"
+        )
+        outcome = self._guarded(lambda: beside.inout(function, *args, **kwargs))
+        if not isinstance(outcome, Failed) and outcome[0] is None:  # code that does nothing changes nothing: that is no merit
+            outcome = Failed(NOTHING, "nothing came back")
+        if self._usable(outcome, hint):
+            changed = [i for i, (a, b) in enumerate(zip(outcome[1], args, strict=True)) if not same(a, plain(b))]
             self._record(not changed, hint, f"argument {changed[0] + 1} was modified" if changed else "")
 
     def invariant(self, function: Callable[..., Any], args: Sequence[Any], others: Sequence[Any], hint: str) -> None:
@@ -255,7 +264,9 @@ class Check:
         if self._usable(spent, hint):
             self._record(spent <= at_most, hint, f"{spent:,} operations, at most {int(at_most):,} allowed", "too many operations")
 
-    def growth(self, function: Callable[..., Any], make_args: Callable[[int], Sequence[Any]], sizes: Sequence[int], order: float, hint: str) -> None:
+    def growth(
+        self, function: Callable[..., Any], make_args: Callable[[int], Sequence[Any]], sizes: Sequence[int], order: float, hint: str
+    ) -> None:
         """Counted operations grow no faster than size ** order (between the two largest sizes, with a margin of 0.2)."""
         counts = self._guarded(lambda: [beside.flops(function, *make_args(n)) for n in sizes])
         if self._usable(counts, hint):
@@ -266,7 +277,9 @@ class Check:
         """No tensor created on the way has more than this many elements."""
         cost = self._guarded(lambda: beside.cost(function, *args))
         if self._usable(cost, hint):
-            self._record(cost.largest <= elements, hint, f"a tensor of {cost.largest:,} elements was created", "too large a tensor was created")
+            self._record(
+                cost.largest <= elements, hint, f"a tensor of {cost.largest:,} elements was created", "too large a tensor was created"
+            )
 
     def calls(self, counted: beside.Counted, hint: str, *, at_most: int | None = None, exactly: int | None = None) -> None:
         """How often student code called what the test gave it."""
@@ -350,14 +363,17 @@ def same(a: Any, b: Any) -> bool:
             left, right = as_tensor(a), as_tensor(b)
         except (TypeError, ValueError, RuntimeError):
             return False
-        return left.shape == right.shape and bool(torch.equal(left.double(), right.double()) or (left.isnan() == right.isnan()).all() and torch.equal(left.double().nan_to_num(), right.double().nan_to_num()))
+        if left.shape != right.shape:
+            return False
+        return bool(torch.isclose(left.double(), right.double(), rtol=0, atol=0, equal_nan=True).all())
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
         return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
     if isinstance(a, bool) != isinstance(b, bool):
         return False
-    return type(a).__eq__(a, b) is True if type(a) in (int, float, str, bytes, bool, set, frozenset, type(None)) else False
+    exact = (int, float, str, bytes, bool, set, frozenset, type(None))  # a subclass could bring its own idea of equality
+    return type(a) in exact and type(b) in exact and bool(a == b)
 
 
 def reference_gradient(function: Callable[[torch.Tensor], torch.Tensor], at: torch.Tensor) -> torch.Tensor:

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 COURSE_PACKAGES = (f"{os.sep}helpers{os.sep}", f"{os.sep}autograder{os.sep}")
+NOTHING = "nothing came back (None): is a `return` missing?"
 EXTRA_ERRORS = {"LinAlgError", "OutOfMemoryError"}
 
 
@@ -78,10 +79,40 @@ def _absorb(self: Failed, *args: Any) -> Failed:
     return self
 
 
-for _name in (
-    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul "
-    "neg pos abs invert and rand or ror xor rxor lt le gt ge eq ne"
-).split():
+for _name in [
+    "add",
+    "radd",
+    "sub",
+    "rsub",
+    "mul",
+    "rmul",
+    "truediv",
+    "rtruediv",
+    "floordiv",
+    "rfloordiv",
+    "mod",
+    "rmod",
+    "pow",
+    "rpow",
+    "matmul",
+    "rmatmul",
+    "neg",
+    "pos",
+    "abs",
+    "invert",
+    "and",
+    "rand",
+    "or",
+    "ror",
+    "xor",
+    "rxor",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+]:
     setattr(Failed, f"__{_name}__", _absorb)
 
 
@@ -211,5 +242,3 @@ def student_line(error: BaseException) -> tuple[int, str]:
 def fail(reason: str) -> NoReturn:
     """Raise a student-facing failure from course code that runs inside `guarded`."""
     raise StudentError(Failed(reason, reason))
-
-

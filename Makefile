@@ -1,0 +1,26 @@
+# A thin layer: every target is one visible command. README.md says what to expect.
+PYTHON ?= python3
+ARGS   ?=
+BIN    := .venv/bin
+
+.PHONY: setup lab test test-fast demo clean
+
+setup: .venv/.installed
+
+.venv/.installed: pyproject.toml constraints.txt
+	$(PYTHON) autograder/bootstrap.py
+
+lab: setup
+	$(BIN)/course lab $(ARGS)
+
+test: setup
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(ARGS)
+
+test-fast: setup
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m "not slow" $(ARGS)
+
+demo: setup
+	$(BIN)/course demo $(ARGS)
+
+clean:
+	rm -rf .venv .colab .pytest_cache .mypy_cache .ruff_cache demo

@@ -1,0 +1,119 @@
+"""`course demo`: a class of three through the whole pipeline, from the release to the exported marks."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+
+from autograder import build
+from autograder.course import Assignment, Course, CourseError, load
+from autograder.mistakes import Mistake
+from autograder.mistakes import load as load_mistakes
+from autograder.source import BEGIN_SOLUTION, END_SOLUTION, SourceCell
+
+Progress = Callable[[str], None]
+
+
+def demo_course(course: Course, assignment: Assignment, target: Path) -> Course:
+    """A course of this one assignment in its own folder, so that a demonstration never touches a real gradebook."""
+    if (target / "gradebook.db").exists():
+        shutil.rmtree(target)
+    (target / "solutions").mkdir(parents=True, exist_ok=True)
+    shutil.copytree(assignment.source.parent, target / "solutions" / assignment.id, dirs_exist_ok=True)
+    shutil.copy(course.root / "nbgrader_config.py", target)
+    entry = f'[[assignment]]\nid = "{assignment.id}"\ntitle = "{assignment.title}"\npart = "{assignment.part}"\nminutes = {assignment.minutes}\n'
+    head = f'title = "{course.title}"\ncourse_id = "{course.course_id}"\nrepository = "{course.repository}"\nbranch = "{course.branch}"\n\n'
+    (target / "course.toml").write_text(head + entry, encoding="utf-8")
+    made = load(target)
+    files, _ = build.outputs(made, list(made.assignments))
+    build.write(files)
+    return made
+
+
+def submission(student: str, answers: dict[str, str]) -> str:
+    """A student's notebook with these answers in place of the stubs."""
+    notebook = nbformat.reads(student, as_version=4)
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        if name in answers:
+            cell.source = answers[name]
+    return nbformat.writes(notebook)
+
+
+def answer_of(source: str) -> str:
+    """A solution as a student would hand it in: without the markers."""
+    return "\n".join(line for line in source.split("\n") if BEGIN_SOLUTION not in line and END_SOLUTION not in line)
+
+
+def careless(source: str) -> str:
+    """The same functions with nothing useful in them."""
+    tree = ast.parse(source)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            node.body = [ast.Return(ast.Constant(None))]
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def three_students(assignment: Assignment, cells: list[SourceCell]) -> dict[str, dict[str, str]]:
+    """Answers of a perfect, a half-done and a hopeless student. The second one makes named mistakes."""
+    variants = load_mistakes(assignment.mistakes).by_exercise
+    answers: dict[str, dict[str, str]] = {"ada": {}, "ben": {}, "cleo": {}}
+    exercises = [cell for cell in cells if cell.is_solution]
+    for number, cell in enumerate(exercises):
+        if cell.kind == "markdown":
+            answers["ada"][cell.grade_id] = (
+                "Selecting copies one earlier vector, averaging blurs many into their common topic; a model needs both."
+            )
+            if number % 2:
+                answers["ben"][cell.grade_id] = "It helps the model."
+            continue
+        answers["ada"][cell.grade_id] = answer_of(cell.source)
+        answers["cleo"][cell.grade_id] = careless(cell.source)
+        wrong = next((v for v in variants.get(cell.grade_id, []) if isinstance(v, Mistake)), None)
+        if number % 2 == 0:
+            answers["ben"][cell.grade_id] = answer_of(cell.source)
+        elif wrong is not None:
+            answers["ben"][cell.grade_id] = answer_of(wrong.source(cell))
+    return answers
+
+
+def nbgrader(course: Course, *args: str) -> None:
+    """One nbgrader command in the course's folder; its own last words if it fails."""
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *args], cwd=course.root, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        lines = [line for line in done.stderr.strip().splitlines() if line.strip()] or ["it gave no reason"]
+        raise CourseError(f"`nbgrader {' '.join(args)}` failed: {lines[-1]}")
+
+
+def run(course: Course, assignment: Assignment, target: Path, progress: Progress = lambda text: None) -> list[dict[str, str]]:
+    """Release, collect three submissions, autograde, write feedback, export. Gives the exported rows."""
+    progress("building")
+    made = demo_course(course, assignment, target)
+    (this,) = made.assignments
+    progress("nbgrader generate_assignment")
+    nbgrader(made, "generate_assignment", this.id, "--force")
+    cells, _ = build.checked_cells(this)
+    student = this.student_notebook.read_text(encoding="utf-8")
+    for name, answers in three_students(this, cells).items():
+        place = made.root / "submitted" / name / this.id
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"{this.id}.ipynb").write_text(submission(student, answers), encoding="utf-8")
+    progress("nbgrader autograde (three submissions)")
+    nbgrader(made, "autograde", this.id, "--create")
+    progress("nbgrader generate_feedback")
+    nbgrader(made, "generate_feedback", this.id)
+    progress("nbgrader export")
+    nbgrader(made, "export")
+    with open(made.root / "grades.csv", encoding="utf-8") as handle:
+        return list(csv.DictReader(handle))

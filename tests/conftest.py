@@ -1,0 +1,60 @@
+"""What several tests share: a small course in a temporary folder, and a way to run the `course` command."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+TOOLS = Path(sys.executable).parent
+
+
+def run_course(*args: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The `course` command as a user runs it."""
+    env = {**os.environ, "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}", **environment}
+    return subprocess.run([sys.executable, "-m", "autograder", *args], cwd=cwd, env=env, capture_output=True, text=True, check=False)
+
+
+SMALL = '''
+# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import torch
+from helpers.checks import Check, randn
+
+# %% [markdown]
+# Twice as much.
+
+# %% nbgrader={"grade": false, "grade_id": "double", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def double(x):
+    """Twice x, a tensor of any shape."""
+    ### BEGIN SOLUTION
+    return x + x  # the secret of doubling
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "double-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check = Check("double", points=2)
+check.close(check.run(double, torch.ones(3)), 2.0, "twice one is two")
+### BEGIN HIDDEN TESTS
+hidden_input = randn(4, 5)
+check.close(check.run(double, hidden_input), 2 * hidden_input, "other numbers must be doubled, too")
+### END HIDDEN TESTS
+check.score()
+'''
+
+
+@pytest.fixture
+def small_course(tmp_path: Path) -> Path:
+    """A course of one tiny assignment; returns its root. The source can be changed before building."""
+    (tmp_path / "course.toml").write_text(
+        'title = "Small"\ncourse_id = "small"\nrepository = "https://github.com/example/small"\n\n'
+        '[[assignment]]\nid = "01-small"\ntitle = "Doubling"\npart = "I. Small"\nminutes = 5\n'
+    )
+    folder = tmp_path / "solutions" / "01-small"
+    folder.mkdir(parents=True)
+    (folder / "01-small.py").write_text(SMALL.lstrip())
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    return tmp_path

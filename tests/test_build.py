@@ -1,0 +1,275 @@
+"""`course build`: what it makes, and what it refuses with file and line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from conftest import ROOT, TOOLS, run_course
+
+from autograder import build, course
+from autograder.build import BuildError, checked_cells
+from autograder.rules import stubbed
+
+SOURCE = "solutions/01-small/01-small.py"
+
+
+def change(root: Path, old: str, new: str) -> int:
+    """Replace text in the small course's source; gives the line of the first change."""
+    path = root / SOURCE
+    text = path.read_text()
+    assert old in text, f"{old!r} is not in the small course"
+    path.write_text(text.replace(old, new))
+    return text[: text.index(old)].count("\n") + 1
+
+
+def problems_of(root: Path) -> list[str]:
+    """What the build says of the small course: errors, or warnings if there are no errors."""
+    this = course.load(root)
+    try:
+        _, warnings = checked_cells(this.assignments[0])
+        build.build(this, this.assignments[0])
+    except BuildError as error:
+        return [str(problem) for problem in error.problems]
+    return [str(warning) for warning in warnings]
+
+
+def test_small_course_builds_without_a_word(small_course: Path) -> None:
+    assert problems_of(small_course) == []
+
+
+TEST_HEADER = '"grade_id": "double-test", "locked": true, "points": 2'
+BROKEN = {
+    "graded cell without an id": ('"grade_id": "double-test", ', "", "without an id"),
+    "solution cell without an id": ('"grade_id": "double", ', "", "without an id"),
+    "graded cell without points": ('"points": 2, ', "", "without points"),
+    "negative points": ('"points": 2, ', '"points": -1, ', "points must be a number"),
+    "points that are a word": ('"points": 2, ', '"points": "two", ', "points must be a number"),
+    "an id that is no cell id": ('"grade_id": "double-test"', '"grade_id": "double test"', "letters, digits"),
+    "duplicate id": ('"grade_id": "double-test"', '"grade_id": "double"', "duplicate id 'double'"),
+    "solution region not closed": ("    ### END SOLUTION\n", "", "no `END SOLUTION`"),
+    "solution region not opened": ("    ### BEGIN SOLUTION\n", "", "`END SOLUTION` without"),
+    "hidden region not closed": ("### END HIDDEN TESTS\n", "", "no `END HIDDEN TESTS`"),
+    "hidden region not opened": ("### BEGIN HIDDEN TESTS\n", "", "`END HIDDEN TESTS` without"),
+    "nested regions": ("    return x + x", "    ### BEGIN SOLUTION\n    return x + x", "inside the region opened at line"),
+    "solution in a cell that is none": ("# Twice as much.", "# BEGIN SOLUTION\n# Twice as much.\n# END SOLUTION", "not a solution cell"),
+    "hidden tests in a solution cell": (
+        "    return x + x",
+        "    ### END SOLUTION\n    ### BEGIN HIDDEN TESTS\n    ### END HIDDEN TESTS\n    ### BEGIN SOLUTION\n    return x + x",
+        "not a test cell",
+    ),
+    "not valid Python": ("return x + x", "return x +", "not valid Python"),
+    "not valid Python for the student": (
+        "    ### BEGIN SOLUTION\n",
+        "    y = (\n    ### BEGIN SOLUTION\n    x)\n",
+        "once the solution is removed",
+    ),
+    "no test cell": (TEST_HEADER, '"grade_id": "other-test", "locked": true, "points": 2', "has no test cell `double-test`"),
+    "a name that is neither export nor import": ("2 * hidden_input,", "math.pi * hidden_input,", "uses `math`"),
+    "rebinds an import of the set-up cell": ("hidden_input = randn(4, 5)", "hidden_input = torch = randn(4, 5)", "rebinds `torch`"),
+    "rebinds an export": ("hidden_input = randn(4, 5)", "hidden_input = double = randn(4, 5)", "rebinds `double`"),
+    "inspect": ("hidden_input = randn(4, 5)", "import inspect\nhidden_input = randn(4, 5)\ninspect.getsource(double)", "uses `inspect`"),
+    "isinstance on a student's object": (
+        "hidden_input = randn(4, 5)",
+        "hidden_input = randn(4, 5)\nisinstance(double, object)",
+        "use `checks.isinstance`",
+    ),
+    "manual_seed": ("hidden_input = randn(4, 5)", "hidden_input = torch.manual_seed(1)", "use `checks.seed`"),
+    "points differ": ('Check("double", points=2)', 'Check("double", points=3)', "make them the same"),
+    "name differs": ('Check("double", points=2)', 'Check("triple", points=2)', "name it 'double'"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_source_is_refused_with_file_and_line(name: str, small_course: Path) -> None:
+    old, new, message = BROKEN[name]
+    change(small_course, old, new)
+    found = problems_of(small_course)
+    assert any(message in line for line in found), found
+    assert all(re.match(rf"{re.escape(str(Path(SOURCE)))}:\d+: ", line) for line in found)
+
+
+def test_line_number_is_that_of_the_mistake(small_course: Path) -> None:
+    line = change(small_course, "2 * hidden_input,", "math.pi * hidden_input,")
+    assert problems_of(small_course)[0].startswith(f"{Path(SOURCE)}:{line}: ")
+
+
+def test_a_test_before_its_solution_is_refused(small_course: Path) -> None:
+    path = small_course / SOURCE
+    cells = re.split(r"(?m)^(?=# %%)", path.read_text())
+    cells[-1], cells[-2] = cells[-2], cells[-1].rstrip() + "\n\n"
+    path.write_text("".join(cells))
+    assert any("stands before its solution cell" in line for line in problems_of(small_course))
+
+
+def test_a_later_cell_may_not_use_what_a_test_cell_sets(small_course: Path) -> None:
+    path = small_course / SOURCE
+    path.write_text(path.read_text() + "\n# %%\nprint(hidden_input)\n")
+    found = problems_of(small_course)
+    assert any("`hidden_input` is set by the test cell `double-test`" in line for line in found)
+
+
+WARNED = {
+    "a direct call": ("check.run(double, torch.ones(3))", "double(torch.ones(3))", "called directly"),
+    "no score at the end": ("check.score()", "check.score() == 2", "does not end with `check.score()`"),
+}
+
+
+@pytest.mark.parametrize("name", WARNED)
+def test_what_is_allowed_but_unwise_is_warned_about(name: str, small_course: Path) -> None:
+    old, new, message = WARNED[name]
+    change(small_course, old, new)
+    found = problems_of(small_course)
+    assert any(message in line and "warning" in line for line in found), found
+
+
+@pytest.mark.parametrize(
+    ("where", "new"),
+    [
+        ("markdown", "# Twice as much: return x + x # the secret of doubling"),
+        ("markdown line", "# Twice as much.\n# return x + x  # the secret of doubling"),
+        ("code", "# Twice as much.\n\n# %%\nif False:\n    return_ = 0\n    hidden_input = randn(4, 5)\n"),
+    ],
+)
+def test_surviving_solution_text_is_refused(where: str, new: str, small_course: Path) -> None:
+    change(small_course, "# Twice as much.", new)
+    found = problems_of(small_course)
+    if where == "markdown":  # part of a longer line is the author's own prose
+        assert found == []
+    else:
+        assert any("also stands in the student's notebook" in line or "rebinds" in line for line in found), found
+
+
+def test_student_notebook_holds_nothing_of_the_solution(small_course: Path) -> None:
+    this = course.load(small_course)
+    _, student, _ = build.build(this, this.assignments[0])
+    for secret in ("secret of doubling", "hidden_input", "other numbers", "BEGIN SOLUTION", "HIDDEN TESTS"):
+        assert secret not in student
+    assert "raise NotImplementedError()" in student
+    assert "twice one is two" in student
+
+
+def test_same_source_same_bytes_with_valid_derived_ids(small_course: Path) -> None:
+    this = course.load(small_course)
+    first, second = build.build(this, this.assignments[0]), build.build(this, this.assignments[0])
+    assert first == second
+    for text in first[:2]:
+        notebook = nbformat.reads(text, as_version=4)
+        nbformat.validate(notebook)
+        ids = [cell.id for cell in notebook.cells]
+        assert len(set(ids)) == len(ids)
+        assert {"setup", "double", "double-test"} <= set(ids)
+
+
+def test_changing_one_cell_changes_no_other_id(small_course: Path) -> None:
+    this = course.load(small_course)
+    before = [cell.id for cell in nbformat.reads(build.build(this, this.assignments[0])[1], as_version=4).cells]
+    change(small_course, "# Twice as much.", "# Twice as much, please.")
+    after = [cell.id for cell in nbformat.reads(build.build(this, this.assignments[0])[1], as_version=4).cells]
+    assert sum(a != b for a, b in zip(before, after, strict=True)) == 1
+
+
+def test_our_own_stub_and_nbgraders_agree(small_course: Path) -> None:
+    this = course.load(small_course)
+    cells, _ = checked_cells(this.assignments[0])
+    student = nbformat.reads(build.build(this, this.assignments[0])[1], as_version=4)
+    by_id = {cell.id: cell.source for cell in student.cells}
+    for cell in cells:
+        if cell.grade_id:
+            assert stubbed(cell) == by_id[cell.grade_id]
+
+
+@pytest.mark.slow
+def test_command_builds_checks_and_notices_an_edited_notebook(small_course: Path) -> None:
+    assert run_course("build", "--check", cwd=small_course).returncode == 1
+    built = run_course("build", "--json", cwd=small_course)
+    assert built.returncode == 0, built.stderr
+    assert set(json.loads(built.stdout)["written"]) == {
+        os.path.join("solutions", "01-small", "01-small.ipynb"),
+        os.path.join("notebooks", "01-small", "01-small.ipynb"),
+        os.path.join("notebooks", "start.ipynb"),
+    }
+    assert run_course("build", "--check", cwd=small_course).returncode == 0
+    notebook = small_course / "notebooks" / "01-small" / "01-small.ipynb"
+    notebook.write_text(notebook.read_text().replace("twice one", "twice two"))
+    checked = run_course("build", "--check", cwd=small_course)
+    assert checked.returncode == 1
+    assert "is not what solutions/ makes" in checked.stderr
+    (small_course / "notebooks" / "old").mkdir()
+    (small_course / "notebooks" / "old" / "old.ipynb").write_text("{}")
+    assert "has no source" in run_course("build", "--check", cwd=small_course).stderr
+
+
+@pytest.mark.slow
+def test_a_broken_source_writes_nothing_and_shows_no_traceback(small_course: Path) -> None:
+    change(small_course, "    ### END SOLUTION\n", "")
+    done = run_course("build", cwd=small_course)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"course: {Path(SOURCE)}:")
+    assert "Traceback" not in done.stderr
+    assert not (small_course / "notebooks").exists()
+
+
+@pytest.mark.slow
+def test_nbgrader_itself_makes_the_same_bytes(small_course: Path) -> None:
+    assert run_course("build", cwd=small_course).returncode == 0
+    ours = (small_course / "notebooks" / "01-small" / "01-small.ipynb").read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", "generate_assignment", "01-small", "--force", "--no-db"],
+        cwd=small_course,
+        env={**os.environ, "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (small_course / "notebooks" / "01-small" / "01-small.ipynb").read_bytes() == ours
+    assert sorted(p.name for p in (small_course / "notebooks" / "01-small").iterdir()) == ["01-small.ipynb"]
+
+
+@pytest.mark.slow
+def test_an_edited_instructor_notebook_syncs_back_without_the_generated_cells(small_course: Path) -> None:
+    (small_course / "solutions" / "jupytext.toml").write_bytes((ROOT / "solutions" / "jupytext.toml").read_bytes())
+    assert run_course("build", cwd=small_course).returncode == 0
+    this = course.load(small_course)
+    before = build.build(this, this.assignments[0])
+    path = this.assignments[0].instructor_notebook
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[3].source = "Three times as much."
+    nbformat.write(notebook, path)
+    os.utime(path, (path.stat().st_atime + 10, path.stat().st_mtime + 10))
+    subprocess.run([sys.executable, "-m", "jupytext", "--sync", path.name], cwd=path.parent, check=True, capture_output=True)
+    assert "# Three times as much." in this.assignments[0].source.read_text()
+    after = build.build(this, this.assignments[0])
+    assert after[1] == before[1].replace("Twice as much.", "Three times as much.").replace(
+        id_of(before[1], "Twice as much."), id_of(after[1], "Three times as much.")
+    )
+
+
+def id_of(notebook: str, source: str) -> str:
+    return next(cell.id for cell in nbformat.reads(notebook, as_version=4).cells if cell.source == source)
+
+
+def test_the_committed_notebooks_are_what_the_sources_make_without_a_warning() -> None:
+    this = course.load(ROOT)
+    files, warnings = build.outputs(this, list(this.assignments))
+    assert [str(w) for w in warnings] == []
+    assert build.stale(this, files) == []
+
+
+def test_every_assignment_has_enough_points_tests_and_a_written_question() -> None:
+    this = course.load(ROOT)
+    for assignment in this.assignments:
+        cells, _ = checked_cells(assignment)
+        count, bonus = build.points(cells)
+        stated = next(cell.source for cell in cells if "**Points**" in cell.source)
+        assert f"{count:g}" in stated, f"{assignment.id}: the text states other points than {count:g}"
+        assert f"{bonus:g} bonus" in stated, f"{assignment.id}: the text states other bonus points than {bonus:g}"
+        assert any(cell.is_manual for cell in cells), f"{assignment.id} has no written question"
+        assert sum(cell.is_test for cell in cells) >= 12 or assignment.id != "03-attention"

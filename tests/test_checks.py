@@ -1,0 +1,480 @@
+"""The check library: every check can pass, can fail, and says something useful when it fails."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers import checks
+from helpers.checks import Check, Failed, beside, rand, randint, randn, randperm, report
+from helpers.checks.compare import difference
+from helpers.checks.guard import copied, plain
+
+
+@pytest.fixture
+def check() -> Check:
+    return Check("example", points=4)
+
+
+def findings(check: Check) -> str:
+    return report.text(check.outcome)
+
+
+def passed(check: Check) -> bool:
+    return check.outcome.passed == check.outcome.reached > 0
+
+
+# ---- the score ------------------------------------------------------------------------------------------------------
+
+
+def test_score_is_points_times_passed_over_reached_as_a_plain_float(check: Check, capsys: pytest.CaptureFixture[str]) -> None:
+    check.true(True, "a")
+    check.true(False, "the third one is wrong")
+    check.true(True, "b")
+    score = check.score()
+    assert type(score) is float
+    assert score == pytest.approx(8 / 3, abs=1e-5)
+    captured = capsys.readouterr()
+    assert "2 of 3 checks passed" in captured.out
+    assert "the third one is wrong" in captured.out
+    assert captured.err == ""
+
+
+def test_full_marks_are_exact(check: Check) -> None:
+    for _ in range(7):
+        check.true(True, "")
+    assert check.score() == 4.0
+
+
+def test_a_cell_without_checks_is_an_error_not_full_marks(check: Check) -> None:
+    with pytest.raises(RuntimeError, match="reached no check"):
+        check.score()
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=30), st.integers(1, 20))
+def test_score_lies_between_zero_and_points(results: list[bool], points: int) -> None:
+    check = Check("example", points)
+    for result in results:
+        check.true(result, "hint")
+    assert check.outcome.score == pytest.approx(points * sum(results) / len(results), abs=1e-5)
+    assert 0 <= check.outcome.score <= points
+
+
+def test_strict_mode_raises_so_that_nbval_notices(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COURSE_STRICT_CHECKS", "1")
+    check.true(False, "no")
+    with pytest.raises(AssertionError):
+        check.score()
+
+
+# ---- student code that misbehaves -----------------------------------------------------------------------------------
+
+
+def test_an_exception_fails_its_checks_and_no_others(check: Check) -> None:
+    def broken(x: torch.Tensor) -> torch.Tensor:
+        return x @ torch.ones(99)
+
+    w = check.run(broken, torch.ones(3, 4), shape=(3,))
+    check.close(w.sum(-1), 1.0, "rows sum to one")
+    check.close((torch.ones(3) - w).exp()[0] / 2, 1.0, "anything done with it fails, too")
+    check.true(True, "this one counts")
+    assert (check.outcome.passed, check.outcome.reached) == (1, 4)
+    assert "RuntimeError" in findings(check)
+    assert "x @ torch.ones(99)" in findings(check)
+
+
+def test_torch_and_numpy_functions_absorb_a_failure(check: Check) -> None:
+    bad = check.run(lambda: 1 / 0)
+    assert isinstance(torch.stack([bad, bad]), Failed)
+    assert isinstance(torch.cat([torch.ones(1), bad]), Failed)
+    assert isinstance(np.exp(bad), Failed)
+    assert isinstance(bad > 3, Failed)
+    check.true(bad > 3, "comparison")
+    assert "ZeroDivisionError" in findings(check)
+
+
+def test_an_unwritten_answer_is_told_what_to_do(check: Check) -> None:
+    def todo() -> None:
+        raise NotImplementedError()
+
+    check.close(check.run(todo), 1.0, "hint")
+    assert "not written yet" in findings(check)
+    assert check.score() == 0.0
+
+
+def test_exit_does_not_end_the_cell(check: Check) -> None:
+    check.true(check.run(sys.exit, 0), "do not exit")
+    assert "SystemExit" in findings(check)
+
+
+def test_standard_error_and_warnings_become_notes(check: Check, capfd: pytest.CaptureFixture[str]) -> None:
+    def noisy() -> float:
+        import os
+
+        print("progress 50%", file=sys.stderr)
+        os.write(2, b"from C\n")
+        warnings.warn("this is slow", stacklevel=1)
+        return 1.0
+
+    check.close(check.run(noisy), 1.0, "")
+    check.score()
+    captured = capfd.readouterr()
+    assert captured.err == ""
+    assert "this is slow" in captured.out
+    assert "standard error" in captured.out
+
+
+def test_a_missing_return_is_named(check: Check) -> None:
+    check.shape(check.run(lambda: None), (3,))
+    check.close(check.run(lambda: None), 1.0, "")
+    assert findings(check).count("is a `return` missing?") == 2
+
+
+def test_student_code_cannot_change_the_tests_data(check: Check) -> None:
+    def greedy(x: torch.Tensor) -> torch.Tensor:
+        return x.zero_()
+
+    x = torch.ones(3)
+    check.run(greedy, x)
+    assert x.tolist() == [1, 1, 1]
+
+
+def test_random_state_is_restored_and_inputs_do_not_depend_on_student_code() -> None:
+    torch.manual_seed(5)
+    state = torch.get_rng_state()
+    first = Check("a", 1)
+    first.run(torch.randn, 100)
+    one = randn(3)
+    first.true(True, "")
+    first.score()
+    assert torch.equal(torch.get_rng_state(), state)
+    Check("a", 1)
+    assert torch.equal(randn(3), one)
+    assert not torch.equal(randn(3), one)
+    assert sorted(randperm(5).tolist()) == [0, 1, 2, 3, 4]
+    assert ((rand(9) >= 0) & (rand(9) < 1)).all()
+    assert set(randint(2, 4, (50,)).tolist()) == {2, 3}
+
+
+# ---- comparing ------------------------------------------------------------------------------------------------------
+
+
+def test_close_says_where_and_by_how_much(check: Check) -> None:
+    expected = torch.zeros(3, 4)
+    actual = expected.clone()
+    actual[1, 2] = 0.5
+    actual[0, 0] = 0.1
+    check.close(actual, expected, "check the second row")
+    text = findings(check)
+    assert "2 of 12 values differ, most at index [1, 2]: expected 0, got 0.5" in text
+    assert "check the second row" in text
+
+
+def test_close_names_the_mistake_that_fits(check: Check) -> None:
+    check.close(
+        torch.tensor([2.0]), torch.tensor([3.0]), "general", wrong={"you forgot one": torch.tensor([2.0]), "other": torch.tensor([9.0])}
+    )
+    assert "you forgot one" in findings(check)
+    assert "general" not in findings(check)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_tolerance_accepts_rounding_and_rejects_five_percent(dtype: torch.dtype) -> None:
+    exact = torch.linspace(0.5, 2, 50, dtype=torch.float64)
+    assert difference(exact.to(dtype), exact) is None
+    assert difference((exact * 1.05).to(dtype), exact) is not None
+
+
+def test_float32_and_float64_tolerances_reject_a_small_wrong_formula() -> None:
+    exact = torch.linspace(0.5, 2, 50, dtype=torch.float64)
+    assert difference((exact * 1.001).float(), exact) is not None
+    assert difference(exact * (1 + 1e-7), exact) is not None
+
+
+def test_large_scale_does_not_hide_an_error_in_small_entries() -> None:
+    exact = torch.tensor([1.0, 100.0])
+    assert difference(torch.tensor([1.1, 100.0]), exact) is not None
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "word"),
+    [
+        (torch.ones(2, 3), torch.ones(3, 2), "shape"),
+        (torch.tensor([1.0, math.nan]), torch.ones(2), "NaN"),
+        ("text", torch.ones(2), "not numbers"),
+        (torch.tensor([math.inf]), torch.ones(1), "values differ"),
+        (torch.ones(2, dtype=torch.complex64), torch.ones(2), "complex"),
+    ],
+)
+def test_differences_of_kind_are_named(actual: object, expected: torch.Tensor, word: str) -> None:
+    found = difference(actual, expected)
+    assert found is not None
+    assert word in found.summary
+
+
+def test_equal_infinities_and_nans_are_equal() -> None:
+    both = torch.tensor([math.inf, -math.inf, math.nan, 1.0])
+    assert difference(both, both.clone()) is None
+
+
+@settings(max_examples=40)
+@given(st.lists(st.floats(-100, 100), min_size=1, max_size=8), st.integers(0, 7), st.floats(0.5, 3))
+def test_any_single_wrong_entry_is_found(values: list[float], index: int, shift: float) -> None:
+    exact = torch.tensor(values, dtype=torch.float64)
+    wrong = exact.clone()
+    wrong[index % len(values)] += shift
+    assert difference(exact, exact) is None
+    found = difference(wrong, exact)
+    assert found is not None
+    assert f"[{index % len(values)}]" in found.detail
+
+
+def test_lists_arrays_and_numbers_are_accepted_as_tensors(check: Check) -> None:
+    check.close([[1.0, 2.0]], torch.tensor([[1.0, 2.0]]), "")
+    check.close(np.ones((2, 3)), torch.ones(2, 3), "")
+    check.close(check.run(lambda: np.float32(2)), 2.0, "")
+    check.close([torch.ones(2), torch.ones(2)], torch.ones(2, 2), "")
+    check.equal([1, 2], (1, 2), "")
+    check.equal(torch.tensor([1, 2]), [1, 2], "")
+    check.equal({"a": [1]}, {"a": [1]}, "")
+    assert passed(check)
+
+
+def test_equal_does_not_ask_the_object(check: Check) -> None:
+    class Agreeable:
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __hash__(self) -> int:
+            return 0
+
+    class Number(int):
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        __hash__ = int.__hash__
+
+    for value in (Agreeable(), Number(3)):
+        check.equal(value, 7, "no")
+    check.equal(True, 1, "a bool is not a number")
+    check.equal(1.0, "1.0", "text is not a number")
+    assert check.outcome.passed == 0
+
+
+# ---- each check can pass and fail -----------------------------------------------------------------------------------
+
+
+def test_distribution() -> None:
+    for good, p in [
+        (True, torch.full((2, 4), 0.25)),
+        (False, torch.ones(2, 4)),
+        (False, torch.tensor([1.5, -0.5])),
+        (False, torch.tensor([math.nan, 1.0])),
+    ]:
+        check = Check("d", 1)
+        check.distribution(p, "hint")
+        assert passed(check) is good
+
+
+def test_finite() -> None:
+    for good, value in [(True, 1.0), (False, math.inf), (False, math.nan)]:
+        check = Check("f", 1)
+        check.finite(torch.tensor([value, 0.0]), "hint")
+        assert passed(check) is good
+
+
+def test_raises() -> None:
+    def refuse(x: int) -> int:
+        if x < 0:
+            raise KeyError("negative")
+        return x
+
+    for good, x, error in [(True, -1, "KeyError"), (True, -1, "LookupError"), (False, 1, "KeyError"), (False, -1, "ValueError")]:
+        check = Check("r", 1)
+        check.raises(refuse, x, error=error, hint="refuse negative numbers")
+        assert passed(check) is good
+
+
+def test_derivative_by_autograd_and_finite_differences() -> None:
+    x = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
+    for good, answer in [(True, 3 * x**2), (False, 2 * x**2), (False, -3 * x**2)]:
+        check = Check("d", 1)
+        check.derivative(answer, lambda y: (y**3).sum(), x, "the power rule")
+        assert passed(check) is good
+
+
+def test_derivative_refuses_a_reference_that_is_not_smooth() -> None:
+    with pytest.raises(RuntimeError, match="finite differences disagree"):
+        checks.reference_gradient(lambda x: torch.relu(x).sum(), torch.zeros(1))
+
+
+def test_gradients_through_student_code() -> None:
+    def right(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return (x * y).tanh()
+
+    for good, student in [(True, right), (False, lambda x, y: (x * y).detach().tanh()), (False, lambda x, y: (x.detach() * y).tanh())]:
+        check = Check("g", 1)
+        check.gradients(student, right, (randn(3), randn(3)), "gradients must flow")
+        assert passed(check) is good
+
+
+def test_gradients_of_named_parameters() -> None:
+    layer = torch.nn.Linear(3, 2)
+    found = checks.gradients(layer, (torch.ones(1, 3),), params=["bias"])
+    assert found.params["bias"].tolist() == [1.0, 1.0]
+    assert set(checks.gradients(layer, (torch.ones(1, 3),), params=[]).params) == {"weight", "bias"}
+
+
+def test_unchanged() -> None:
+    for good, student in [(True, lambda x: x + 1), (False, lambda x: x.add_(1)), (False, lambda x: x.masked_fill_(x > 0, 0))]:
+        check = Check("u", 1)
+        check.unchanged(student, torch.ones(3))
+        assert passed(check) is good
+
+
+def test_doing_nothing_is_no_merit(check: Check) -> None:
+    def nothing(x: torch.Tensor) -> None:
+        return None
+
+    check.unchanged(nothing, torch.ones(3))
+    check.flops(nothing, torch.ones(3), at_most=10, hint="cheap")
+    check.largest(nothing, torch.ones(3), elements=10, hint="small")
+    assert check.outcome.passed == 0
+    assert findings(check).count("is a `return` missing?") == 3
+
+
+def test_equivariant_and_invariant() -> None:
+    x = torch.arange(12.0).view(4, 3)
+    for good, student in [(True, lambda y: y * 2), (False, lambda y: y * torch.arange(4.0)[:, None])]:
+        check = Check("e", 1)
+        check.equivariant(student, x, "order must not matter")
+        assert passed(check) is good
+    for good, student in [(True, lambda y: y.sum(0)), (False, lambda y: y[0])]:
+        check = Check("i", 1)
+        check.invariant(student, (x,), (x.flip(0),), "order must not matter")
+        assert passed(check) is good
+
+
+def test_causal() -> None:
+    x = torch.arange(12.0).view(6, 2)
+    for good, student in [(True, lambda y: y.cumsum(0)), (False, lambda y: y - y.mean(0)), (False, lambda y: y.flip(0).cumsum(0).flip(0))]:
+        check = Check("c", 1)
+        check.causal(student, x, "no looking ahead")
+        assert passed(check) is good
+
+
+def test_flops_growth_and_largest_tensor() -> None:
+    assert checks.flops(lambda a, b: a @ b, torch.ones(3, 4), torch.ones(4, 5)) == 2 * 3 * 4 * 5
+    assert checks.flops(lambda a: a + a, torch.ones(7)) == 7
+    assert checks.flops(lambda a: a.view(7).transpose(0, 0), torch.ones(7)) == 0
+    assert checks.cost(lambda a: (a[:, None] * a[None]).sum(), torch.ones(9)).largest == 81
+    for good, limit in [(True, 120), (False, 119)]:
+        check = Check("f", 1)
+        check.flops(lambda a, b: a @ b, torch.ones(3, 4), torch.ones(4, 5), at_most=limit, hint="too much work")
+        assert passed(check) is good
+    for good, order in [(True, 2), (False, 1)]:
+        check = Check("o", 1)
+        check.growth(lambda x: x @ x.T, lambda n: (torch.ones(n, 4),), (64, 128), order, "linear, please")
+        assert passed(check) is good
+    for good, limit in [(True, 81), (False, 80)]:
+        check = Check("l", 1)
+        check.largest(lambda a: a[:, None] * a[None], torch.ones(9), elements=limit, hint="too large")
+        assert passed(check) is good
+
+
+def test_calls_are_counted_by_the_object() -> None:
+    for good, times in [(True, 2), (False, 3)]:
+        check = Check("c", 1)
+        api = checks.Counted(lambda x: x)
+        check.run(lambda api, n: [api(i) for i in range(n)], api, times)
+        check.calls(api, "at most two calls", at_most=2)
+        assert passed(check) is good
+
+
+def with_a_loop(xs: list[int]) -> int:
+    total = 0
+    for x in xs:
+        total += x
+    return total
+
+
+def test_source_checks() -> None:
+    for good, names in [(True, ("for", "total")), (False, ("while",))]:
+        check = Check("s", 1)
+        check.uses(with_a_loop, *names, hint="use a loop")
+        assert passed(check) is good
+        check = Check("s", 1)
+        check.avoids(with_a_loop, *names, hint="no loop")
+        assert passed(check) is not good
+    for good, parameters in [(True, ["xs"]), (False, ["xs", "y"])]:
+        check = Check("s", 1)
+        check.signature(with_a_loop, parameters)
+        assert passed(check) is good
+
+
+def test_optimizer_trajectory_equals_torchs_own() -> None:
+    grads = [[torch.tensor([1.0, -2.0])], [torch.tensor([0.5, 0.5])]]
+    steps = checks.optimizer(torch.optim.SGD, [torch.zeros(2)], grads, lr=0.1)
+    assert torch.allclose(steps[0][0], torch.tensor([-0.1, 0.2]))
+    assert torch.allclose(steps[1][0], torch.tensor([-0.15, 0.15]))
+
+
+def test_inout_put_value_keep_isinstance_and_seed() -> None:
+    result, after = checks.inout(lambda x: x.zero_().sum(), torch.ones(2))
+    assert (result.item(), after[0].tolist()) == (0.0, [0.0, 0.0])
+    model = checks.keep(torch.nn.Linear, 2, 3)
+    assert checks.isinstance(model, "torch.nn.Module")
+    assert not checks.isinstance(model, "torch.Tensor")
+    assert checks.value(model.weight).shape == (3, 2)
+    assert not checks.value(model.weight).requires_grad
+    handle = checks.put([torch.ones(1)])
+    assert checks.value(handle)[0].item() == 1.0
+    checks.seed(3)
+    first = (torch.rand(1).item(), np.random.rand())
+    checks.seed(3)
+    assert (torch.rand(1).item(), np.random.rand()) == first
+
+
+def test_copied_and_plain() -> None:
+    data = {"a": [torch.ones(1), (np.ones(2), {3})]}
+    other = copied(data)
+    other["a"][0].zero_()
+    other["a"][1][0][:] = 0
+    assert data["a"][0].item() == 1
+    assert data["a"][1][0].tolist() == [1, 1]
+    assert plain(torch.ones(1, requires_grad=True) * 2).requires_grad is False
+    assert plain(np.float64(3)).item() == 3
+    assert plain([np.ones(2)], torch.float32)[0].dtype == torch.float32
+
+
+def test_names_in_a_source_text() -> None:
+    found = beside.names_in("import numpy as np\ny = [F.softmax(x) for x in z]\nw = a @ b if c else (lambda: 0)")
+    assert {"numpy", "softmax", "F", "for", "@", "if", "lambda"} <= found
+    assert "while" not in found
+
+
+# ---- how it looks ---------------------------------------------------------------------------------------------------
+
+
+def test_html_escapes_what_students_write_and_keeps_code_marks() -> None:
+    check = Check("html", 2)
+    check.true(False, "use `x <= y` here")
+    check.equal("<script>alert(1)</script>", "safe", "no scripts")
+    page = report.as_html(check.outcome)
+    assert "<script>" not in page
+    assert "x &lt;= y</code>" in page
+    assert "0 of 2 points" in page
+
+
+def test_the_same_hint_is_shown_once(check: Check) -> None:
+    for value in (1.0, 2.0, 2.0):
+        check.close(value, 0.0, "same hint")
+    assert findings(check).count("same hint") == 1
+    assert findings(check).count("got 2") == 1

@@ -1,0 +1,123 @@
+"""Every assignment, run for real: cell by cell with nbval, through `course verify`, and on Colab's older Jupyter stack."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from conftest import ROOT, TOOLS, run_course
+
+from autograder import build, course
+from autograder.check import executed, results_of
+from autograder.demo import answer_of, submission
+
+ASSIGNMENTS = course.load(ROOT).assignments
+by_assignment = pytest.mark.parametrize("assignment", ASSIGNMENTS, ids=lambda a: a.id)
+
+
+@pytest.mark.slow
+@by_assignment
+def test_solution_runs_cell_by_cell_without_an_error(assignment: course.Assignment, tmp_path: Path) -> None:
+    instructor, _, _ = build.build(course.load(ROOT), assignment)
+    notebook = tmp_path / f"{assignment.id}.ipynb"
+    notebook.write_text(instructor, encoding="utf-8")
+    environment = {**os.environ, "COURSE_SCALE": "smoke", "COURSE_STRICT_CHECKS": "1", "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--nbval-lax",
+            "--nbval-current-env",
+            "--nbval-cell-timeout=120",
+            "-p",
+            "no:xdist",
+            "-q",
+            notebook.name,
+        ],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-5000:]
+    assert " passed" in done.stdout
+
+
+@pytest.mark.slow
+@by_assignment
+def test_the_tests_are_tested(assignment: course.Assignment) -> None:
+    done = run_course("verify", assignment.id, "--json")
+    assert done.returncode in (0, 1), done.stderr
+    (report,) = json.loads(done.stdout)
+    assert report["failures"] == []
+
+
+@pytest.mark.slow
+@by_assignment
+def test_untouched_notebook_fails_every_visible_test_with_a_message(assignment: course.Assignment) -> None:
+    done = run_course("check", str(assignment.student_notebook), "--json")
+    assert done.returncode == 1, done.stderr
+    for result in json.loads(done.stdout):
+        assert result["score"] == 0
+        assert "not written yet" in result["message"], result
+
+
+@by_assignment
+def test_student_notebook_has_no_outputs_and_starts_with_the_colab_cell(assignment: course.Assignment) -> None:
+    notebook = nbformat.read(assignment.student_notebook, as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert all(cell.outputs == [] and cell.execution_count is None for cell in code)
+    assert code[0].source.count("\n") == 1, "the set-up for Colab is two lines"
+    assert code[0].source.endswith(")")
+    assert "colab.ready(" in code[0].source
+    assert "torch" not in code[0].source
+
+
+@pytest.fixture(scope="session")
+def colab_stack() -> Path:
+    """Colab's versions of the Jupyter stack in a folder of their own, to be put in front of the environment's."""
+    place = ROOT / ".colab"
+    pins = dict(line.split("==") for line in (ROOT / "tests" / "colab-constraints.txt").read_text().splitlines() if "==" in line)
+    wanted = ["ipython", "ipykernel", "ipywidgets", "jupyter_client", "traitlets", "tornado", "numpy", "pandas", "matplotlib", "seaborn"]
+    stamp = place / ".installed"
+    stamp_text = " ".join(f"{name}=={pins[name]}" for name in wanted)
+    if not stamp.exists() or stamp.read_text() != stamp_text:
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--upgrade", "--target", str(place), *stamp_text.split()]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"Colab's versions cannot be installed here: {done.stderr.strip().splitlines()[-1]}")
+        stamp.write_text(stamp_text)
+    return place
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("colab")
+@by_assignment
+def test_answered_notebook_passes_its_visible_tests_on_colabs_stack(
+    assignment: course.Assignment, colab_stack: Path, tmp_path: Path
+) -> None:
+    cells, _ = build.checked_cells(assignment)
+    student = assignment.student_notebook.read_text(encoding="utf-8")
+    notebook = tmp_path / f"{assignment.id}.ipynb"
+    answered = nbformat.reads(
+        submission(student, {cell.grade_id: answer_of(cell.source) for cell in cells if cell.is_solution}), as_version=4
+    )
+    answered.cells.append(
+        nbformat.v4.new_code_cell(
+            "import IPython; print('ipython', IPython.__version__)\nimport ipywidgets; print('widgets', ipywidgets.__version__)"
+        )
+    )
+    nbformat.write(answered, notebook)
+    done = executed(notebook, PYTHONPATH=str(colab_stack))
+    printed = "".join(output.get("text", "") for output in done.cells[-1].outputs)
+    assert "ipython 7.34" in printed
+    assert "widgets 7.7" in printed
+    for result in results_of(done):
+        assert result.passed, f"{result.name}: {result.message}"
