@@ -88,7 +88,7 @@ def executed(path: Path, **environment: str) -> Any:
 
 def result_of(cell: Any) -> TestResult:
     score, points = determine_grade(cell)
-    if not any(output.output_type == "execute_result" for output in cell.outputs) and "Check(" in cell.source:
+    if not any(output.output_type == "execute_result" for output in cell.outputs) and cell.source.rstrip().endswith(".score()"):
         score = 0.0  # a test cell that did not reach its score has not been passed
     return TestResult(cell.metadata.nbgrader.grade_id.removesuffix("-test"), float(score or 0.0), points, message_of(cell))
 

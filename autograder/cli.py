@@ -213,3 +213,92 @@ def demo(assignment: str, target: Path, as_json: bool) -> None:
         table.add_row(row["student_id"], f"{float(row['score']):g}", f"{float(row['max_score']):g}", str(page))
     out.print(table)
     out.print(f"The gradebook is {target / 'gradebook.db'}; written answers wait for a grader in formgrader (course lab, inside {target}).")
+
+
+@course.command()
+@click.argument("archive", type=click.Path(path_type=Path))
+@click.option("--assignment", help="The assignment the archive is about, where its names do not tell.")
+@json_option
+@command
+def collect(archive: Path, assignment: str | None, as_json: bool) -> None:
+    """Put submissions from an LMS archive (Canvas, Moodle, Gradescope, plain folders) into submitted/."""
+    from autograder.collect import collect as collect_from
+
+    this = courses.load()
+    if assignment is not None:
+        this.select([assignment])
+    found = collect_from(this, archive, assignment)
+    if as_json:
+        print(json.dumps(vars(found)))
+    else:
+        for name, reason in found.skipped:
+            err.print(f"{name}: {reason}", markup=False)
+        out.print(f"{len(found.placed)} submissions collected, {len(found.skipped)} files to look at")
+    sys.exit(0 if found.placed else 1)
+
+
+@course.command()
+@click.argument("assignment")
+@click.option("--student", default="*", help="Only students whose id matches this pattern.")
+@command
+def feedback(assignment: str, student: str) -> None:
+    """Write a feedback page per graded submission: hints, never a hidden test's source."""
+    from autograder.demo import nbgrader
+
+    this = courses.load()
+    (chosen,) = this.select([assignment])
+    if not list((this.root / "autograded").glob(f"{student}/{chosen.id}")):
+        raise CourseError(f"nothing graded matches autograded/{student}/{chosen.id}: run `nbgrader autograde {chosen.id}` first")
+    with err.status("writing feedback"):
+        nbgrader(this, "generate_feedback", chosen.id, "--force", f"--student={student}")
+    for page in sorted((this.root / "feedback").glob(f"{student}/{chosen.id}/{chosen.id}.html")):
+        out.print(str(page.relative_to(this.root)))
+
+
+@course.command()
+@click.argument("assignments", nargs=-1)
+@click.option("--format", "form", type=click.Choice(["csv", "canvas", "moodle", "gradescope"]), default="csv", show_default=True)
+@click.option("--to", "target", type=click.Path(path_type=Path), help="File to write; without it, standard output.")
+@command
+def export(assignments: tuple[str, ...], form: str, target: Path | None) -> None:
+    """Marks for a spreadsheet or an LMS. Bonus points add to the score, not to what it is out of."""
+    from autograder import marks
+
+    this = courses.load()
+    rows = marks.marks(this, this.select(assignments))
+    if not rows:
+        raise CourseError("nothing is graded yet: run `nbgrader autograde` first")
+    text = marks.export(rows, form)
+    waiting = sum(row.waiting for row in rows)
+    if waiting:
+        err.print(f"{waiting} of {len(rows)} marks still wait for a manual grade")
+    if target is None:
+        print(text, end="")
+    else:
+        courses.write_whole(target, text)
+        out.print(f"wrote {len(rows)} marks to {target}")
+
+
+@course.command()
+@click.argument("assignment")
+@json_option
+@command
+def report(assignment: str, as_json: bool) -> None:
+    """How the class did: average and full marks per exercise, and the hints given most."""
+    from autograder.report import class_report
+
+    this = courses.load()
+    (chosen,) = this.select([assignment])
+    entries = class_report(this, chosen)
+    if not entries:
+        raise CourseError(f"nothing of {chosen.id} is graded yet: run `nbgrader autograde {chosen.id}` first")
+    if as_json:
+        print(json.dumps([entry.as_dict() for entry in entries], ensure_ascii=False))
+        return
+    table = Table("exercise", "points", "average", "full marks", "waiting", "hint given most")
+    for entry in entries:
+        hint, count = entry.hints.most_common(1)[0] if entry.hints else ("", 0)
+        shown = f"{count}× {hint}" if hint else ""
+        full = f"{entry.full_marks} of {len(entry.scores)}"
+        table.add_row(entry.name.removesuffix("-test"), f"{entry.points:g}", f"{entry.average:.2f}", full, str(entry.waiting or ""), shown)
+    out.print(table)

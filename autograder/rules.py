@@ -211,15 +211,19 @@ def is_checks_attribute(node: ast.AST) -> bool:
 
 
 def check_object(path: Path, cell: SourceCell) -> Iterator[Problem]:
-    """The cell makes a `Check` with the exercise's name and the cell's points, and ends with its score."""
-    calls = [n for n in ast.walk(cell.tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "Check"]
+    """The cell makes a `Check` (or a quiz `Question`) with the exercise's name and the cell's points, and ends with its score."""
+    calls = [
+        n for n in ast.walk(cell.tree) if isinstance(n, ast.Call) and ast.unparse(n.func) in ("Check", "checks.Check", "quiz.Question")
+    ]
     for call in calls:
         line = cell.file_line(call.lineno)
         name = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
         points = next((k.value.value for k in call.keywords if k.arg == "points" and isinstance(k.value, ast.Constant)), None)
         if name != cell.grade_id.removesuffix("-test"):
             yield Problem(
-                path, line, f"`Check({name!r}, …)` in the test cell `{cell.grade_id}`: name it {cell.grade_id.removesuffix('-test')!r}"
+                path,
+                line,
+                f"`{ast.unparse(call.func)}({name!r}, …)` in the test cell `{cell.grade_id}`: name it {cell.grade_id.removesuffix('-test')!r}",
             )
         if points != cell.nbgrader.get("points"):
             yield Problem(path, line, f"`points={points!r}` here, {cell.nbgrader.get('points')} in the cell's metadata: make them the same")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import ROOT, TOOLS
+from conftest import ROOT, TOOLS, run_course
 
 from autograder import build, course, demo
 from autograder.source import SourceCell
@@ -122,3 +123,31 @@ def test_a_manual_grade_survives_regrading_and_reaches_the_export(graded: tuple[
         )
         assert done.returncode == 0, done.stderr
     assert marks(root)["ada"] == before + 2.5
+
+
+def test_course_report_export_and_feedback_agree_with_nbgrader(graded: tuple[Path, list[SourceCell]]) -> None:
+    root, cells = graded
+    report = run_course("report", "03-attention", "--json", cwd=root)
+    assert report.returncode == 0, report.stderr
+    entries = {entry["name"]: entry for entry in json.loads(report.stdout)}
+    assert set(entries) == {cell.grade_id for cell in cells if cell.is_grade}
+    assert entries["weights-test"]["submissions"] == 3
+    assert any(entry["hints"] for entry in entries.values())
+    exported = run_course("export", "--format", "csv", cwd=root)
+    assert exported.returncode == 0, exported.stderr
+    rows = {row["student_id"]: row for row in csv.DictReader(exported.stdout.splitlines())}
+    for student, score in marks(root).items():
+        assert float(rows[student]["score"]) == pytest.approx(score, abs=1e-3)
+    count, _ = build.points(cells)
+    assert float(rows["ada"]["out_of"]) == count
+    pages = run_course("feedback", "03-attention", "--student", "ben", cwd=root)
+    assert pages.returncode == 0, pages.stderr
+    assert pages.stdout.strip() == str(Path("feedback", "ben", "03-attention", "03-attention.html"))
+
+
+def test_commands_say_what_to_do_before_anything_is_graded(small_course: Path) -> None:
+    for args in (["report", "01-small"], ["export"], ["feedback", "01-small"]):
+        done = run_course(*args, cwd=small_course)
+        assert done.returncode == 2
+        assert len(done.stderr.strip().splitlines()) == 1
+        assert "Traceback" not in done.stderr

@@ -44,7 +44,7 @@ def grouped(findings: list[Finding]) -> list[tuple[str, list[str]]]:
     groups: dict[str, list[str]] = {}
     for finding in findings:
         seen = groups.setdefault(finding.hint, [])
-        text = finding.seen + (" (hidden check)" if finding.hidden else "")
+        text = f"{finding.seen} (hidden check)".strip() if finding.hidden else finding.seen
         if text and text not in seen:
             seen.append(text)
     return list(groups.items())

@@ -1,0 +1,160 @@
+"""Submissions come in archives of many shapes, and their names are the students' own."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from autograder import course
+from autograder.collect import LARGEST_NOTEBOOK, collect, student_of
+from autograder.course import CourseError
+from autograder.marks import FORMATS, Mark, export, harmless
+
+NOTEBOOK = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> course.Course:
+    (tmp_path / "course.toml").write_bytes((ROOT / "course.toml").read_bytes())
+    return course.load(tmp_path)
+
+
+def zipped(path: Path, files: dict[str, str]) -> Path:
+    with zipfile.ZipFile(path, "w") as bundle:
+        for name, text in files.items():
+            bundle.writestr(name, text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "student"),
+    [
+        ("Ada Lovelace_4711_assignsubmission_file_/03-attention.ipynb", "Ada-Lovelace"),
+        ("lovelaceada_123_456_03-attention.ipynb", "lovelaceada"),
+        ("lovelaceada_LATE_123_456_03-attention-1.ipynb", "lovelaceada"),
+        ("assignment_export/submission_98765/notebook.ipynb", "98765"),
+        ("ada/03-attention/03-attention.ipynb", "ada"),
+        ("ada@example.org/03-attention.ipynb", "ada@example.org"),
+        ("Ünal/03-attention.ipynb", "Ünal"),
+        ("03-attention.ipynb", None),
+        ("../03-attention.ipynb", None),
+    ],
+)
+def test_the_student_is_read_off_the_name(name: str, student: str | None) -> None:
+    assert student_of(name) == student
+
+
+def test_a_zip_is_collected_and_what_is_odd_is_said(place: course.Course, tmp_path: Path) -> None:
+    archive = zipped(
+        tmp_path / "all.zip",
+        {
+            "ada_1_2_03-attention.ipynb": NOTEBOOK,
+            "ben_1_3_03-attention.ipynb": NOTEBOOK,
+            "ben_1_4_03-attention-2.ipynb": NOTEBOOK.replace("5}", "5} "),
+            "03-attention.ipynb": NOTEBOOK,
+            "cleo/something.ipynb": NOTEBOOK,
+            "__MACOSX/ada_1_2_03-attention.ipynb": NOTEBOOK,
+            "readme.txt": "hello",
+        },
+    )
+    found = collect(place, archive)
+    assert found.placed == [("ada", "03-attention"), ("ben", "03-attention")]
+    assert [name for name, _ in found.skipped] == ["ben_1_4_03-attention-2.ipynb", "03-attention.ipynb", "cleo/something.ipynb"]
+    assert (place.root / "submitted" / "ben" / "03-attention" / "03-attention.ipynb").read_text().endswith("} ")
+    assert collect(place, archive, "03-attention").placed[-1] == ("cleo", "03-attention")
+
+
+def test_nothing_is_written_outside_the_submitted_folder(place: course.Course, tmp_path: Path) -> None:
+    archive = zipped(
+        tmp_path / "evil.zip",
+        {
+            "../../evil/03-attention.ipynb": NOTEBOOK,
+            "/etc/03-attention.ipynb": NOTEBOOK,
+            "..\\..\\evil2\\03-attention.ipynb": NOTEBOOK,
+            ".../03-attention.ipynb": NOTEBOOK,
+        },
+    )
+    before = {p for p in tmp_path.parent.rglob("*") if "submitted" not in p.parts}
+    found = collect(place, archive)
+    assert all(not set(student) & set("/\\") and not student.startswith(".") for student, _ in found.placed)
+    assert {p for p in tmp_path.parent.rglob("*") if "submitted" not in p.parts} == before
+
+
+def test_links_in_a_tar_or_folder_are_not_followed(place: course.Course, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.ipynb"
+    secret.write_text(NOTEBOOK)
+    archive = tmp_path / "all.tar.gz"
+    with tarfile.open(archive, "w:gz") as bundle:
+        info = tarfile.TarInfo("ada/03-attention.ipynb")
+        info.size = len(NOTEBOOK)
+        bundle.addfile(info, io.BytesIO(NOTEBOOK.encode()))
+        link = tarfile.TarInfo("eve/03-attention.ipynb")
+        link.type, link.linkname = tarfile.SYMTYPE, str(secret)
+        bundle.addfile(link)
+    assert collect(place, archive).placed == [("ada", "03-attention")]
+    folder = tmp_path / "inbox"
+    (folder / "eve").mkdir(parents=True)
+    (folder / "eve" / "03-attention.ipynb").symlink_to(secret)
+    assert collect(place, folder).placed == []
+
+
+def test_a_bomb_is_not_unpacked(place: course.Course, tmp_path: Path) -> None:
+    archive = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
+        bundle.writestr("eve/03-attention.ipynb", b" " * (LARGEST_NOTEBOOK + 10))
+    found = collect(place, archive)
+    assert found.placed == []
+    assert "larger than" in found.skipped[0][1]
+
+
+@pytest.mark.parametrize("content", [None, b"not an archive"])
+def test_a_wrong_archive_is_named(content: bytes | None, place: course.Course, tmp_path: Path) -> None:
+    path = tmp_path / "archive"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(CourseError, match=r"does not exist|neither a folder nor"):
+        collect(place, path)
+
+
+ROWS = [
+    Mark("03-attention", "ada", "Ada", "Lovelace", "ada@example.org", 63.5, 61, 4, False),
+    Mark("03-attention", "eve", "=cmd()", "Mallory", "", 10, 61, 0, True),
+    Mark("04-linear-attention", "ada", "Ada", "Lovelace", "ada@example.org", 40, 50, 0, False),
+]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_exports_are_rectangular_and_hold_every_mark(form: str) -> None:
+    import csv
+
+    rows = list(csv.reader(io.StringIO(export(ROWS, form))))
+    assert len({len(row) for row in rows}) == 1
+    text = export(ROWS, form)
+    for value in ("63.5", "10", "40"):
+        assert value in text
+    assert not any(value.startswith(("=", "+", "-", "@")) for row in rows for value in row)
+
+
+def test_canvas_has_its_points_possible_row_and_moodle_its_id_column() -> None:
+    canvas = export(ROWS, "canvas").splitlines()
+    assert canvas[0] == "Student,ID,SIS User ID,SIS Login ID,Section,03-attention,04-linear-attention"
+    assert canvas[1].strip().startswith("Points Possible,,,,,61,50")
+    assert canvas[2] == '"Lovelace, Ada",,,ada,,63.5,40'
+    assert export(ROWS, "moodle").splitlines()[2].endswith(",eve,,10,")
+
+
+def test_bonus_points_raise_the_score_not_the_maximum() -> None:
+    assert ROWS[0].percent > 100
+    assert export(ROWS, "csv").splitlines()[1].split(",")[5:9] == ["63.5", "61", "104.10", "4"]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\tx"])
+def test_a_spreadsheet_takes_no_name_for_a_formula(text: str) -> None:
+    assert harmless(text).startswith("'")
+    assert harmless("Ada") == "Ada"
