@@ -3,7 +3,7 @@ PYTHON ?= python3
 ARGS   ?=
 BIN    := .venv/bin
 
-.PHONY: setup lab test test-fast demo clean
+.PHONY: setup lab test test-fast demo bench clean
 
 setup: .venv/.installed
 
@@ -21,6 +21,9 @@ test-fast: setup
 
 demo: setup
 	$(BIN)/course demo $(ARGS)
+
+bench: setup
+	$(BIN)/python -m benchmarks $(ARGS)
 
 clean:
 	rm -rf .venv .colab .pytest_cache .mypy_cache .ruff_cache demo

@@ -164,6 +164,9 @@ def judge_variant(child: Child, variant: Variant, points: float) -> list[str]:
     found = []
     if score >= points:
         found.append(f"{label} keeps every point")
+    for slip in ("NameError", "SyntaxError"):
+        if slip in message and slip not in variant.hint and "is not defined" not in variant.hint:
+            found.append(f"{label} is itself broken ({slip}), so its hint proves nothing:\n{message.strip()}")
     if not variant.hint:
         found.append(f"{label} names no hint")
     elif variant.hint not in message:

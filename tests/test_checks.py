@@ -405,6 +405,48 @@ def with_a_loop(xs: list[int]) -> int:
     return total
 
 
+def unwritten(xs: list[int]) -> int:
+    raise NotImplementedError()
+
+
+def test_an_unwritten_function_breaks_no_rule_and_earns_nothing(check: Check) -> None:
+    check.avoids(unwritten, "for", hint="no loop")
+    check.signature(unwritten, ["xs"])
+    assert check.outcome.passed == 0
+    assert "not written yet" in findings(check)
+
+
+def test_never_calling_is_no_merit(check: Check) -> None:
+    check.calls(checks.Counted(lambda: 1), "at most two calls", at_most=2)
+    assert check.outcome.passed == 0
+
+
+@pytest.mark.parametrize("answer", [None, "text", {"a": 1}, [1.0], torch.ones(())], ids=str)
+def test_no_odd_result_ends_the_cell(answer: object, check: Check) -> None:
+    student = lambda *args: answer  # noqa: E731
+    check.finite(check.run(student), "finite")
+    check.distribution(check.run(student), "distribution")
+    check.equivariant(student, torch.ones(4, 2), "equivariant")
+    check.causal(student, torch.ones(4, 2), "causal")
+    check.invariant(student, (torch.ones(2),), (torch.zeros(2),), "invariant")
+    check.close(1.0, check.run(lambda: 1 / 0), "an expectation that failed")
+    check.shape(check.run(student), (3, 3))
+    check.equal(check.run(student), 17, "equal")
+    assert check.outcome.reached == 8
+    assert check.score() < 4
+
+
+def test_a_list_answer_is_judged_by_the_precision_of_what_it_is_compared_with() -> None:
+    expected = torch.tensor([0.1, 0.2]) / 3
+    assert difference((expected * (1 + 1e-6)).tolist(), expected) is None
+    assert difference((expected * 1.01).tolist(), expected) is not None
+
+
+def test_torch_functions_keep_the_reason_of_a_failure(check: Check) -> None:
+    check.true(torch.stack([torch.ones(1), check.run(lambda: 1 / 0)]), "stacked")
+    assert "ZeroDivisionError" in findings(check)
+
+
 def test_source_checks() -> None:
     for good, names in [(True, ("for", "total")), (False, ("while",))]:
         check = Check("s", 1)

@@ -153,3 +153,11 @@ def test_bootstrap_says_so_without_a_network(monkeypatch: pytest.MonkeyPatch, tm
     with pytest.raises(SystemExit):
         bootstrap.main()
     assert "Is there a network" in capsys.readouterr().err
+
+
+def test_verify_says_so_where_there_is_no_fork(monkeypatch: pytest.MonkeyPatch) -> None:
+    from autograder import shell
+
+    monkeypatch.delattr(shell.os, "fork", raising=False)
+    with pytest.raises(course.CourseError, match="WSL"):
+        shell.fork("name", lambda: None)

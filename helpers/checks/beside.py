@@ -22,7 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
-from helpers.checks.guard import NOTHING, copied, fail, plain
+from helpers.checks.guard import NOTHING, TODO, copied, fail, plain
 
 # ---- random state ---------------------------------------------------------------------------------------------------
 
@@ -207,6 +207,14 @@ def source(function: Any) -> str:
         return textwrap.dedent(inspect.getsource(getattr(function, "__wrapped__", function)))
     except (OSError, TypeError):
         fail("the source of your function cannot be read: define it with `def` in its own cell")
+
+
+def written(function: Any) -> str:
+    """The student's source, unless it is still the stub: what is not there breaks no rule, and that is no merit."""
+    text = source(function)
+    if "raise NotImplementedError()" in text:
+        fail(TODO)
+    return text
 
 
 def names_in(text: str) -> set[str]:

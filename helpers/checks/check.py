@@ -137,7 +137,7 @@ class Check:
         wrong: Mapping[str, Any] | None = None,
     ) -> None:
         """Numbers that agree within the tolerance of their dtype. `wrong` maps the name of a mistake to the value it gives."""
-        if not self._usable(actual, hint):
+        if not self._usable((actual, expected), hint):
             return
         found = difference(actual, expected, rtol, atol)
         if found is None:
@@ -151,7 +151,7 @@ class Check:
 
     def distribution(self, p: Any, hint: str, dim: int = -1) -> None:
         """Non-negative, and summing to one along `dim`."""
-        if not self._usable(p, hint):
+        if not self._numeric(p, hint):
             return
         tensor = as_tensor(p)
         if bool(tensor.isnan().any()):
@@ -165,7 +165,7 @@ class Check:
 
     def finite(self, value: Any, hint: str) -> None:
         """No NaN and no infinity."""
-        if self._usable(value, hint):
+        if self._numeric(value, hint):
             tensor = as_tensor(value)
             bad = int((~torch.isfinite(tensor)).sum())
             self._record(bad == 0, hint, f"{bad} of {tensor.numel()} values are NaN or infinite", "NaN or infinity")
@@ -243,8 +243,8 @@ class Check:
         """Shuffling the input along `dim` shuffles the output along `out_dim` in the same way."""
         order = randperm(x.shape[dim])
         straight, shuffled = self.run(function, x), self.run(function, x.index_select(dim, order))
-        if self._numeric(straight, hint):
-            self.close(shuffled, straight.index_select(out_dim, order), hint)
+        if self._long_enough(straight, out_dim, len(order), hint):
+            self.close(shuffled, as_tensor(straight).index_select(out_dim, order), hint)
 
     def causal(self, function: Callable[[Any], Any], x: torch.Tensor, hint: str, dim: int = 0, out_dim: int = 0) -> None:
         """What comes later along `dim` has no influence on earlier outputs along `out_dim`."""
@@ -253,8 +253,8 @@ class Check:
         changed = x.clone()
         changed.narrow(dim, cut, length - cut).add_(1 + rand(1).to(x.dtype).item())
         before, after = self.run(function, x), self.run(function, changed)
-        if self._numeric(before, hint) and self._usable(after, hint):
-            self.close(after.narrow(out_dim, 0, cut), before.narrow(out_dim, 0, cut), hint)
+        if self._long_enough(before, out_dim, cut, hint) and self._long_enough(after, out_dim, cut, hint):
+            self.close(as_tensor(after).narrow(out_dim, 0, cut), as_tensor(before).narrow(out_dim, 0, cut), hint)
 
     # ---- cost, calls, source ----------------------------------------------------------------------------------------
 
@@ -281,21 +281,21 @@ class Check:
                 cost.largest <= elements, hint, f"a tensor of {cost.largest:,} elements was created", "too large a tensor was created"
             )
 
-    def calls(self, counted: beside.Counted, hint: str, *, at_most: int | None = None, exactly: int | None = None) -> None:
-        """How often student code called what the test gave it."""
-        good = (at_most is None or counted.calls <= at_most) and (exactly is None or counted.calls == exactly)
+    def calls(self, counted: Any, hint: str, *, at_least: int = 1, at_most: int | None = None, exactly: int | None = None) -> None:
+        """How often student code called what the test gave it, by the object's own `calls`. Never calling it is no merit."""
+        good = counted.calls >= at_least and (at_most is None or counted.calls <= at_most) and (exactly is None or counted.calls == exactly)
         self._record(good, hint, f"{counted.calls} calls")
 
     def uses(self, function: Any, *names: str, hint: str) -> None:
         """The submitted source mentions every one of these names (or statements: "for", "while", "@")."""
-        found = self._guarded(lambda: beside.names_in(beside.source(function)))
+        found = self._guarded(lambda: beside.names_in(beside.written(function)))
         if self._usable(found, hint):
             missing = [name for name in names if name not in found]
             self._record(not missing, hint, f"not used: {', '.join(missing)}")
 
     def avoids(self, function: Any, *names: str, hint: str) -> None:
         """The submitted source mentions none of these names."""
-        found = self._guarded(lambda: beside.names_in(beside.source(function)))
+        found = self._guarded(lambda: beside.names_in(beside.written(function)))
         if self._usable(found, hint):
             used = [name for name in names if name in found]
             self._record(not used, hint, f"used: {', '.join(used)}")
@@ -303,7 +303,7 @@ class Check:
     def signature(self, function: Any, names: Sequence[str], hint: str = "") -> None:
         """The submitted function takes these parameters, in this order."""
         hint = hint or "keep the function's parameters as they were given"
-        found = self._guarded(lambda: beside.parameters_of(beside.source(function)))
+        found = self._guarded(lambda: beside.parameters_of(beside.written(function)))
         if self._usable(found, hint):
             self._record(list(found) == list(names), hint, f"expected ({', '.join(names)}), got ({', '.join(found)})")
 
@@ -341,8 +341,25 @@ class Check:
     def _numeric(self, value: Any, hint: str) -> bool:
         if not self._usable(value, hint):
             return False
-        if not isinstance(value, torch.Tensor):
+        try:
+            as_tensor(value)
+        except (TypeError, ValueError, RuntimeError):
             self._record(False, hint, f"expected a tensor, got {describe(value)}", "the result is not a tensor")
+            return False
+        return True
+
+    def _long_enough(self, value: Any, dim: int, length: int, hint: str) -> bool:
+        """A tensor with at least `length` entries along `dim`; else a failed check is on the record."""
+        if not self._numeric(value, hint):
+            return False
+        tensor = as_tensor(value)
+        if tensor.dim() <= dim or tensor.shape[dim] < length:
+            self._record(
+                False,
+                hint,
+                f"axis {dim} of the output should be as long as the input's, got {describe(value)}",
+                "the output has the wrong shape",
+            )
             return False
         return True
 

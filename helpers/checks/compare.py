@@ -43,10 +43,17 @@ def as_tensor(value: Any) -> torch.Tensor:
     raise TypeError(f"a {type(value).__name__} is not a number, a list of numbers or a tensor")
 
 
+def plain_tensor(value: Any) -> Any:
+    """An array as a tensor, everything else as it is."""
+    return as_tensor(value) if isinstance(value, np.ndarray | np.generic) else value
+
+
 def describe(value: Any) -> str:
     """A value in a few words, for messages."""
     if value is None:
         return "None (is a `return` missing?)"
+    if isinstance(value, torch.Tensor) and value.numel() <= 12:
+        return f"{value.tolist()} (tensor)"
     if isinstance(value, torch.Tensor | np.ndarray):
         return f"a {'tensor' if isinstance(value, torch.Tensor) else 'array'} of shape {tuple(value.shape)}"
     text = repr(value)
@@ -57,12 +64,14 @@ def number(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def tolerance(actual: torch.Tensor, expected: torch.Tensor, rtol: float | None, atol: float | None) -> tuple[float, float]:
-    """Tolerances of the less precise side; integers and booleans must be equal."""
-    floating = [t.dtype for t in (actual, expected) if t.dtype in TOLERANCES and (t.dim() or t is actual)]
-    kind = min(floating, key=PRECISION.index) if floating else torch.float64
+def tolerance(actual: Any, expected: Any, rtol: float | None, atol: float | None) -> tuple[float, float]:
+    """Tolerances of the less precise side; integers and booleans must be equal. Plain Python numbers say nothing about
+    the precision they were computed with, so a tensor on the other side decides."""
+    kinds = [side.dtype for side in (actual, expected) if isinstance(side, torch.Tensor) and side.dtype in TOLERANCES]
+    kind = min(kinds, key=PRECISION.index) if kinds else torch.float64
     relative, absolute = TOLERANCES[kind]
-    finite = expected[torch.isfinite(expected)] if expected.is_floating_point() else expected
+    want = as_tensor(expected)
+    finite = want[torch.isfinite(want)] if want.is_floating_point() else want
     scale = finite.abs().max().item() if finite.numel() else 1.0
     return (relative if rtol is None else rtol), (absolute * max(scale, 1e-3) if atol is None else atol)
 
@@ -80,7 +89,7 @@ def difference(actual: Any, expected: Any, rtol: float | None = None, atol: floa
         return Difference("the shape is wrong", f"expected {tuple(want.shape)}, got {tuple(got.shape)}")
     if got.is_complex() != want.is_complex():
         return Difference("a complex number on one side only", f"got {got.dtype}")
-    relative, absolute = tolerance(got, want, rtol, atol)
+    relative, absolute = tolerance(plain_tensor(actual), plain_tensor(expected), rtol, atol)
     common = torch.complex128 if got.is_complex() else torch.float64
     a, b = got.to(common), want.to(common).expand(got.shape)
     bad = ~torch.isclose(a, b, rtol=relative, atol=absolute, equal_nan=True)

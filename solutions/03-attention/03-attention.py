@@ -15,8 +15,13 @@
 # **Notation.** $n$ queries and $m$ keys of width $d$ are the rows of $Q \in \mathbb{R}^{n \times d}$ and $K \in \mathbb{R}^{m \times d}$.
 # Each key $k_j$ comes with a value $v_j$, a row of $V \in \mathbb{R}^{m \times e}$. From Part 5 on there may be batch axes in front.
 #
+# Rows and entries are counted from 0, as in Python.
+#
 # **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. A test that fails
 # tells you which idea to check. *Before you run it* marks a prediction: write it down first, on paper. It is the cheapest way to learn.
+#
+# Your functions get torch tensors and return new ones: leave the inputs as they are. Loops are allowed, and so are functions that you
+# wrote in an earlier exercise. Where gradients have to flow (4.2, 5.1, 5.3, 7.2), use torch operations all the way.
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -26,7 +31,7 @@ import torch
 from torch.nn import functional as F
 
 from helpers import checks, plots, widgets
-from helpers.checks import Check, rand, randint, randn, randperm
+from helpers.checks import Check, rand, randn, randperm
 from helpers.device import seed
 from helpers.four_keys import KEYS
 from helpers.scale import pick
@@ -37,12 +42,13 @@ from helpers.scale import pick
 # A dictionary returns the value whose key *equals* the query. Attention returns a mixture of all values, weighted by how well each
 # key *matches* the query. In Parts 1 to 3 the match is the plain inner product, without any scaling:
 #
-# $$ s_{ij} = q_i \cdot k_j, \qquad w_{ij} = \frac{e^{s_{ij}}}{\sum_{l=1}^{m} e^{s_{il}}}, \qquad o_i = \sum_{j=1}^{m} w_{ij}\, v_j . $$
+# $$ s_{ij} = q_i \cdot k_j, \qquad w_{ij} = \frac{e^{s_{ij}}}{\sum_{l=0}^{m-1} e^{s_{il}}}, \qquad o_i = \sum_{j=0}^{m-1} w_{ij}\, v_j . $$
 #
 # ### 1.1 Weights <small>★☆☆ · 5 min · 2 points</small>
 # Each query compares itself with every key. Turn the comparisons into one distribution per query.
 #
 # *Before you run it:* what happens to the weights when every key is multiplied by ten? And when the same vector is added to every key?
+
 
 # %% nbgrader={"grade": false, "grade_id": "lookup-weights", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def lookup_weights(Q, K):
@@ -55,11 +61,19 @@ def lookup_weights(Q, K):
 # %% nbgrader={"grade": true, "grade_id": "lookup-weights-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check = Check("lookup-weights", points=2)
 q, k = randn(5, 7), randn(4, 7)  # all sizes differ: a swapped axis cannot hide
-w = check.run(lookup_weights, q, k, shape=(5, 4))
-check.distribution(w, "every row is one query's distribution over the keys: along which axis does softmax run?")
+w = check.run(
+    lookup_weights, q, k, shape=(5, 4), hint="one row per query, one column per key: which of Q and K stands on the left of the product?"
+)
+check.distribution(
+    w, "every row is one query's distribution over the keys, positive and summing to one: along which axis does softmax run?"
+)
 two = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
 ready = check.run(lookup_weights, two, torch.tensor([[math.log(3.0), 5.0], [0.0, -2.0]]), shape=(2, 2))
-check.close(ready, [[0.5, 0.5], [0.75, 0.25]], "a zero query weighs all keys alike; a score of log 3 against 0 gives 3 : 1. Is the score the plain inner product?")
+check.close(
+    ready,
+    [[0.5, 0.5], [0.75, 0.25]],
+    "a zero query weighs all keys alike; a score of log 3 against 0 gives 3 : 1. Is the score the plain inner product?",
+)
 check.unchanged(lookup_weights, q, k)
 ### BEGIN HIDDEN TESTS
 exact = torch.exp(q @ k.T) / torch.exp(q @ k.T).sum(1, keepdim=True)
@@ -68,20 +82,33 @@ check.close(
     exact,
     "the weights differ from exp(q·k) divided by its row sums",
     wrong={
-        "in this part the scores are plain inner products: do not divide by the square root of the width yet": (q @ k.T / 7**0.5).softmax(1),
+        "in this part the scores are plain inner products: do not divide by the square root of the width yet": (q @ k.T / 7**0.5).softmax(
+            1
+        ),
         "softmax runs over the queries: it must run over the keys, the last axis": (q @ k.T).softmax(0),
+        "one softmax runs over all pairs at once: every query needs a distribution of its own": (q @ k.T).flatten().softmax(0).view(5, 4),
+        "these are the scores: turn them into weights with a softmax": q @ k.T,
+        "the scores are divided by their sum: softmax takes exp first, so that every weight is positive": q
+        @ k.T
+        / (q @ k.T).sum(1, keepdim=True),
+        "these are the logarithms of the weights": (q @ k.T).log_softmax(1),
+        "the score is the inner product, lengths included: do not normalise the vectors": (
+            F.normalize(q, dim=1) @ F.normalize(k, dim=1).T
+        ).softmax(1),
     },
 )
 single = check.run(lookup_weights, randn(1, 3), randn(1, 3), shape=(1, 1))
 check.close(single, 1.0, "one query and one key: the weight is one")
-big = check.run(lookup_weights, torch.full((2, 3), 60.0), torch.full((4, 3), 60.0), shape=(2, 4))
-check.close(big, 0.25, "large scores overflow: exp(10800) is infinite. Subtract the row's maximum first, or use torch's softmax")
+big = check.run(lookup_weights, torch.full((2, 3), 17.0), torch.full((4, 3), 17.0), shape=(2, 4))
+check.finite(big, "large scores overflow: exp(867) is infinite. Subtract the row's maximum first, or use torch's softmax")
+check.close(big, 0.25, "four equal keys have equal weights, however large the scores are")
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### 1.2 The look-up <small>★☆☆ · 5 min · 2 points</small>
 # Use your weights to mix the values. The output has one row per query and the width of the *values*, which need not be the width of the keys.
+
 
 # %% nbgrader={"grade": false, "grade_id": "lookup", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def lookup(Q, K, V):
@@ -94,20 +121,35 @@ def lookup(Q, K, V):
 # %% nbgrader={"grade": true, "grade_id": "lookup-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check = Check("lookup", points=2)
 q, k, v = randn(5, 7), randn(4, 7), randn(4, 3)
-out = check.run(lookup, q, k, v, shape=(5, 3))
-check.true((out <= v.max(0).values + 1e-5) & (out >= v.min(0).values - 1e-5), "an average of the values cannot leave their range: do the weights multiply V, and sum to one?")
+out = check.run(
+    lookup, q, k, v, shape=(5, 3), hint="one row per query, as wide as a value: are the weights multiplied with V, from the left?"
+)
+check.true(
+    (out <= v.max(0).values + 1e-5) & (out >= v.min(0).values - 1e-5),
+    "an average of the values cannot leave their range: do the weights multiply V, and sum to one?",
+)
 alike = check.run(lookup, q, k, torch.ones(4, 3) * torch.tensor([2.0, -1.0, 0.5]), shape=(5, 3))
 check.close(alike, torch.tensor([2.0, -1.0, 0.5]).expand(5, 3), "if all values are alike, the output is that value, whatever the weights")
 check.unchanged(lookup, q, k, v)
 ### BEGIN HIDDEN TESTS
-check.close(out, (q @ k.T).softmax(1) @ v, "the output is the weights times the values, with the plain scores of 1.1", wrong={
-    "you mix the keys; the output mixes the values": torch.zeros(5, 3),
-    "in this part the scores are not divided by the square root of the width": (q @ k.T / 7**0.5).softmax(1) @ v,
-    "softmax runs over the queries: every row of weights must sum to one over the keys": (q @ k.T).softmax(0) @ v,
-})
 same_size = randn(6, 6)
 other = check.run(lookup, same_size, same_size.flip(0), same_size * 2, shape=(6, 6))
-check.close(other, (same_size @ same_size.flip(0).T).softmax(1) @ (same_size * 2), "with square inputs something is transposed that should not be")
+cases = [(out, q, k, v), (other, same_size, same_size.flip(0), same_size * 2)]  # with square inputs a wrong role does not show in the shape
+for result, ask, key, give in cases:
+    slips = {
+        "in this part the scores are not divided by the square root of the width": (ask @ key.T / ask.shape[1] ** 0.5).softmax(1) @ give,
+        "softmax runs over the queries: every row of weights must sum to one over the keys": (ask @ key.T).softmax(0) @ give,
+        "the scores themselves multiply the values: they must become weights first": ask @ key.T @ give,
+        "softmax is applied twice: `lookup_weights` has done it already": (ask @ key.T).softmax(1).softmax(1) @ give,
+        "only the best key counts here: the look-up is soft, every value has its share": give[(ask @ key.T).argmax(1)],
+        "you mix the keys; the output mixes the values": (ask @ key.T).softmax(1) @ key,
+    }
+    check.close(
+        result,
+        (ask @ key.T).softmax(1) @ give,
+        "the output is the weights of 1.1 times the values: is something transposed, or another matrix mixed?",
+        wrong=slips,
+    )
 ### END HIDDEN TESTS
 check.score()
 
@@ -138,7 +180,8 @@ for factor in (1, 10, 100):
 
 # %% [markdown]
 # ### 2.1 Select one value <small>★☆☆ · 5 min · 2 points</small>
-# Write the query that returns $v_0$: its weight on the first key must exceed 0.999. Use $S = 10^5$ for "large".
+# Write the query that returns $v_0$: its weight on the first key, $k_0$, must exceed 0.999. Use $S = 10^5$ for "large".
+
 
 # %% nbgrader={"grade": false, "grade_id": "select-first", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def select_first(keys):
@@ -150,24 +193,32 @@ def select_first(keys):
 
 # %% nbgrader={"grade": true, "grade_id": "select-first-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check = Check("select-first", points=2)
-query = check.run(select_first, KEYS, shape=(3,), hint="the query is one vector with the width of a key")
-reached = (KEYS @ query).softmax(0)
-check.true(reached[0] > 0.999, "the first key should get almost all of the weight: point the query along that key, and make it long")
-check.true(reached.argmax() == 0, "another key gets the most weight: which key does your query point to?")
+query = check.run(select_first, KEYS, shape=(3,), hint="the query is one vector with the width of a key: not a matrix, and not the weights")
+check.finite(query, "the query must stay finite: infinity times a key gives NaN. Long means S = 1e5, not more than float32 can hold")
+score = query.double() @ KEYS.double().T
+check.true(score[0] > 0, "the first key's score is not positive: your query does not point along that key, or even away from it")
+check.equal(score.argmax().tolist(), 0, "another key gets the most weight: which key does your query point to?")
+check.true(
+    score.softmax(0)[0] > 0.999, "the first key should get almost all of the weight: point the query along that key, and make it long"
+)
 check.unchanged(select_first, KEYS)
 ### BEGIN HIDDEN TESTS
 unit = torch.nn.functional.normalize(randn(5, 8), dim=1)
-query = check.run(select_first, unit, shape=(8,))
-check.true((unit @ query).softmax(0)[0] > 0.999, "with other keys of length one it fails: is the query built from `keys`, and long enough (S = 1e5)?")
+query = check.run(select_first, unit, shape=(8,), hint="the query has the width of the keys that are given: build it from `keys`")
+check.true(
+    (query.double() @ unit.double().T).softmax(0)[0] > 0.999,
+    "with other keys of length one it fails: is the query built from `keys`, and long enough (S = 1e5)?",
+)
 close_by = torch.tensor([[1.0, 0.0], [0.9998, 0.02], [0.9998, -0.02]])
-query = check.run(select_first, close_by, shape=(2,))
-check.true((close_by @ query).softmax(0)[0] > 0.999, "keys that lie close together need a longer query: use S = 1e5")
+query = check.run(select_first, close_by, shape=(2,), hint="the query has the width of the keys that are given: build it from `keys`")
+check.true((query.double() @ close_by.double().T).softmax(0)[0] > 0.999, "keys that lie close together need a longer query: use S = 1e5")
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### 2.2 Select every value in turn <small>★☆☆ · 5 min · 2 points</small>
 # Now a whole matrix $Q$: row $i$ selects $v_i$. With it, attention copies its values, $\mathrm{lookup}(Q, K, V) \approx V$.
+
 
 # %% nbgrader={"grade": false, "grade_id": "select-all", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def select_all(keys):
@@ -180,14 +231,28 @@ def select_all(keys):
 # %% nbgrader={"grade": true, "grade_id": "select-all-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check = Check("select-all", points=2)
 queries = check.run(select_all, KEYS, shape=(4, 3), hint="one query per key, each as wide as a key")
-chosen = (queries @ KEYS.T).softmax(1)
-check.equal(chosen.argmax(1), [0, 1, 2, 3], "query i should look most at key i: are the rows in the keys' order?")
+chosen = (queries.double() @ KEYS.double().T).softmax(1)
+check.equal(
+    chosen.argmax(1).tolist(),
+    [0, 1, 2, 3],
+    "query i should look most at key i: are the rows in the keys' order?",
+    wrong={"every query selects the same key: row i must be built from key i": [0, 0, 0, 0], "the rows are in reverse order": [3, 2, 1, 0]},
+)
 check.true(chosen.max(1).values > 0.999, "every row should put almost all of its weight on one key: make the queries long")
 check.unchanged(select_all, KEYS)
 ### BEGIN HIDDEN TESTS
 unit = torch.nn.functional.normalize(randn(9, 6), dim=1)
-queries = check.run(select_all, unit, shape=(9, 6))
-check.close((queries @ unit.T).softmax(1), torch.eye(9), "with other keys of length one the rows do not select: are all queries built from `keys`, with S = 1e5?", atol=1e-3)
+queries = check.run(select_all, unit, shape=(9, 6), hint="other keys, other queries: build them from `keys`")
+check.close(
+    (queries.double() @ unit.double().T).softmax(1),
+    torch.eye(9),
+    "with other keys of length one the rows do not select: are all queries built from `keys`, with S = 1e5?",
+    atol=1e-3,
+)
+close_by = torch.tensor([[1.0, 0.0], [0.9998, 0.02], [0.9998, -0.02]])
+queries = check.run(select_all, close_by, shape=(3, 2), hint="other keys, other queries: build them from `keys`")
+lead = (queries.double() @ close_by.double().T).softmax(1).diagonal()
+check.true(lead > 0.999, "keys that lie close together need longer queries: use S = 1e5")
 one = check.run(select_all, torch.ones(1, 5), shape=(1, 5))
 check.finite(one, "a single key: the query must stay finite")
 ### END HIDDEN TESTS
@@ -214,6 +279,7 @@ print("copied values:\n", lookup(select_all(KEYS), KEYS, values).round(decimals=
 mean_of_all = KEYS.mean(0)
 print("mean of the keys:", [f"{x:.3f}" for x in (KEYS @ mean_of_all).softmax(0).tolist()])
 
+
 # %% nbgrader={"grade": false, "grade_id": "average-all", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def average_all(keys):
     """A query (d,) that gives every one of the keys (m, d) exactly the same weight, whatever the keys are."""
@@ -224,12 +290,28 @@ def average_all(keys):
 
 # %% nbgrader={"grade": true, "grade_id": "average-all-test", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
 check = Check("average-all", points=1)
-query = check.run(average_all, KEYS, shape=(3,), hint="the query is one vector with the width of a key")
-check.close((KEYS @ query).softmax(0), 0.25, "the four weights should be exactly 1/4. Equal weights need equal scores: which query has the same score with every key?")
+query = check.run(average_all, KEYS, shape=(3,), hint="the query is one vector with the width of a key: not a number, and not the weights")
+check.close(
+    (query.double() @ KEYS.double().T).softmax(0),
+    0.25,
+    "the four weights should be exactly 1/4. Equal weights need equal scores: which query has the same score with every key?",
+    wrong={
+        "the mean of the keys prefers the keys that lie near it: look at the numbers printed above": (KEYS @ KEYS.mean(0)).softmax(0),
+        "the sum of the keys is four times their mean, and prefers the keys that lie near it even more": (KEYS @ KEYS.sum(0)).softmax(0),
+        "a long mean of the keys selects the one key nearest to it": [0.0, 1.0, 0.0, 0.0],
+        "a query of ones prefers keys with large entries: which query has the same score with every key?": KEYS.sum(1).softmax(0),
+    },
+)
+check.unchanged(average_all, KEYS)
 ### BEGIN HIDDEN TESTS
-long_keys = 50 * randn(6, 5)
-query = check.run(average_all, long_keys, shape=(5,))
-check.close((long_keys @ query).softmax(0), 1 / 6, "with other keys the weights are not equal: which query has the same score with every key, whatever the keys?")
+long_keys = 1e4 * randn(6, 5)
+query = check.run(average_all, long_keys, shape=(5,), hint="the query has the width of the keys that are given")
+check.close(
+    (query.double() @ long_keys.double().T).softmax(0),
+    1 / 6,
+    "with other keys the weights are not equal: which query has the same score with every key, whatever the keys?",
+    rtol=1e-4,
+)
 ### END HIDDEN TESTS
 check.score()
 
@@ -249,12 +331,16 @@ for factor in (1, 10, 100, 1e5):
 # Ask for the scores you want instead. "Equal to each other, and well above the other two" is a linear system for $q$:
 # with four keys in three dimensions, three differences of scores determine the three entries of $q$.
 #
-# Both weights must be within 0.001 of 1/2. *Before you run it:* how far must the first two scores lie above the others for that? (A lead of
+# Both weights must be within 0.001 of 1/2, and the other two within 0.001 of 0. *Before you run it:* how far must the first two scores lie above the others for that? (A lead of
 # $10^5$ is too much of a good thing: float32 has seven digits, and the two large scores must agree to 0.004.)
+
 
 # %% nbgrader={"grade": false, "grade_id": "average-two", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def average_first_two(keys):
-    """A query (3,) that gives the first two of four keys (4, 3) the weight 1/2 each, to within 0.001."""
+    """A query (3,) that gives the first two of four keys (4, 3) the weight 1/2 each, the others 0, to within 0.001.
+
+    The keys are affinely independent: no one of their differences keys[i] - keys[3] is a combination of the others.
+    """
     ### BEGIN SOLUTION
     differences = keys[:3] - keys[3]  # (3, 3)
     leads = torch.tensor([20.0, 20.0, 0.0], dtype=keys.dtype)  # scores of k_0, k_1, k_2 above that of k_3
@@ -264,18 +350,42 @@ def average_first_two(keys):
 
 # %% nbgrader={"grade": true, "grade_id": "average-two-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check = Check("average-two", points=3)
-query = check.run(average_first_two, KEYS, shape=(3,), hint="the query is one vector with the width of a key")
-reached = (KEYS.double() @ query.double()).softmax(0)
-check.close(reached[0] - reached[1], 0.0, "the first two weights differ: their two scores must be equal. Set up the equations for q and solve them", atol=1e-3)
-check.close(reached[2:], [0.0, 0.0], "the last two keys still get weight: their scores must lie well below the first two (a lead of 10 or more)", atol=1e-3)
+query = check.run(average_first_two, KEYS, shape=(3,), hint="the query is one vector with the width of a key: not the weights")
+score = query.double() @ KEYS.double().T
+reached = score.softmax(0)
+check.true(
+    score[:2].max() > score[2:].max(),
+    "the best score belongs to one of the last two keys: which way round are the leads, and does every key have an equation?",
+)
+rounded = (score[0] - score[1]).abs() < 1e-5 * score[0].abs()
+check.close(
+    reached[:2] / reached[:2].sum(),
+    [0.5, 0.5],
+    "the two scores are equal up to rounding only, and the lead is so large that rounding counts: a lead of 20 is plenty"
+    if rounded
+    else "the first two weights differ: their two scores must be equal, which no multiple of the keys' mean achieves. Set up the equations for q and solve them",
+    atol=1e-3,
+    wrong={"one of the two keys gets everything: a long query multiplies the small difference of their scores, too": [0.0, 1.0]},
+)
+check.close(
+    reached[2:],
+    [0.0, 0.0],
+    "the last two keys still get weight: their scores must lie well below the first two (a lead of 10 or more)",
+    atol=1e-3,
+)
+check.unchanged(average_first_two, KEYS)
 ### BEGIN HIDDEN TESTS
 for _ in range(3):
     keys = randn(4, 3)
     query = check.run(average_first_two, keys, shape=(3,))
+    score = query.double() @ keys.double().T
+    near_tie = score[:2].diff().abs().max() < 1e-5 * score[:2].abs().max()
     check.close(
-        (keys.double() @ query.double()).softmax(0),
+        score.softmax(0),
         [0.5, 0.5, 0.0, 0.0],
-        "with four other keys the weights are not 1/2, 1/2, 0, 0: build the equations from `keys`, for score differences, not for this one matrix",
+        "with other keys, too, a lead this large costs the digits that make two scores equal: a lead of 20 is plenty"
+        if near_tie
+        else "with four other keys the weights are not 1/2, 1/2, 0, 0: build the equations from `keys`, for score differences, not for this one matrix",
         atol=1e-3,
     )
 ### END HIDDEN TESTS
@@ -283,15 +393,16 @@ check.score()
 
 # %% [markdown]
 # ### 3.3 Any weights you like <small>★★★ · 20 min · 4 points</small>
-# Generalise. Given target weights $w_1, \dots, w_m > 0$ that sum to one, find $q$ with $\mathrm{softmax}(Kq) = w$.
+# Generalise. Given target weights $w_0, \dots, w_{m-1} > 0$ that sum to one, find $q$ with $\mathrm{softmax}(Kq) = w$.
 #
 # Softmax is undone by the logarithm, up to a constant: $\mathrm{softmax}(s) = w$ exactly when $s_j = \log w_j + c$ for some number $c$ that you may choose.
 # So $q$ must satisfy $k_j \cdot q = \log w_j + c$. Subtract one equation from the others and $c$ is gone:
 #
-# $$ (k_j - k_1) \cdot q = \log w_j - \log w_1, \qquad j = 2, \dots, m . $$
+# $$ (k_j - k_0) \cdot q = \log w_j - \log w_0, \qquad j = 1, \dots, m-1 . $$
 #
-# These are $m - 1$ equations for $d$ unknowns. They have a solution for *every* target when the differences $k_j - k_1$ are linearly independent: when the
+# These are $m - 1$ equations for $d$ unknowns. They have a solution for *every* target when the differences $k_j - k_0$ are linearly independent: when the
 # keys are *affinely independent*, which needs $m \le d + 1$. There may be fewer equations than unknowns, so solve them in the least-squares sense (`torch.linalg.lstsq`, or the pseudo-inverse).
+
 
 # %% nbgrader={"grade": false, "grade_id": "query-for", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def query_for(target, keys):
@@ -307,29 +418,47 @@ def query_for(target, keys):
 check = Check("query-for", points=4)
 goal = torch.tensor([0.1, 0.2, 0.3, 0.4])
 query = check.run(query_for, goal, KEYS, shape=(3,), hint="the query is one vector with the width of a key")
-check.close((KEYS @ query).softmax(0), goal, "the weights are not the target: take logarithms, subtract one equation from the others, solve for q", atol=1e-4)
+check.close(
+    (query.double() @ KEYS.double().T).softmax(0),
+    goal,
+    "the weights are not the target: take logarithms, subtract one equation from the others, solve for q",
+    atol=1e-4,
+    wrong={
+        "the right-hand sides are differences of weights: softmax is undone by the logarithm": goal.softmax(0),
+        "the sign is wrong: large targets get small weights. Subtract in the same order on both sides": (1 / goal) / (1 / goal).sum(),
+        "log w_0 is missing: the subtracted equation has a right-hand side, too": torch.tensor([1.0, 0.2, 0.3, 0.4]) / 1.9,
+    },
+)
 even = check.run(query_for, torch.full((4,), 0.25), KEYS, shape=(3,))
-check.close(even, torch.zeros(3), "equal weights have the solution q = 0, and with these keys no other: are your right-hand sides differences of logarithms?", atol=1e-4)
+check.close(
+    even,
+    torch.zeros(3),
+    "equal weights have the solution q = 0, and with these keys no other: subtract one equation from the others on both sides",
+    atol=1e-4,
+)
 check.unchanged(query_for, goal, KEYS)
 ### BEGIN HIDDEN TESTS
-for count, width in [(4, 3), (3, 6), (2, 5), (6, 5)]:
-    keys, goal = randn(count, width, dtype=torch.float64), rand(count, dtype=torch.float64) + 0.05
+for count, width, shift in [(4, 3, 0), (6, 5, 0), (4, 3, 100), (3, 6, 0), (2, 5, 0)]:
+    keys, goal = randn(count, width, dtype=torch.float64) + shift, rand(count, dtype=torch.float64) + 0.05
     goal = goal / goal.sum()
-    query = check.run(query_for, goal, keys, shape=(width,))
+    hint = "the weights are not the target for other keys and targets"
+    if shift:
+        hint = "it fails when all keys are shifted by the same vector: the free constant c must drop out, so use differences of keys, not the keys themselves"
+    if count < width:
+        hint = "it fails with fewer equations than unknowns: there are m − 1 equations for d unknowns. Use the pseudo-inverse or least squares, not a square solver"
+    query = check.run(query_for, goal, keys, shape=(width,), hint=hint)
+    got = (query.double() @ keys.T).softmax(0)
     check.close(
-        (keys @ query).softmax(0),
+        got,
         goal,
-        "it fails for other numbers of keys or other widths: there are m − 1 equations for d unknowns. Use the pseudo-inverse or least squares, not a square solver",
+        "digits are lost: keep the dtype of the inputs (these are float64)" if (got - goal).abs().max() < 1e-3 else hint,
         rtol=1e-6,
+        wrong={
+            "the right-hand sides are differences of weights; take logarithms": goal.softmax(0),
+            "the sign is wrong: large targets get small weights": (1 / goal) / (1 / goal).sum(),
+            "log w_0 is missing on the right-hand side": torch.cat([torch.ones(1, dtype=torch.float64), goal[1:]]) / (1 + goal[1:].sum()),
+        },
     )
-far = randn(4, 3, dtype=torch.float64) + 100
-query = check.run(query_for, goal[:4] / goal[:4].sum(), far, shape=(3,))
-check.close(
-    (far @ query).softmax(0),
-    goal[:4] / goal[:4].sum(),
-    "it fails when all keys are shifted by the same vector: the free constant c must drop out, so use differences of keys, not the keys themselves",
-    rtol=1e-6,
-)
 ### END HIDDEN TESTS
 check.score()
 
@@ -337,11 +466,15 @@ check.score()
 # ### 3.4 When is it impossible? <small>★★★ · 15 min · 3 points</small>
 # Five keys in three dimensions give four equations for three unknowns: most targets are out of reach. So is any target with a zero in it, for a finite
 # query: $e^s > 0$. Write the test: a target is reachable exactly when it is strictly positive and the equations of 3.3 have an exact solution.
-# (With the pseudo-inverse you get the best $q$ there is. Does it solve the equations?)
+# (With the pseudo-inverse you get the best $q$ there is. Does it solve the equations? Computers round: let both sides differ by up to $10^{-4}$.)
+
 
 # %% nbgrader={"grade": false, "grade_id": "reachable", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def reachable(target, keys):
-    """True if some query (d,) gives the keys (m, d) exactly the weights target (m,), which sum to one; else False."""
+    """True if some query (d,) gives the keys (m, d) the weights target (m,), which sum to one; else False.
+
+    Any keys are possible here: many, equal, on a line. Rounding is not a miss: compare with a tolerance of 1e-4.
+    """
     ### BEGIN SOLUTION
     if (target <= 0).any():
         return False
@@ -354,19 +487,59 @@ def reachable(target, keys):
 
 # %% nbgrader={"grade": true, "grade_id": "reachable-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check = Check("reachable", points=3)
-check.equal(check.run(reachable, torch.tensor([0.1, 0.2, 0.3, 0.4]), KEYS), True, "affinely independent keys reach every positive target")
-check.equal(check.run(reachable, torch.tensor([0.5, 0.5, 0.0, 0.0]), KEYS), False, "a weight of exactly zero needs a score of minus infinity: no finite query gives it")
+corner = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+check.equal(
+    check.run(reachable, torch.full((3,), 1 / 3), corner),
+    True,
+    "q = 0 gives equal weights, so they are reachable: return one bool, and use the equations of 3.3, differences on both sides",
+)
+check.equal(
+    check.run(reachable, torch.tensor([0.1, 0.2, 0.3, 0.4]), KEYS),
+    True,
+    "affinely independent keys reach every positive target. Rounding is not a miss: compare with a tolerance, not with ==",
+)
+check.equal(
+    check.run(reachable, torch.tensor([0.5, 0.5, 0.0, 0.0]), KEYS),
+    False,
+    "a weight of exactly zero needs a score of minus infinity: no finite query gives it",
+)
 line = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
-check.equal(check.run(reachable, torch.tensor([0.2, 0.6, 0.2]), line), False, "three keys on a line: the middle score lies between the outer two, so this target is out of reach")
+check.equal(
+    check.run(reachable, torch.tensor([0.2, 0.6, 0.2]), line),
+    False,
+    "three keys on a line: the middle score lies between the outer two, so this target is out of reach",
+)
+check.unchanged(reachable, torch.tensor([0.1, 0.2, 0.3, 0.4]), KEYS)
 ### BEGIN HIDDEN TESTS
-check.equal(check.run(reachable, torch.tensor([1.0, 2.0, 4.0]) / 7, line), True, "three keys on a line do reach targets whose logarithms lie on a line: test the equations, not only the number of keys")
-crowd = randn(6, 3)
-made = (crowd @ randn(3)).softmax(0)
-check.equal(check.run(reachable, made, crowd), True, "these weights came from a query, so they are reachable, although there are more keys than width + 1: test the equations, not the count")
-check.equal(check.run(reachable, torch.tensor([0.3, 0.1, 0.2, 0.1, 0.1, 0.2]), crowd), False, "six keys in three dimensions do not reach this target: does the best q really solve the equations?")
+check.equal(
+    check.run(reachable, torch.tensor([1.0, 2.0, 4.0]) / 7, line),
+    True,
+    "three keys on a line do reach targets whose logarithms lie on a line: test the equations, not only the rank of the keys",
+)
+crowd = randn(6, 3, dtype=torch.float64)
+made = (crowd @ randn(3, dtype=torch.float64)).softmax(0)
+check.equal(
+    check.run(reachable, made, crowd),
+    True,
+    "these weights came from a query, so they are reachable, although there are more keys than width + 1: test the equations, not the count",
+)
+missed = torch.tensor([0.3, 0.1, 0.2, 0.1, 0.1, 0.2], dtype=torch.float64)
+check.equal(
+    check.run(reachable, missed, crowd),
+    False,
+    "six keys in three dimensions do not reach this target: does the best q really solve the equations, within a small tolerance?",
+)
+beside = made + torch.tensor([0.01, -0.01, 0.0, 0.0, 0.0, 0.0])
+check.equal(check.run(reachable, beside, crowd), False, "a target that is missed by 0.01 is out of reach: your tolerance is too generous")
 twins = torch.tensor([[1.0, 2.0], [1.0, 2.0], [0.0, 1.0]])
-check.equal(check.run(reachable, torch.tensor([0.3, 0.3, 0.4]), twins), True, "two equal keys can share equal weights: that target is reachable")
-check.equal(check.run(reachable, torch.tensor([0.2, 0.4, 0.4]), twins), False, "two equal keys always get equal weights: this target is out of reach")
+check.equal(
+    check.run(reachable, torch.tensor([0.3, 0.3, 0.4]), twins), True, "two equal keys can share equal weights: that target is reachable"
+)
+check.equal(
+    check.run(reachable, torch.tensor([0.2, 0.4, 0.4]), twins),
+    False,
+    "two equal keys always get equal weights: this target is out of reach",
+)
 check.equal(check.run(reachable, torch.tensor([1.0]), torch.ones(1, 4)), True, "a single key always has the weight one")
 ### END HIDDEN TESTS
 check.score()
@@ -395,8 +568,9 @@ check.score()
 # ## 4 Why divide by $\sqrt{d}$?
 #
 # ### 4.1 How large is a score? <small>★☆☆ · 10 min · 2 points</small>
-# Let the entries of $q$ and $k$ be independent with mean 0 and variance $\sigma^2$. Derive the variance of $q \cdot k = \sum_{i=1}^{d} q_i k_i$, in two steps:
+# Let the entries of $q$ and $k$ be independent with mean 0 and variance $\sigma^2$. Derive the variance of $q \cdot k = \sum_{i=0}^{d-1} q_i k_i$, in two steps:
 # the variance of one product $q_i k_i$ (its mean is 0, so this is $\mathbb{E}[q_i^2 k_i^2]$), then of a sum of $d$ independent ones. Write the result as a function.
+
 
 # %% nbgrader={"grade": false, "grade_id": "score-variance", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def score_variance(d, sigma):
@@ -408,15 +582,35 @@ def score_variance(d, sigma):
 
 # %% nbgrader={"grade": true, "grade_id": "score-variance-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check = Check("score-variance", points=2)
-check.close(check.run(score_variance, 1, 1.0), 1.0, "for d = 1 and σ = 1 the product of two independent numbers has the variance 1 · 1")
-check.close(check.run(score_variance, 64, 1.0), 64.0, "variances of independent terms add up: d of them")
+check.close(
+    check.run(score_variance, 1, 1.0),
+    1.0,
+    "for d = 1 and σ = 1 the product of two independent numbers has the variance 1 · 1, and the formula is exact: derive it, do not measure it",
+)
+check.close(
+    check.run(score_variance, 64, 1.0),
+    64.0,
+    "variances of independent terms add up: d of them",
+    wrong={
+        "the terms are independent, so their variances add up: d of them, not d²": 64.0**2,
+        "that is the standard deviation of the score; the variance was asked for": 8.0,
+        "that is the variance of one product: there are d of them": 1.0,
+    },
+)
 ### BEGIN HIDDEN TESTS
-check.close(check.run(score_variance, 10, 2.0), 160.0, "the dependence on σ is wrong: each product brings the variance of both factors", wrong={
-    "σ is a standard deviation: the variance of one entry is σ², and a product has two factors": 40.0,
-    "that is the standard deviation; the variance was asked for": 160.0**0.5,
-    "that is the variance of one product, without the sum over d": 16.0,
-})
-check.close(check.run(score_variance, 3, 0.5), 0.1875, "the dependence on σ is wrong for σ < 1: d · σ · σ · σ · σ")
+check.close(
+    check.run(score_variance, 10, 2.0),
+    160.0,
+    "the formula is wrong for σ = 2: each product brings the variance of both factors",
+    wrong={
+        "σ is a standard deviation: the variance of one entry is σ², and a product has two factors": 40.0,
+        "you used σ where the variance σ² of an entry belongs, or only one of the two factors": 20.0,
+        "that is the standard deviation; the variance was asked for": 160.0**0.5,
+        "that is the variance of one product, without the sum over d": 16.0,
+        "variances of independent terms add up: d, not d²": 1600.0,
+    },
+)
+check.close(check.run(score_variance, 3, 0.5), 0.1875, "the formula is wrong for σ < 1")
 ### END HIDDEN TESTS
 check.score()
 
@@ -432,6 +626,10 @@ for d, sigma in [(4, 1.0), (64, 1.0), (64, 0.5), (256, 2.0)]:
 # So scores spread like $\sqrt{d}$ when the entries have unit variance. Dividing by $\sqrt{d}$ brings the variance back to 1, at every width (Vaswani et al., 2017).
 #
 # ### 4.2 Scaled weights <small>★☆☆ · 5 min · 3 points</small>
+# The weights of 1.1 once more, now with every score divided by $\sqrt{d}$, where $d$ is the width of a key. This is the form that is used from here on.
+#
+# *Before you run it:* where does the division belong, before the softmax or after it? What would go wrong in the other place?
+
 
 # %% nbgrader={"grade": false, "grade_id": "weights", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def weights(q, k):
@@ -445,24 +643,46 @@ def weights(q, k):
 # %% nbgrader={"grade": true, "grade_id": "weights-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check = Check("weights", points=3)
 q, k = randn(5, 7), randn(4, 7)
-w = check.run(weights, q, k, shape=(5, 4))
+w = check.run(weights, q, k, shape=(5, 4), hint="one row per query, one column per key")
 check.distribution(w, "every row is one query's distribution over the keys: along which axis does softmax run?")
 wide = check.run(weights, torch.ones(1, 16), torch.cat([torch.ones(1, 16), torch.zeros(2, 16)]), shape=(1, 3))
 check.close(wide.log()[0, 0] - wide.log()[0, 1], 4.0, "two vectors of 16 ones have the score 16, scaled 4: which number do you divide by?")
+check.unchanged(weights, q, k)
 ### BEGIN HIDDEN TESTS
-check.close(w, (q @ k.T / 7**0.5).softmax(1), "scale by the square root of a key's width", wrong={
-    "you divide by d; divide by its square root": (q @ k.T / 7).softmax(1),
-    "you divide by the root of the number of keys; the width of a key counts": (q @ k.T / 4**0.5).softmax(1),
-    "you divide by the root of the number of queries; the width of a key counts": (q @ k.T / 5**0.5).softmax(1),
-    "the scores are not scaled": (q @ k.T).softmax(1),
-    "you scale after softmax: then the rows no longer sum to one": (q @ k.T).softmax(1) / 7**0.5,
-    "you multiply by the root of the width; divide by it": (q @ k.T * 7**0.5).softmax(1),
-})
+check.close(
+    w,
+    (q @ k.T / 7**0.5).softmax(1),
+    "scale by the square root of a key's width",
+    wrong={
+        "you divide by d; divide by its square root": (q @ k.T / 7).softmax(1),
+        "you divide by the root of the number of keys; the width of a key counts": (q @ k.T / 4**0.5).softmax(1),
+        "you divide by the root of the number of queries; the width of a key counts": (q @ k.T / 5**0.5).softmax(1),
+        "the scores are not scaled": (q @ k.T).softmax(1),
+        "you scale after softmax: then the rows no longer sum to one": (q @ k.T).softmax(1) / 7**0.5,
+        "you multiply by the root of the width; divide by it": (q @ k.T * 7**0.5).softmax(1),
+        "softmax runs over the queries: it must run over the keys, the last axis": (q @ k.T / 7**0.5).softmax(0),
+    },
+)
 thin = check.run(weights, randn(3, 1), randn(2, 1), shape=(3, 2))
 check.distribution(thin, "width one: every row is still a distribution")
+big = check.run(weights, torch.full((2, 4), 40.0), torch.full((3, 4), 40.0), shape=(2, 3))
+check.finite(big, "large scores overflow: exp(3200) is infinite. Subtract the row's maximum first, or use torch's softmax")
 precise = randn(2, 9, dtype=torch.float64)
-check.close(check.run(weights, precise, precise, shape=(2, 2)), (precise @ precise.T / 3).softmax(1), "with float64 input digits are lost: do you convert to float32 on the way?")
-check.gradients(weights, lambda a, b: (a @ b.T / a.shape[1] ** 0.5).softmax(1), (q, k), "the gradients through your weights are wrong, or do not flow at all")
+sharp, exact = check.run(weights, precise, precise, shape=(2, 2)), (precise @ precise.T / 3).softmax(1)
+lost = (sharp - exact).abs().max() < 1e-5
+check.close(
+    sharp,
+    exact,
+    "with float64 input digits are lost: do you convert to float32 on the way?"
+    if lost
+    else "for keys of width 9 the weights are wrong, too",
+)
+check.gradients(
+    weights,
+    lambda a, b: (a @ b.T / a.shape[1] ** 0.5).softmax(1),
+    (q, k),
+    "the gradients through your weights are wrong, or do not flow at all",
+)
 ### END HIDDEN TESTS
 check.score()
 
@@ -470,6 +690,9 @@ check.score()
 # ### 4.3 What a saturated softmax does to gradients <small>★★★ · 20 min · 4 points</small>
 # Let $p = \mathrm{softmax}(s)$. Derive $\partial p_i / \partial s_j$. Write $p_i = e^{s_i} / Z$ and use the quotient rule, once for $i = j$ and once for $i \ne j$;
 # then find one matrix expression for both cases, in terms of $p$ alone. Your matrix is compared with autograd and with finite differences, in float64.
+#
+# Note that your function is given $p$, the result of the softmax, not the scores.
+
 
 # %% nbgrader={"grade": false, "grade_id": "softmax-jacobian", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def softmax_jacobian(p):
@@ -482,16 +705,23 @@ def softmax_jacobian(p):
 # %% nbgrader={"grade": true, "grade_id": "softmax-jacobian-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 check = Check("softmax-jacobian", points=4)
 s = randn(5, dtype=torch.float64)
-jacobian = check.run(softmax_jacobian, s.softmax(0), shape=(5, 5))
-check.close(jacobian.sum(0), torch.zeros(5), "the p_i always sum to one, so the derivatives of all p_i by one s_j sum to zero: is the off-diagonal part there, with its sign?", atol=1e-9)
+jacobian = check.run(
+    softmax_jacobian, s.softmax(0), shape=(5, 5), hint="one row per p_i, one column per s_j: every score changes every probability"
+)
+zero_sums = (
+    "the p_i always sum to one, so the derivatives of all p_i by one s_j sum to zero: is the off-diagonal part there, with its sign?"
+)
+check.close(jacobian.sum(0), torch.zeros(5), zero_sums, atol=1e-7)  # an answer in float32 is exact to 1e-8 here, a wrong one is off by 0.01
 check.true(jacobian.diagonal() > 0, "raising a score raises its own probability: the diagonal must be positive")
 check.derivative(jacobian[2], lambda x: x.softmax(0)[2], s, "row 2 is not the gradient of p_2: work out i = j and i ≠ j once more")
+check.unchanged(softmax_jacobian, s.softmax(0))
 ### BEGIN HIDDEN TESTS
-for size in (1, 2, 7):
-    s = 2 * randn(size, dtype=torch.float64)
+for count in (1, 2, 7):
+    s = 2 * randn(count, dtype=torch.float64)
     p = s.softmax(0)
-    jacobian = check.run(softmax_jacobian, p, shape=(size, size))
-    for i in range(size):
+    jacobian = check.run(softmax_jacobian, p, shape=(count, count))
+    again = p.softmax(0)
+    for i in range(count):
         check.derivative(
             jacobian[i],
             lambda x, i=i: x.softmax(0)[i],
@@ -499,8 +729,13 @@ for size in (1, 2, 7):
             "an entry of the matrix is not the derivative: compare i = j and i ≠ j",
             wrong={
                 "only the diagonal is there: s_j changes every p_i, through the sum Z": torch.diag(p * (1 - p))[i],
+                "only p_i on the diagonal is there: differentiate the sum Z in the denominator, too": torch.diag(p)[i],
+                "only the part that comes from the sum Z is there: for i = j the numerator changes, too": -torch.outer(p, p)[i],
                 "the sign is flipped": (torch.outer(p, p) - torch.diag(p))[i],
+                "the sign of the product p_i p_j is wrong: Z stands in the denominator": (torch.outer(p, p) + torch.diag(p))[i],
                 "the diagonal is p_i: subtract p_i p_j there, too": (torch.diag(p + p * p) - torch.outer(p, p))[i],
+                "p is taken for the scores: it is the result of the softmax already": (torch.diag(again) - torch.outer(again, again))[i],
+                "that is the derivative of log p_i: multiply row i by p_i": (torch.eye(count) - p)[i],
             },
         )
 ### END HIDDEN TESTS
@@ -512,10 +747,11 @@ check.score()
 #
 # *Before you run it:* sketch the two curves.
 
+
 # %%
-def mean_gradient(d, scaled, pairs=pick(smoke=20, laptop=300, gpu=300), m=16):
+def mean_gradient(d, scaled, m=16):
     """Mean Frobenius norm of the softmax Jacobian over random queries against m random keys of width d."""
-    total = 0.0
+    pairs, total = pick(smoke=20, laptop=300, gpu=300), 0.0
     for _ in range(pairs):
         query, keys = torch.randn(1, d), torch.randn(m, d)
         p = weights(query, keys)[0] if scaled else lookup_weights(query, keys)[0]
@@ -526,7 +762,9 @@ def mean_gradient(d, scaled, pairs=pick(smoke=20, laptop=300, gpu=300), m=16):
 seed(0)
 widths = [1, 4, 16, 64, 256, 1024]
 sizes = {name: [mean_gradient(d, scaled) for d in widths] for name, scaled in [("divided by √d", True), ("plain", False)]}
-plots.curves({name: (widths, y) for name, y in sizes.items()}, "width d", "mean size of ∂p/∂s", "Without 1/√d the gradient dies", log_x=True)
+plots.curves(
+    {name: (widths, y) for name, y in sizes.items()}, "width d", "mean size of ∂p/∂s", "Without 1/√d the gradient dies", log_x=True
+)
 plt.show()
 
 # %% [markdown]
@@ -549,7 +787,10 @@ for name, rows in [("0 after softmax", zeroed_after), ("−∞ before softmax", 
 # %% [markdown]
 # ### 5.1 A masked softmax <small>★★☆ · 15 min · 4 points</small>
 # One case needs care: a row in which *everything* is forbidden, such as a padding query. $-\infty$ everywhere makes softmax $0/0$, a NaN, and one NaN spreads through
-# the whole model. Such a row shall be all zeros: it looks at nothing and returns nothing.
+# the whole model, forwards and in the gradients. Such a row shall be all zeros: it looks at nothing and returns nothing.
+#
+# *Broadcastable* means that the mask may lack leading axes of the scores, or have size one where they are longer: one row of $m$ entries serves all queries.
+
 
 # %% nbgrader={"grade": false, "grade_id": "masked-softmax", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def masked_softmax(scores, mask):
@@ -570,7 +811,9 @@ s = randn(3, 4)
 m = torch.tensor([[True, True, False, True], [False, True, True, False], [True, False, False, False]])
 w = check.run(masked_softmax, s, m, shape=(3, 4))
 check.close(w[~m], torch.zeros(6), "where the mask is False the weight must be exactly 0 (True means: may look)", atol=0)
-check.close(w.sum(1), torch.ones(3), "the weights that remain must sum to one: mask the scores before the softmax, not the weights after it")
+check.close(
+    w.sum(1), torch.ones(3), "the weights that remain must sum to one: mask the scores before the softmax, not the weights after it"
+)
 empty = check.run(masked_softmax, s, torch.tensor([[False] * 4, [True] * 4, [True] * 4]), shape=(3, 4))
 check.close(empty[0], torch.zeros(4), "a row that may look at nothing must be all zeros: not NaN, and not an even spread")
 check.unchanged(masked_softmax, s, m)
@@ -578,11 +821,21 @@ check.unchanged(masked_softmax, s, m)
 exact = torch.zeros(3, 4)
 for row in range(3):
     exact[row, m[row]] = s[row, m[row]].softmax(0)
-check.close(w, exact, "the allowed weights should be the softmax over the allowed scores alone", wrong={
-    "you set weights to 0 after the softmax: the forbidden scores are still in the denominator": s.softmax(1) * m,
-    "the mask is read the wrong way round: True means that looking is allowed": torch.stack([torch.zeros(4).masked_scatter(~m[r], s[r, ~m[r]].softmax(0)) for r in range(3)]),
-    "a forbidden score of 0 is not hidden: e^0 = 1. It must be minus infinity": (s * m).softmax(1),
-})
+check.close(
+    w,
+    exact,
+    "the allowed weights should be the softmax over the allowed scores alone",
+    wrong={
+        "you set weights to 0 after the softmax: the forbidden scores are still in the denominator": s.softmax(1) * m,
+        "the mask is read the wrong way round: True means that looking is allowed": torch.stack(
+            [torch.zeros(4).masked_scatter(~m[r], s[r, ~m[r]].softmax(0)) for r in range(3)]
+        ),
+        "a forbidden score of 0 is not hidden: e^0 = 1. It must be minus infinity": (s * m).softmax(1),
+        "a forbidden score of 0 still counts in the denominator, even if its weight is removed later": (s * m).softmax(1) * m,
+        "softmax runs over the queries: it must run over the keys, the last axis": s.masked_fill(~m, -torch.inf).softmax(0).nan_to_num(),
+        "the mask is added to the scores as a number, 1 or 0: a forbidden score must become minus infinity": (s + m).softmax(1),
+    },
+)
 deep, rule = randn(2, 3, 5, 6), rand(2, 1, 1, 6) > 0.4
 rule[0, 0, 0, 0] = rule[1, 0, 0, 0] = True
 w = check.run(masked_softmax, deep, rule, shape=(2, 3, 5, 6))
@@ -590,9 +843,26 @@ check.close(w, deep.masked_fill(~rule, -torch.inf).softmax(-1), "with batch axes
 none = check.run(masked_softmax, deep, torch.zeros(6, dtype=torch.bool), shape=(2, 3, 5, 6))
 check.close(none, torch.zeros(2, 3, 5, 6), "when nothing at all is allowed, everything is zero", atol=0)
 low = check.run(masked_softmax, torch.full((1, 3), -2e9), torch.tensor([[True, True, False]]), shape=(1, 3))
-check.close(low, [[0.5, 0.5, 0.0]], "very low but allowed scores lose against your mask value: only −inf is below every score")
-finite = check.measure(checks.gradients, masked_softmax, (s, torch.tensor([[False] * 4, [True] * 4, [True] * 4])), randn(3, 4))
-check.finite(finite.inputs[0], "the gradient is NaN where a row may look at nothing: replace the scores of such rows before the softmax, not the NaN after it")
+check.close(
+    low,
+    [[0.5, 0.5, 0.0]],
+    "three very low scores, the last one forbidden: the other two share the weight",
+    wrong={
+        "very low but allowed scores lose against your mask value: only −inf is below every score": [[0.0, 0.0, 1.0]],
+        "very low but allowed scores are lost: your mask value lies above them, or exp underflows": [[0.0, 0.0, 0.0]],
+    },
+)
+loud = check.run(masked_softmax, torch.tensor([[0.0, 0.0, 300.0]]), torch.tensor([[True, True, False]]), shape=(1, 3))
+check.close(
+    loud,
+    [[0.5, 0.5, 0.0]],
+    "a very large forbidden score is still felt, in the maximum or in the sum: hide it before the softmax; dividing it out afterwards comes too late",
+)
+found = check.measure(checks.gradients, masked_softmax, (s, torch.tensor([[False] * 4, [True] * 4, [True] * 4])), randn(3, 4))
+check.finite(
+    found.inputs[0],
+    "the gradient is NaN, or does not flow, where a row may look at nothing: replace the scores of such rows before the softmax, not the NaN after it",
+)
 ### END HIDDEN TESTS
 check.score()
 
@@ -601,6 +871,7 @@ check.score()
 # - `hide_position`: nobody may look at position `j`.
 # - `causal_mask`: position $t$ may look at itself and at what came before. That is what makes a language model predict rather than copy.
 # - `padding_mask`: sequences of unequal `lengths` share one tensor; nobody may look at the filler. The result has an axis of size one for the queries, so that it broadcasts.
+
 
 # %% nbgrader={"grade": false, "grade_id": "masks", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def hide_position(T, j):
@@ -618,7 +889,7 @@ def causal_mask(T):
 
 
 def padding_mask(lengths, T):
-    """Mask (B, 1, T) for sequences of the given lengths (B,), padded to T: True at real keys, False at filler."""
+    """Mask (B, 1, T) for sequences of the given lengths (an integer tensor (B,)), padded at the end to T: True at real keys."""
     ### BEGIN SOLUTION
     return torch.arange(T) < lengths[:, None, None]
     ### END SOLUTION
@@ -627,22 +898,74 @@ def padding_mask(lengths, T):
 # %% nbgrader={"grade": true, "grade_id": "masks-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check = Check("masks", points=3)
 hide = check.run(hide_position, 3, 1, shape=(3, 3))
-check.equal(hide, [[True, False, True]] * 3, "hide_position: one key is hidden from every query, so one column is False (queries are rows, keys are columns; True means: may look)")
+check.equal(
+    hide.bool().tolist(),
+    [[True, False, True]] * 3,
+    "hide_position: one key is hidden from every query, so one column is False (queries are rows, keys are columns; True means: may look)",
+    wrong={
+        "hide_position: this hides every key from one query (a row); hide one key from every query (a column)": [
+            [True] * 3,
+            [False] * 3,
+            [True] * 3,
+        ],
+        "hide_position: the mask is the wrong way round: True means that looking is allowed": [[False, True, False]] * 3,
+    },
+)
 causal = check.run(causal_mask, 3, shape=(3, 3))
-check.equal(causal, [[True, False, False], [True, True, False], [True, True, True]], "causal_mask: query t sees keys 0 … t, itself included, and nothing later", wrong={
-    "causal_mask: a query must see itself (the diagonal is True)": [[False, False, False], [True, False, False], [True, True, False]],
-    "causal_mask: this one sees the future and not the past: queries are rows, keys are columns": [[True, True, True], [False, True, True], [False, False, True]],
-})
-padding = check.run(padding_mask, torch.tensor([2, 3]), 4, shape=(2, 1, 4))
-check.equal(padding, [[[True, True, False, False]], [[True, True, True, False]]], "padding_mask: the first `length` keys are real, the rest is filler (True means: may look)")
+check.equal(
+    causal.bool().tolist(),
+    [[True, False, False], [True, True, False], [True, True, True]],
+    "causal_mask: query t sees keys 0 … t, itself included, and nothing later",
+    wrong={
+        "causal_mask: a query must see itself (the diagonal is True)": [[False, False, False], [True, False, False], [True, True, False]],
+        "causal_mask: this one sees the future and not the past: queries are rows, keys are columns": [
+            [True, True, True],
+            [False, True, True],
+            [False, False, True],
+        ],
+        "causal_mask: the mask is the wrong way round: True means that looking is allowed": [
+            [False, True, True],
+            [False, False, True],
+            [False, False, False],
+        ],
+        "causal_mask: this one sees one position ahead": [[True, True, False], [True, True, True], [True, True, True]],
+    },
+)
+padding = check.run(
+    padding_mask,
+    torch.tensor([2, 3]),
+    4,
+    shape=(2, 1, 4),
+    hint="padding_mask: one row of keys per sequence, with an axis of size one for the queries between the two",
+)
+check.equal(
+    padding.bool().tolist(),
+    [[[True, True, False, False]], [[True, True, True, False]]],
+    "padding_mask: the first `length` keys are real, the rest is filler (True means: may look)",
+    wrong={
+        "padding_mask: one key too many is seen: look at `<` and `<=`": [[[True, True, True, False]], [[True, True, True, True]]],
+        "padding_mask: the mask is the wrong way round: True means that looking is allowed": [
+            [[False, False, True, True]],
+            [[False, False, False, True]],
+        ],
+        "padding_mask: the filler stands at the end, the real keys come first": [[[False, False, True, True]], [[False, True, True, True]]],
+    },
+)
+check.true(
+    (hide.dtype == torch.bool) & (causal.dtype == torch.bool) & (padding.dtype == torch.bool),
+    "masks are boolean tensors: True and False, not 1 and 0 or −inf",
+)
 ### BEGIN HIDDEN TESTS
-for length in (1, 5):
-    hide, causal = check.run(hide_position, length, length - 1, shape=(length, length)), check.run(causal_mask, length, shape=(length, length))
-    check.equal(hide.sum(), length * (length - 1), "hide_position: exactly one column is hidden, for every T and j")
+for length, spot in [(1, 0), (5, 3), (5, 0)]:
+    hide, causal = check.run(hide_position, length, spot, shape=(length, length)), check.run(causal_mask, length, shape=(length, length))
+    check.equal(
+        hide, [[c != spot for c in range(length)] for _ in range(length)], "hide_position: exactly column j is hidden, for every T and j"
+    )
     check.equal(causal, [[c <= r for c in range(length)] for r in range(length)], "causal_mask is wrong for another length")
 padding = check.run(padding_mask, torch.tensor([4, 1, 0]), 4, shape=(3, 1, 4))
-check.equal(padding.sum(-1), [[4], [1], [0]], "padding_mask: a full sequence hides nothing, an empty one everything: look at `<` and `<=`")
-check.true(padding.dtype == torch.bool, "masks are boolean tensors")
+check.equal(
+    padding, [[[c < size for c in range(4)]] for size in (4, 1, 0)], "padding_mask: a full sequence hides nothing, an empty one everything"
+)
 ### END HIDDEN TESTS
 check.score()
 
@@ -653,14 +976,22 @@ example = torch.randn(T, T)
 everything = torch.ones(T, T, dtype=torch.bool)
 both = causal_mask(T) & padding_mask(torch.tensor([4]), T)[0]
 figure, axes = plt.subplots(2, 2, figsize=(10, 8))
-for ax, (name, mask) in zip(axes.flat, [("no mask", everything), ("position 2 hidden", hide_position(T, 2)), ("causal", causal_mask(T)), ("causal, and the last two are padding", both)]):
+masks = {
+    "no mask": everything,
+    "position 2 hidden": hide_position(T, 2),
+    "causal": causal_mask(T),
+    "causal, and the last two are padding": both,
+}
+for ax, (name, mask) in zip(axes.flat, masks.items(), strict=True):
     plots.heatmap(masked_softmax(example, mask), title=name, ax=ax)
 figure.tight_layout()
 plt.show()
 
 # %% [markdown]
 # ### 5.3 Attention, whole <small>★★☆ · 10 min · 4 points</small>
-# Put it together: scaled scores, an optional mask, a mixture of values, for any number of batch axes in front.
+# Put it together: scaled scores, an optional mask, a mixture of values, for any number of batch axes in front. (`k.mT` transposes the last two axes.)
+# PyTorch has this as `scaled_dot_product_attention`; here you write it yourself. A query that may see nothing returns zeros.
+
 
 # %% nbgrader={"grade": false, "grade_id": "attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def attention(q, k, v, mask=None):
@@ -675,33 +1006,100 @@ def attention(q, k, v, mask=None):
 # %% nbgrader={"grade": true, "grade_id": "attention-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 check = Check("attention", points=4)
 q, k, v = randn(2, 3, 5, 8), randn(2, 3, 4, 8), randn(2, 3, 4, 6)
-out = check.run(attention, q, k, v, shape=(2, 3, 5, 6))
-check.close(check.run(attention, q, k, torch.ones(2, 3, 4, 6)), torch.ones(2, 3, 5, 6), "if all values are one, so is the output: do the weights of every query sum to one?")
+out = check.run(
+    attention,
+    q,
+    k,
+    v,
+    shape=(2, 3, 5, 6),
+    hint="without a mask (mask is None) and with two batch axes: transpose the last two axes of k only, and leave the others alone",
+)
+check.close(
+    check.run(attention, q, k, torch.ones(2, 3, 4, 6)),
+    torch.ones(2, 3, 5, 6),
+    "if all values are one, so is the output: do the weights of every query sum to one?",
+)
 only = torch.tensor([False, False, True, False])
-picked = check.run(attention, q, k, v, only, shape=(2, 3, 5, 6))
-check.close(picked, v[:, :, 2:3].expand(2, 3, 5, 6), "if only key 2 may be seen, the output is its value: is the mask used, with True for may look?")
+picked = check.run(
+    attention,
+    q,
+    k,
+    v,
+    only,
+    shape=(2, 3, 5, 6),
+    hint="with a mask of shape (4,), which is broadcast: ask for `mask is None`, a tensor itself has no truth value",
+)
+check.close(
+    picked,
+    v[:, :, 2:3].expand(2, 3, 5, 6),
+    "if only key 2 may be seen, the output is its value: is the mask used, with True for may look?",
+    wrong={"the mask is not used: the output is that of no mask at all": out},
+)
 causal_rule = torch.ones(6, 6, dtype=torch.bool).tril()
-check.causal(lambda x: attention(x, x, x, causal_rule), randn(6, 8), "with a causal mask a later position still changes an earlier output: is the mask applied before the softmax?")
+check.causal(
+    lambda x: attention(x, x, x, causal_rule),
+    randn(6, 8),
+    "with a causal mask a later position still changes an earlier output: is the mask applied before the softmax?",
+)
+names = check.measure(lambda: checks.names_in(checks.source(attention)))
+check.true(
+    (out == out) & ("scaled_dot_product_attention" not in names), "write attention yourself: do not call `scaled_dot_product_attention`"
+)
 ### BEGIN HIDDEN TESTS
-check.close(out, F.scaled_dot_product_attention(q, k, v), "without a mask the output differs from scaled dot-product attention: are the scores divided by the root of the width?", wrong={
-    "the scores are not scaled by the root of the width": (q @ k.mT).softmax(-1) @ v,
-    "you divide by the root of the number of keys": (q @ k.mT / 4**0.5).softmax(-1) @ v,
-    "you divide by the width, not its root": (q @ k.mT / 8).softmax(-1) @ v,
-    "you divide by the root of the values' width; the keys' width counts": (q @ k.mT / 6**0.5).softmax(-1) @ v,
-})
+check.close(
+    out,
+    F.scaled_dot_product_attention(q, k, v),
+    "without a mask the output differs from scaled dot-product attention",
+    wrong={
+        "the scores are not scaled by the root of the width": (q @ k.mT).softmax(-1) @ v,
+        "you divide by the root of the number of keys": (q @ k.mT / 4**0.5).softmax(-1) @ v,
+        "you divide by the root of the number of queries": (q @ k.mT / 5**0.5).softmax(-1) @ v,
+        "you divide by the width, not its root": (q @ k.mT / 8).softmax(-1) @ v,
+        "you divide by the root of the values' width; the keys' width counts": (q @ k.mT / 6**0.5).softmax(-1) @ v,
+        "softmax runs over the queries: it must run over the keys, the last axis": (q @ k.mT / 8**0.5).softmax(-2) @ v,
+        "softmax runs over a batch axis: with batch axes in front, count from the end (dim=-1)": (q @ k.mT / 8**0.5).softmax(1) @ v,
+    },
+)
 rule = rand(2, 1, 5, 4) > 0.5
 rule[..., 0] = True
-check.close(check.run(attention, q, k, v, rule), F.scaled_dot_product_attention(q, k, v, attn_mask=rule), "with a random mask the output differs")
+check.close(
+    check.run(attention, q, k, v, rule),
+    F.scaled_dot_product_attention(q, k, v, attn_mask=rule),
+    "with a random mask the output differs",
+    wrong={
+        "with a mask the scores are not scaled": F.scaled_dot_product_attention(q, k, v, attn_mask=rule, scale=1.0),
+        "the weights are set to 0 after the softmax: mask the scores before it": ((q @ k.mT / 8**0.5).softmax(-1) * rule) @ v,
+        "the mask is read the wrong way round: True means that looking is allowed": (
+            (q @ k.mT / 8**0.5).masked_fill(rule, -torch.inf).softmax(-1).nan_to_num()
+        )
+        @ v,
+        "a forbidden score becomes 0, which is not hidden: e^0 = 1": (q @ k.mT / 8**0.5 * rule).softmax(-1) @ v,
+    },
+)
 rule[0, 0, 3] = False
 dark = check.run(attention, q, k, v, rule, shape=(2, 3, 5, 6))
 check.close(dark[0, :, 3], torch.zeros(3, 6), "a query that may see nothing returns zeros, not NaN")
 check.finite(dark, "a query that may see nothing must not spoil the rest with NaN")
+loud = torch.cat([torch.full((1, 4), 40.0), torch.zeros(2, 4)])
+rest = check.run(
+    attention, torch.full((1, 4), 10.0), loud, torch.tensor([[9.0], [1.0], [3.0]]), torch.tensor([False, True, True]), shape=(1, 1)
+)
+check.close(
+    rest, [[2.0]], "a very large forbidden score is still felt: hide it before the softmax; dividing it out afterwards comes too late"
+)
 order = randperm(4)
-check.invariant(attention, (q, k, v), (q, k[:, :, order], v[:, :, order]), "shuffling keys together with their values must not change anything")
+check.invariant(
+    attention, (q, k, v), (q, k[:, :, order], v[:, :, order]), "shuffling keys together with their values must not change anything"
+)
 plain_case = check.run(attention, randn(1, 2), randn(1, 2), torch.tensor([[7.0, -7.0, 1.0]]), shape=(1, 3))
 check.close(plain_case, [[7.0, -7.0, 1.0]], "one query, one key, no batch axis: the output is the only value")
 check.unchanged(attention, q, k, v)
-check.gradients(attention, lambda a, b, c: (a @ b.mT / 8**0.5).softmax(-1) @ c, (q, k, v), "the gradients through your attention are wrong, or do not flow")
+check.gradients(
+    attention,
+    lambda a, b, c: (a @ b.mT / 8**0.5).softmax(-1) @ c,
+    (q, k, v),
+    "the gradients through your attention are wrong, or do not flow",
+)
 ### END HIDDEN TESTS
 check.score()
 
@@ -711,6 +1109,7 @@ check.score()
 # ### 6.1 Self-attention <small>★☆☆ · 10 min · 2 points</small>
 # In *self*-attention queries, keys and values are three linear views of the same sequence $x \in \mathbb{R}^{n \times h}$: $Q = x W_q$, $K = x W_k$, $V = x W_v$
 # with $W_q, W_k, W_v \in \mathbb{R}^{h \times h}$.
+
 
 # %% nbgrader={"grade": false, "grade_id": "self-attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def self_attention(x, Wq, Wk, Wv):
@@ -723,18 +1122,48 @@ def self_attention(x, Wq, Wk, Wv):
 # %% nbgrader={"grade": true, "grade_id": "self-attention-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check = Check("self-attention", points=2)
 x, a, b, c = randn(6, 5), randn(5, 5), randn(5, 5), randn(5, 5)
-out = check.run(self_attention, x, a, b, c, shape=(6, 5))
-check.close(check.run(self_attention, x, a, b, torch.zeros(5, 5)), torch.zeros(6, 5), "with W_v = 0 all values are zero: are the values projected, too?")
+out = check.run(
+    self_attention, x, a, b, c, shape=(6, 5), hint="one output per position: x is multiplied by the weights from the right, x @ W"
+)
+check.close(
+    check.run(self_attention, x, a, b, torch.zeros(5, 5)),
+    torch.zeros(6, 5),
+    "with W_v = 0 all values are zero, and so is the output: are the values x W_v, and is nothing added?",
+)
 blind = check.run(self_attention, x, torch.zeros(5, 5), b, torch.eye(5), shape=(6, 5))
-check.close(blind, x.mean(0).expand(6, 5), "with W_q = 0 all scores are equal: every output is the mean of the values")
+check.close(blind, x.mean(0).expand(6, 5), "with W_q = 0 all scores are equal: every output is the mean of all values")
 ### BEGIN HIDDEN TESTS
-check.close(out, (x @ a @ (x @ b).T / 5**0.5).softmax(1) @ x @ c, "the output is not softmax(QKᵀ/√h) V with Q = x W_q, K = x W_k, V = x W_v", wrong={
-    "the projections are transposed: x is multiplied by W from the right, without a transpose": (x @ a.T @ (x @ b.T).T / 5**0.5).softmax(1) @ x @ c.T,
-    "the roles of W_q and W_k are exchanged": (x @ b @ (x @ a).T / 5**0.5).softmax(1) @ x @ c,
-    "the values are not projected": (x @ a @ (x @ b).T / 5**0.5).softmax(1) @ x,
-    "the scores are not scaled": (x @ a @ (x @ b).T).softmax(1) @ x @ c,
-})
-check.equivariant(lambda y: self_attention(y, a, b, c), x, "without positions, shuffling the sequence must shuffle the output in the same way")
+score = x @ a @ (x @ b).T
+check.close(
+    out,
+    (score / 5**0.5).softmax(1) @ x @ c,
+    "the output is not softmax(QKᵀ/√h) V with Q = x W_q, K = x W_k, V = x W_v",
+    wrong={
+        "the projections are transposed: x is multiplied by W from the right, without a transpose": (
+            x @ a.T @ (x @ b.T).T / 5**0.5
+        ).softmax(1)
+        @ x
+        @ c.T,
+        "the roles of W_q and W_k are exchanged": (score.T / 5**0.5).softmax(1) @ x @ c,
+        "the values are not projected": (score / 5**0.5).softmax(1) @ x,
+        "the queries are not projected": (x @ (x @ b).T / 5**0.5).softmax(1) @ x @ c,
+        "the keys are not projected": (x @ a @ x.T / 5**0.5).softmax(1) @ x @ c,
+        "nothing is projected: use W_q, W_k and W_v": (x @ x.T / 5**0.5).softmax(1) @ x,
+        "the values are projected with W_k; they have their own W_v": (score / 5**0.5).softmax(1) @ x @ b,
+        "the scores are not scaled": score.softmax(1) @ x @ c,
+        "the scores are scaled twice: `attention` does it already": (score / 5).softmax(1) @ x @ c,
+        "you divide by the root of the sequence length; the width counts": (score / 6**0.5).softmax(1) @ x @ c,
+        "softmax runs over the queries: it must run over the keys, the last axis": (score / 5**0.5).softmax(0) @ x @ c,
+        "the output is causal; here every position sees the whole sequence": (score / 5**0.5)
+        .masked_fill(torch.ones(6, 6).triu(1) > 0, -torch.inf)
+        .softmax(1)
+        @ x
+        @ c,
+    },
+)
+order = randperm(6)
+moved = check.run(self_attention, x[order], a, b, c, shape=(6, 5))
+check.close(out[order] - moved, 0.0, "without positions, shuffling the sequence must shuffle the output in the same way", atol=1e-4)
 check.shape(check.run(self_attention, randn(1, 5), a, b, c), (1, 5), "a sequence of length one must work")
 ### END HIDDEN TESTS
 check.score()
@@ -746,6 +1175,7 @@ check.score()
 #
 # *Before you run it:* for which $n$, as a multiple of $h$, are the projections as expensive as the other two products? Write that as a function, too.
 
+
 # %% nbgrader={"grade": false, "grade_id": "cost", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def matmul_operations(n, h):
     """Operations (multiplications and additions) in the matrix products of self-attention on n positions of width h."""
@@ -755,7 +1185,7 @@ def matmul_operations(n, h):
 
 
 def crossover(h):
-    """The sequence length at which the three projections cost as much as scores and weighted sum together."""
+    """The sequence length, not rounded, at which the three projections cost as much as scores and weighted sum together."""
     ### BEGIN SOLUTION
     return 1.5 * h
     ### END SOLUTION
@@ -764,18 +1194,46 @@ def crossover(h):
 # %% nbgrader={"grade": true, "grade_id": "cost-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check = Check("cost", points=3)
 check.close(check.run(matmul_operations, 1, 1), 10, "n = h = 1: five products of one multiplication and one addition each")
-check.close(check.run(crossover, 2), 3.0, "crossover: set the cost of the three projections equal to that of the other two products, and solve for n")
-
-check.close(check.run(matmul_operations, 3, 8), 1440, "a short sequence of wide vectors: the projections are n × h times h × h, and there are three of them")
-check.close(check.run(matmul_operations, 40, 2), 13760, "a long sequence of narrow vectors: scores are n × h times h × n, the weighted sum n × n times n × h")
+check.close(
+    check.run(matmul_operations, 3, 8),
+    1440,
+    "a short sequence of wide vectors: the projections are n × h times h × h, and there are three of them",
+)
+check.close(
+    check.run(matmul_operations, 40, 2),
+    13760,
+    "a long sequence of narrow vectors: scores are n × h times h × n, the weighted sum n × n times n × h",
+)
+check.close(
+    check.run(crossover, 2),
+    3.0,
+    "crossover: set the cost of the three projections equal to that of the other two products, and solve for n",
+    wrong={
+        "crossover: three projections against two other products: the numbers of products count": 2,
+        "crossover: the ratio is upside down: which side has three products?": 4 / 3,
+        "crossover: all three projections count, not one": 1,
+        "crossover: the scores and the weighted sum both count on the other side": 6,
+    },
+)
 ### BEGIN HIDDEN TESTS
-check.close(check.run(matmul_operations, 7, 11), 7238, "the count is wrong for n = 7, h = 11", wrong={
-    "multiplications and additions both count: a factor of two is missing": 3619,
-    "only one of the three projections is counted": 3850,
-    "the output projection is not part of this function": 8932,
-    "the weighted sum of the values is missing": 6160,
-})
+check.close(
+    check.run(matmul_operations, 7, 11),
+    7238,
+    "the count is wrong for n = 7, h = 11",
+    wrong={
+        "multiplications and additions both count: a factor of two is missing": 3619,
+        "only one of the three projections is counted": 3850,
+        "the output projection is not part of this function": 8932,
+        "the weighted sum of the values is missing": 6160,
+        "n and h are exchanged: a projection is n × h times h × h": 6622,
+        "the projections are missing": 2156,
+        "the scores and the weighted sum are missing": 5082,
+        "that is the order of growth; the exact number of operations was asked for": 1386,
+        "a sum of b terms has b − 1 additions, but here every product counts 2abc": 6881,
+    },
+)
 check.close(check.run(crossover, 64), 96.0, "the crossover is proportional to h: 6 n h² = 4 n² h")
+check.close(check.run(crossover, 5), 7.5, "the crossover is not right for an odd width: do not round it")
 ### END HIDDEN TESTS
 check.score()
 
@@ -787,12 +1245,14 @@ h = 64
 lengths_tried = pick(smoke=[8, 32, 128], laptop=[8, 16, 32, 64, 128, 256, 512, 1024], gpu=[8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096])
 square = torch.eye(h)
 counted_operations = [checks.flops(self_attention, torch.randn(n, h), square, square, square) for n in lengths_tried]
+one_projection = [checks.flops(torch.matmul, torch.randn(n, h), square) for n in lengths_tried]
+one_score_matrix = [checks.flops(torch.matmul, torch.randn(n, h), torch.randn(h, n)) for n in lengths_tried]
 plots.curves(
     {
         "counted": (lengths_tried, counted_operations),
         "your formula": (lengths_tried, [matmul_operations(n, h) for n in lengths_tried]),
-        "projections 6nh²": (lengths_tried, [6 * n * h * h for n in lengths_tried]),
-        "scores and sum 4n²h": (lengths_tried, [4 * n * n * h for n in lengths_tried]),
+        "projections": (lengths_tried, [3 * count for count in one_projection]),
+        "scores and weighted sum": (lengths_tried, [2 * count for count in one_score_matrix]),
     },
     "sequence length n",
     "operations",
@@ -829,6 +1289,7 @@ plt.show()
 # In translation the decoder looks into the *source* sentence: queries come from one sequence $x \in \mathbb{R}^{n \times h}$, keys and values from another, $y \in \mathbb{R}^{m \times g}$,
 # of another length and perhaps another width.
 
+
 # %% nbgrader={"grade": false, "grade_id": "cross-attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def cross_attention(x, y, Wq, Wk, Wv):
     """x (n, h) looks into y (m, g): Wq (h, d), Wk (g, d), Wv (g, e). Returns (n, e)."""
@@ -841,20 +1302,60 @@ def cross_attention(x, y, Wq, Wk, Wv):
 check = Check("cross-attention", points=2)
 x, y = randn(5, 3), randn(4, 6)
 a, b, c = randn(3, 7), randn(6, 7), randn(6, 2)
-out = check.run(cross_attention, x, y, a, b, c, shape=(5, 2), hint="one output per position of x, as wide as the values: which sequence gives the queries?")
+out = check.run(
+    cross_attention,
+    x,
+    y,
+    a,
+    b,
+    c,
+    shape=(5, 2),
+    hint="one output per position of x, as wide as y W_v: which sequence gives the queries, and which the keys and the values?",
+)
 order = randperm(4)
-check.invariant(cross_attention, (x, y, a, b, c), (x, y[order], a, b, c), "the order of y carries no information: shuffling it must not change the output. Do keys and values both come from y?")
-check.equivariant(lambda z: cross_attention(z, y, a, b, c), x, "each position of x asks for itself: shuffling x must shuffle the output")
+check.invariant(
+    cross_attention,
+    (x, y, a, b, c),
+    (x, y[order], a, b, c),
+    "the order of y carries no information: shuffling it must not change the output. Do keys and values both come from y?",
+)
+order = randperm(5)
+moved = check.run(cross_attention, x[order], y, a, b, c, shape=(5, 2), hint="x in another order: still one output per position of x")
+check.close(out[order] - moved, 0.0, "each position of x asks for itself: shuffling x must shuffle the output", atol=1e-4)
 ### BEGIN HIDDEN TESTS
-check.close(out, (x @ a @ (y @ b).T / 7**0.5).softmax(1) @ y @ c, "the output is not attention(x W_q, y W_k, y W_v)", wrong={
-    "the scores must be scaled by the root of the projected width d": (x @ a @ (y @ b).T).softmax(1) @ y @ c,
-    "scale by the root of the projected width d, not of x's own": (x @ a @ (y @ b).T / 3**0.5).softmax(1) @ y @ c,
-})
-w = randn(4, 4)
-z = randn(3, 4)
-check.close(check.run(cross_attention, z, z, w, w, w), (z @ w @ (z @ w).T / 2).softmax(1) @ z @ w, "with y = x it must be self-attention")
-one = check.run(cross_attention, x, y[:1], a, b, c, shape=(5, 2))
-check.close(one, (y[:1] @ c).expand(5, 2), "a source of one position: everybody gets its value")
+score = x @ a @ (y @ b).T
+check.close(
+    out,
+    (score / 7**0.5).softmax(1) @ y @ c,
+    "the output is not attention(x W_q, y W_k, y W_v)",
+    wrong={
+        "the scores must be scaled by the root of the projected width d": score.softmax(1) @ y @ c,
+        "scale by the root of the projected width d, not of x's own": (score / 3**0.5).softmax(1) @ y @ c,
+        "scale by the root of the projected width d, not of y's own": (score / 6**0.5).softmax(1) @ y @ c,
+        "scale by the root of the projected width d, not of the number of keys": (score / 4**0.5).softmax(1) @ y @ c,
+        "you divide by the width d; divide by its square root": (score / 7).softmax(1) @ y @ c,
+        "softmax runs over the queries: it must run over the keys, the positions of y": (score / 7**0.5).softmax(0) @ y @ c,
+    },
+)
+x, y, a, b, c = randn(4, 4), randn(4, 4), randn(4, 4), randn(4, 4), randn(4, 4)  # all alike: a wrong role does not show in the shape
+score = x @ a @ (y @ b).T / 2
+check.close(
+    check.run(cross_attention, x, y, a, b, c),
+    score.softmax(1) @ y @ c,
+    "with x and y of the same size the output is wrong",
+    wrong={
+        "the values come from x: they must come from y": score.softmax(1) @ x @ c,
+        "the keys come from x: they must come from y": (x @ a @ (x @ b).T / 2).softmax(1) @ y @ c,
+        "this is self-attention of x: keys and values must come from y": (x @ a @ (x @ b).T / 2).softmax(1) @ x @ c,
+        "this is self-attention of y: the queries must come from x": (y @ a @ (y @ b).T / 2).softmax(1) @ y @ c,
+        "x and y are exchanged: x asks, y answers": (y @ a @ (x @ b).T / 2).softmax(1) @ x @ c,
+        "the values are not projected with W_v": score.softmax(1) @ y,
+        "the values are projected with W_k; they have their own W_v": score.softmax(1) @ y @ b,
+    },
+)
+check.close(check.run(cross_attention, x, x, a, b, c), (x @ a @ (x @ b).T / 2).softmax(1) @ x @ c, "with y = x it must be self-attention")
+one = check.run(cross_attention, x, y[:1], a, b, c, shape=(4, 4))
+check.close(one, (y[:1] @ c).expand(4, 4), "a source of one position: everybody gets its value")
 ### END HIDDEN TESTS
 check.score()
 
@@ -862,11 +1363,13 @@ check.score()
 # ### 7.2 Additive scores <small>★★☆ · 15 min · 3 points</small>
 # Before the dot product there was a small network. Bahdanau, Cho and Bengio (2015) scored a pair by
 #
-# $$ s_{ij} = u \cdot \tanh(W_q^\top q_i + W_k^\top k_j) . $$
+# $$ s_{ij} = u \cdot \tanh(W_q^\top q_i + W_k^\top k_j) , $$
 #
+# with learned matrices $W_q \in \mathbb{R}^{d \times a}$, $W_k \in \mathbb{R}^{c \times a}$ and a learned vector $u \in \mathbb{R}^a$. Queries and keys may have different widths, $d$ and $c$.
 # Each of the $n \cdot m$ pairs needs its own tanh of a vector of width $a$. Write it without a loop if you can: make an $n \times m \times a$ tensor by broadcasting.
 #
 # *Before you run it:* how much memory does that tensor take for $n = m = 1024$, $a = 512$, against the dot product's $n \times m$?
+
 
 # %% nbgrader={"grade": false, "grade_id": "additive", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def additive_scores(q, k, Wq, Wk, u):
@@ -880,32 +1383,68 @@ def additive_scores(q, k, Wq, Wk, u):
 # %% nbgrader={"grade": true, "grade_id": "additive-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check = Check("additive", points=3)
 q, k, a, b, u = randn(5, 3), randn(4, 6), randn(3, 7), randn(6, 7), randn(7)
-scores = check.run(additive_scores, q, k, a, b, u, shape=(5, 4), hint="one score per pair of a query (row) and a key (column)")
-check.true(scores.abs() <= u.abs().sum() + 1e-4, "tanh lies between −1 and 1, so |s| is at most Σ|u|: is tanh applied before the product with u?")
+scores = check.run(
+    additive_scores,
+    q,
+    k,
+    a,
+    b,
+    u,
+    shape=(5, 4),
+    hint="one score per pair of a query (row) and a key (column): which axis do you insert where, and is the width a summed away?",
+)
+check.true(
+    scores.abs() <= u.abs().sum() + 1e-4, "tanh lies between −1 and 1, so |s| is at most Σ|u|: is tanh applied before the product with u?"
+)
 zero = check.run(additive_scores, 0 * q, 0 * k, a, b, u, shape=(5, 4))
-check.close(zero, torch.zeros(5, 4), "zero query and zero key: tanh(0) = 0, so the score is 0")
+check.close(
+    zero,
+    torch.zeros(5, 4),
+    "zero query and zero key: tanh(0) = 0, so the score is 0",
+    wrong={"these are weights; the scores were asked for, before any softmax": torch.full((5, 4), 0.25)},
+)
+check.unchanged(additive_scores, q, k, a, b, u)
 ### BEGIN HIDDEN TESTS
+inner = (q @ a)[:, None] + (k @ b)[None]
 one_by_one = torch.stack([torch.stack([(torch.tanh(q[i] @ a + k[j] @ b) * u).sum() for j in range(4)]) for i in range(5)])
-check.close(scores, one_by_one, "a score is not u · tanh(W_q q_i + W_k k_j)", wrong={
-    "tanh is missing": torch.stack([torch.stack([((q[i] @ a + k[j] @ b) * u).sum() for j in range(4)]) for i in range(5)]),
-    "tanh is taken of each part; it must be taken of their sum": (torch.tanh(q @ a) @ u)[:, None] + (torch.tanh(k @ b) @ u)[None, :],
-    "tanh is taken of the finished score; it belongs inside, before the product with u": torch.tanh((q @ a @ u)[:, None] + (k @ b @ u)[None, :]),
-    "the two parts are multiplied; they must be added": torch.tanh((q @ a)[:, None] * (k @ b)[None]) @ u,
-})
+check.close(
+    scores,
+    one_by_one,
+    "a score is not u · tanh(W_qᵀ q_i + W_kᵀ k_j)",
+    wrong={
+        "tanh is missing": inner @ u,
+        "tanh is taken of each part; it must be taken of their sum": (torch.tanh(q @ a) @ u)[:, None] + (torch.tanh(k @ b) @ u)[None, :],
+        "tanh is taken of the finished score; it belongs inside, before the product with u": torch.tanh(inner @ u),
+        "u is multiplied inside tanh; it belongs outside": torch.tanh(inner * u).sum(-1),
+        "the two parts are multiplied; they must be added": torch.tanh((q @ a)[:, None] * (k @ b)[None]) @ u,
+        "the two parts are subtracted; they must be added": torch.tanh((q @ a)[:, None] - (k @ b)[None]) @ u,
+        "these are dot-product scores: use the formula with tanh and u": q @ a @ (k @ b).T,
+        "additive scores are not divided by a square root: tanh keeps them small": torch.tanh(inner) @ u / 7**0.5,
+        "the product with u is a sum over the width, not a mean": torch.tanh(inner) @ u / 7,
+    },
+)
 level = check.run(additive_scores, randn(3, 3), randn(3, 3), torch.eye(3), torch.zeros(3, 3), torch.ones(3), shape=(3, 3))
-check.close(level[:, :1].expand(3, 3), level, "if the keys do not matter, all scores in a row are equal: rows are queries, columns are keys")
-check.gradients(additive_scores, lambda *z: torch.tanh((z[0] @ z[2])[:, None] + (z[1] @ z[3])[None]) @ z[4], (q, k, a, b, u), "the gradients through your scores are wrong, or do not flow")
+check.close(
+    level[:, :1].expand(3, 3), level, "if the keys do not matter, all scores in a row are equal: rows are queries, columns are keys"
+)
+check.gradients(
+    additive_scores,
+    lambda *z: torch.tanh((z[0] @ z[2])[:, None] + (z[1] @ z[3])[None]) @ z[4],
+    (q, k, a, b, u),
+    "the gradients through your scores are wrong, or do not flow",
+)
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### 7.3 Many heads by reshaping <small>★★★ · 25 min · 6 points</small>
-# One head gives one distribution per position. To look at several things at once, cut the width $D$ into $H$ heads of width $D / H$, let each attend for itself,
+# From here on a batch of $B$ sequences has $T$ positions of width $D$. One head gives one distribution per position. To look at several things at once, cut the width $D$ into $H$ heads of width $D / H$, let each attend for itself,
 # and put the results side by side again. Nothing is learned in the cut: it is a reshape and a transpose.
 #
 # 1. `split_heads`: `(B, T, D)` to `(B, H, T, D/H)`. Head 0 gets the *first* $D/H$ columns. (`view` alone to the final shape mixes positions and heads.)
 # 2. `merge_heads`: the way back.
 # 3. `multi_head`: project, split, attend, merge, project with $W_o$.
+
 
 # %% nbgrader={"grade": false, "grade_id": "multi-head", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def split_heads(x, H):
@@ -925,7 +1464,10 @@ def merge_heads(x):
 
 
 def multi_head(x, Wq, Wk, Wv, Wo, H, mask=None):
-    """Multi-head self-attention of x (B, T, D) with weights (D, D), applied from the right. Returns (B, T, D)."""
+    """Multi-head self-attention of x (B, T, D) with weights (D, D), applied from the right, in H heads. Returns (B, T, D).
+
+    The mask, if there is one, is broadcastable to (B, H, T, T).
+    """
     ### BEGIN SOLUTION
     q, k, v = (split_heads(x @ W, H) for W in (Wq, Wk, Wv))
     return merge_heads(attention(q, k, v, mask)) @ Wo
@@ -935,31 +1477,116 @@ def multi_head(x, Wq, Wk, Wv, Wo, H, mask=None):
 # %% nbgrader={"grade": true, "grade_id": "multi-head-test", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
 check = Check("multi-head", points=6)
 x = torch.arange(2 * 3 * 8.0).view(2, 3, 8)
-heads = check.run(split_heads, x, 4, shape=(2, 4, 3, 2))
-check.close(heads[1, 2, 0], x[1, 0, 4:6], "head 2 of position 0 holds columns 4 and 5 of that position: split the last axis first, then move the head axis forward")
-check.close(check.run(lambda: merge_heads(split_heads(x, 4))), x, "merging what was split must give the original back: undo the transpose before you join the axes")
+heads = check.run(
+    split_heads, x, 4, shape=(2, 4, 3, 2), hint="split_heads: the axes are batch, head, position, width of a head, in this order"
+)
+check.close(
+    heads[1, 2, 0],
+    x[1, 0, 4:6],
+    "head 2 of position 0 holds columns 4 and 5 of that position: split the last axis first, then move the head axis forward",
+)
+check.close(
+    check.run(lambda: merge_heads(split_heads(x, 4))),
+    x,
+    "merging what was split must give the original back: undo the transpose before you join the axes",
+)
 x, a, b, c, o = randn(2, 5, 6), randn(6, 6), randn(6, 6), randn(6, 6), randn(6, 6)
-out = check.run(multi_head, x, a, b, c, o, 3, shape=(2, 5, 6))
-check.close(check.run(multi_head, x, a, b, c, torch.zeros(6, 6), 3), torch.zeros(2, 5, 6), "with W_o = 0 the output is zero: is the output projected?")
+out = check.run(
+    multi_head,
+    x,
+    a,
+    b,
+    c,
+    o,
+    3,
+    shape=(2, 5, 6),
+    hint="multi_head: (B, T, D) in, (B, T, D) out. Is everything merged again? (After a transpose use `reshape`, not `view`.)",
+)
+check.close(
+    check.run(multi_head, x, a, b, c, torch.zeros(6, 6), 3),
+    torch.zeros(2, 5, 6),
+    "with W_o = 0 the output is zero: is the output projected?",
+)
 lower = torch.ones(5, 5, dtype=torch.bool).tril()
-check.causal(lambda z: multi_head(z[None], a, b, c, o, 3, lower)[0], x[0], "with a causal mask a later position still changes an earlier output: is the mask handed on?")
+check.causal(
+    lambda z: multi_head(z[None], a, b, c, o, 3, lower)[0],
+    x[0],
+    "with a causal mask a later position still changes an earlier output: is the mask handed on?",
+)
+filler = torch.arange(5) < torch.tensor([4, 2])[:, None, None, None]  # (2, 1, 1, 5)
+ragged = check.run(
+    multi_head,
+    x,
+    a,
+    b,
+    c,
+    o,
+    3,
+    filler,
+    shape=(2, 5, 6),
+    hint="a mask of shape (B, 1, 1, T) must broadcast against scores of shape (B, H, T, T)",
+)
 ### BEGIN HIDDEN TESTS
-check.close(heads, torch.stack([x_.view(3, 4, 2).transpose(0, 1) for x_ in torch.arange(48.0).view(2, 3, 8)]), "split_heads mixes positions and heads", wrong={
-    "`view` straight to (B, H, T, D/H) cuts the sequence, not the width: view to (B, T, H, D/H), then transpose": torch.arange(48.0).view(2, 4, 3, 2),
-    "head h takes every H-th column; it should take D/H columns in a row": torch.arange(48.0).view(2, 3, 2, 4).permute(0, 3, 1, 2),
-})
-parts = []
-for start in (0, 2, 4):
-    cut = slice(start, start + 2)
-    parts.append((x @ a[:, cut] @ (x @ b[:, cut]).mT / 2**0.5).softmax(-1) @ (x @ c[:, cut]))
-check.close(out, torch.cat(parts, -1) @ o, "the output differs from three single heads side by side", wrong={
-    "the scores are scaled by the root of the whole width D; each head has width D/H": torch.cat([(x @ a[:, s : s + 2] @ (x @ b[:, s : s + 2]).mT / 6**0.5).softmax(-1) @ (x @ c[:, s : s + 2]) for s in (0, 2, 4)], -1) @ o,
-    "the output projection W_o is missing": torch.cat(parts, -1),
-    "this is one head over the whole width: is the split used?": (x @ a @ (x @ b).mT / 6**0.5).softmax(-1) @ (x @ c) @ o,
-})
+check.close(
+    heads,
+    torch.stack([x_.view(3, 4, 2).transpose(0, 1) for x_ in torch.arange(48.0).view(2, 3, 8)]),
+    "split_heads mixes positions and heads",
+    wrong={
+        "`view` straight to (B, H, T, D/H) cuts the sequence, not the width: view to (B, T, H, D/H), then transpose": torch.arange(
+            48.0
+        ).view(2, 4, 3, 2),
+        "head h takes every H-th column; it should take D/H columns in a row": torch.arange(48.0).view(2, 3, 2, 4).permute(0, 3, 1, 2),
+    },
+)
+pieces = randn(2, 3, 4, 5)
+check.close(
+    check.run(merge_heads, pieces),
+    torch.cat([pieces[:, 0], pieces[:, 1], pieces[:, 2]], -1),
+    "merge_heads: the heads must stand side by side, head 0 first",
+    wrong={
+        "merge_heads: `reshape` alone mixes positions and heads: bring the position axis back to its place first": pieces.reshape(2, 4, 15),
+        "merge_heads: the heads are interleaved; each head keeps its columns together": pieces.permute(0, 2, 3, 1).reshape(2, 4, 15),
+    },
+)
+
+
+def side_by_side(scale=2**0.5, rule=None, first=a, second=b):
+    results = []
+    for cut in (slice(0, 2), slice(2, 4), slice(4, 6)):
+        raw = x @ first[:, cut] @ (x @ second[:, cut]).mT / scale
+        raw = raw if rule is None else raw.masked_fill(~rule, -torch.inf)
+        results.append(raw.softmax(-1) @ (x @ c[:, cut]))
+    return torch.cat(results, -1)
+
+
+check.close(
+    out,
+    side_by_side() @ o,
+    "the output differs from three single heads side by side",
+    wrong={
+        "the scores are scaled by the root of the whole width D; each head has width D/H": side_by_side(scale=6**0.5) @ o,
+        "the scores are not scaled": side_by_side(scale=1.0) @ o,
+        "the output projection W_o is missing": side_by_side(),
+        "W_o is transposed: the merged heads are multiplied by it from the right": side_by_side() @ o.T,
+        "the roles of W_q and W_k are exchanged": side_by_side(first=b, second=a) @ o,
+        "this is one head over the whole width: is the split used?": (x @ a @ (x @ b).mT / 6**0.5).softmax(-1) @ (x @ c) @ o,
+        "without a mask the output is causal: the mask is optional": side_by_side(rule=lower) @ o,
+    },
+)
 solo = check.run(multi_head, x, a, b, c, o, 1, shape=(2, 5, 6))
 check.close(solo, (x @ a @ (x @ b).mT / 6**0.5).softmax(-1) @ (x @ c) @ o, "with one head it is plain self-attention")
-check.shape(check.run(multi_head, randn(1, 1, 6), a, b, c, o, 6), (1, 1, 6), "a batch of one, a sequence of one, heads of width one: this must work")
+check.close(
+    ragged,
+    side_by_side(rule=filler[:, 0]) @ o,
+    "with a mask for each sequence of the batch, (B, 1, 1, T), the output is wrong",
+    wrong={
+        "the mask is not used": side_by_side() @ o,
+        "one sequence's mask is used for the whole batch": side_by_side(rule=filler[0, 0]) @ o,
+    },
+)
+check.shape(
+    check.run(multi_head, randn(1, 1, 6), a, b, c, o, 6), (1, 1, 6), "a batch of one, a sequence of one, heads of width one: this must work"
+)
 ### END HIDDEN TESTS
 check.score()
 
@@ -971,7 +1598,9 @@ projections = [torch.randn(D, D) / D**0.5 for _ in range(2)]
 queries_by_head, keys_by_head = (split_heads(sequence @ W, H) for W in projections)
 figure, axes = plt.subplots(1, H, figsize=(16, 3.6))
 for head, ax in enumerate(axes):
-    plots.heatmap(masked_softmax(queries_by_head[0, head] @ keys_by_head[0, head].mT / (D / H) ** 0.5, causal_mask(T)), title=f"head {head}", ax=ax)
+    plots.heatmap(
+        masked_softmax(queries_by_head[0, head] @ keys_by_head[0, head].mT / (D / H) ** 0.5, causal_mask(T)), title=f"head {head}", ax=ax
+    )
 figure.tight_layout()
 plt.show()
 
@@ -983,7 +1612,9 @@ plt.show()
 # idea behind FlashAttention (Dao et al., 2022). For each query keep three things: the largest score $\mu$ seen so far, the sum $Z = \sum_j e^{s_j - \mu}$, and the unfinished
 # output $o = \sum_j e^{s_j - \mu} v_j$. When a new block brings a larger maximum $\mu'$, multiply $Z$ and $o$ by $e^{\mu - \mu'}$ and go on. At the end the answer is $o / Z$.
 #
-# No tensor you create may have more than $n \cdot \max(b, d, e)$ elements, where $b$ is the block size. Assume $m, d, e \ge b$ or smaller; the last block may be short.
+# No tensor you create may have more than $n \cdot \max(b, d, e)$ elements, where $b$ is the block size, and $b \le n$ where this is measured. If one has, no result counts.
+# Slices and transposes are views and cost nothing. The number of keys $m$ need not be a multiple of $b$: the last block may be short. Before the first block $\mu = -\infty$.
+
 
 # %% nbgrader={"grade": false, "grade_id": "bonus-blockwise", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def blockwise_attention(q, k, v, block):
@@ -992,7 +1623,7 @@ def blockwise_attention(q, k, v, block):
     n, d = q.shape
     top = q.new_full((n, 1), -torch.inf)
     total, out = q.new_zeros(n, 1), q.new_zeros(n, v.shape[1])
-    for keys, values in zip(k.split(block), v.split(block)):
+    for keys, values in zip(k.split(block), v.split(block), strict=True):
         scores = q @ keys.T / d**0.5  # (n, block)
         new_top = torch.maximum(top, scores.amax(dim=1, keepdim=True))
         old, part = (top - new_top).exp(), (scores - new_top).exp()
@@ -1005,18 +1636,90 @@ def blockwise_attention(q, k, v, block):
 
 # %% nbgrader={"grade": true, "grade_id": "bonus-blockwise-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 check = Check("bonus-blockwise", points=4)
+spent = check.measure(checks.cost, blockwise_attention, randn(32, 8), randn(64, 8), randn(64, 8), 4)
+thrifty = spent.largest <= 32 * 8
+check.true(thrifty, "a tensor larger than n · max(b, d, e) was made: look at one block of keys at a time")
+refused = checks.Failed("the limit on memory is broken, so no result counts", "the limit on memory is broken, so no result counts")
 q, k, v = randn(5, 6), randn(9, 6), randn(9, 3)
-for size in (1, 4, 9, 100):
-    out = check.run(blockwise_attention, q, k, v, size, shape=(5, 3))
-    check.close(out, (q @ k.T / 6**0.5).softmax(1) @ v, f"with blocks of {size} the result differs from attention in one go: are Z and the output rescaled when the maximum changes?")
-check.largest(blockwise_attention, randn(32, 8), randn(64, 8), randn(64, 8), 4, elements=32 * 8, hint="a tensor larger than n · max(b, d, e) was made: look at one block of keys at a time")
+for size in (9, 1, 4, 100):
+    out = check.run(blockwise_attention, q, k, v, size) if thrifty else refused
+    hint = "in a single block the result differs from attention: is everything scaled, and divided by Z at the end?"
+    if size < 9:
+        hint = f"with blocks of {size} the result differs from attention in one go: are Z and the output rescaled when the maximum changes?"
+    check.close(out, (q @ k.T / 6**0.5).softmax(1) @ v, hint)
 ### BEGIN HIDDEN TESTS
+plain_scores = q @ k.T / 6**0.5
+
+
+def slip(rescale_total=1, rescale_out=1):
+    top, total, mixed = torch.full((5, 1), -torch.inf), 0.0, 0.0
+    for part, give in zip(plain_scores.split(4, 1), v.split(4), strict=True):
+        high = torch.maximum(top, part.amax(1, keepdim=True))
+        total = total * (top - high).exp() ** rescale_total + (part - high).exp().sum(1, keepdim=True)
+        mixed = mixed * (top - high).exp() ** rescale_out + (part - high).exp() @ give
+        top = high
+    return mixed / total
+
+
+out = check.run(blockwise_attention, q, k, v, 4) if thrifty else refused
+check.close(
+    out,
+    plain_scores.softmax(1) @ v,
+    "blocks of 4 for 9 keys: the result is wrong",
+    wrong={
+        "the sum Z is not rescaled when the maximum changes": slip(rescale_total=0),
+        "the unfinished output is not rescaled when the maximum changes": slip(rescale_out=0),
+        "the scores are not divided by the root of the width": (q @ k.T).softmax(1) @ v,
+        "the blocks' results are averaged: blocks with large scores must count more": sum(
+            p.softmax(1) @ g for p, g in zip(plain_scores.split(4, 1), v.split(4), strict=True)
+        )
+        / 3,
+        "the last, short block is left out": plain_scores[:, :8].softmax(1) @ v[:8],
+        "the division by Z at the end is missing": (plain_scores - plain_scores.amax(1, keepdim=True)).exp() @ v,
+    },
+)
 rising = torch.linspace(-40, 40, 12)[:, None] * torch.ones(12, 4)
-out = check.run(blockwise_attention, 5 * torch.ones(3, 4), rising, randn(12, 2), 3, shape=(3, 2))
+out = check.run(blockwise_attention, 5 * torch.ones(3, 4), rising, randn(12, 2), 3, shape=(3, 2)) if thrifty else refused
 check.finite(out, "scores that keep rising overflow: subtract the running maximum before every exp")
-falling = check.run(blockwise_attention, 5 * torch.ones(3, 4), rising.flip(0), torch.arange(24.0).view(12, 2), 5, shape=(3, 2))
+falling = (
+    check.run(blockwise_attention, 5 * torch.ones(3, 4), rising.flip(0), torch.arange(24.0).view(12, 2), 5, shape=(3, 2))
+    if thrifty
+    else refused
+)
 check.close(falling, [[0.0, 1.0]] * 3, "the first key has by far the largest score, so its value must win, whichever block it is in")
-check.largest(blockwise_attention, randn(128, 16), randn(512, 16), randn(512, 16), 16, elements=128 * 16, hint="for longer inputs a tensor larger than n · max(b, d, e) was made")
+apart = 5 * torch.tensor([[1.0], [-1.0]]) * torch.ones(2, 4)  # one query with scores near 400, one with scores near −400
+far = (
+    check.run(blockwise_attention, apart, torch.linspace(30, 40, 12)[:, None] * torch.ones(12, 4), torch.arange(24.0).view(12, 2), 5)
+    if thrifty
+    else refused
+)
+want = (apart @ (torch.linspace(30, 40, 12)[:, None] * torch.ones(12, 4)).T / 2).softmax(1) @ torch.arange(24.0).view(12, 2)
+check.close(
+    far, want, "a query whose scores are all very low underflows: every query has its own maximum, which starts at minus infinity, not at 0"
+)
+check.largest(
+    blockwise_attention,
+    randn(128, 16),
+    randn(512, 16),
+    randn(512, 16),
+    16,
+    elements=128 * 16,
+    hint="for longer inputs a tensor larger than n · max(b, d, e) was made",
+)
+check.largest(
+    blockwise_attention,
+    randn(4, 8),
+    randn(256, 8),
+    randn(256, 8),
+    4,
+    elements=4 * 8,
+    hint="for few queries and many keys a tensor larger than n · max(b, d, e) was made: not even one row of all scores fits",
+)
+check.unchanged(blockwise_attention, q, k, v, 4)
+names = check.measure(lambda: checks.names_in(checks.source(blockwise_attention)))
+check.true(
+    (out == out) & ("scaled_dot_product_attention" not in names), "write the blocks yourself: do not call `scaled_dot_product_attention`"
+)
 ### END HIDDEN TESTS
 check.score()
 

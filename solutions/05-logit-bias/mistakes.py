@@ -1,0 +1,548 @@
+"""Wrong answers that the tests of 05-logit-bias must catch, and right ones that they must accept."""
+
+from autograder.mistakes import Mistake, Right
+
+VARIANTS = {
+    "biased": [
+        Mistake(
+            "normaliser ignored",
+            code="""
+def biased(p, v, b):
+    q = p.clone()
+    q[v] = q[v] * math.exp(b)
+    return q
+""",
+            hint="the changed normaliser is ignored",
+        ),
+        Mistake(
+            "overflow from a huge bias",
+            code="""
+def biased(p, v, b):
+    q = p.clone()
+    q[v] = q[v] * torch.tensor(float(b), dtype=p.dtype).exp()
+    return q / q.sum()
+""",
+            hint="add the bias to log p and use softmax",
+        ),
+        Mistake(
+            "bias added to the probability",
+            code="""
+def biased(p, v, b):
+    q = p.clone()
+    q[v] += b
+    return q / q.sum()
+""",
+            hint="do not add it to the probability",
+        ),
+        Mistake(
+            "times b, not e^b",
+            code="""
+def biased(p, v, b):
+    q = p.clone()
+    q[v] *= b
+    return q / q.sum()
+""",
+            hint="a bias on the logit multiplies by e^b",
+        ),
+        Mistake(
+            "changes its input",
+            code="""
+def biased(p, v, b):
+    p.log_()
+    p[v] += b
+    return p.softmax(0)
+""",
+            hint="changes its input in place",
+        ),
+        Right(
+            "NumPy",
+            code="""
+def biased(p, v, b):
+    with np.errstate(divide="ignore"):
+        scores = np.log(p.numpy())
+    scores[v] += b
+    weights = np.exp(scores - scores.max())
+    return weights / weights.sum()
+""",
+        ),
+        Right(
+            "a list of numbers",
+            code="""
+def biased(p, v, b):
+    weights = [x * math.exp(min(-b, 0.0)) for x in p.tolist()]
+    weights[v] = p[v].item() * math.exp(min(b, 0.0))
+    return [x / math.fsum(weights) for x in weights]
+""",
+        ),
+    ],
+    "undo": [
+        Mistake(
+            "normaliser ignored",
+            change={"p_star * (pv_b / pstar_b) * math.exp(-b)": "pv_b * math.exp(-b)"},
+            hint="you ignore the changed normaliser",
+        ),
+        Mistake("bias not undone", change={" * math.exp(-b)": ""}, hint="e^{-b} is missing"),
+        Mistake("ratio upside down", change={"pv_b / pstar_b": "pstar_b / pv_b"}, hint="the ratio is upside down"),
+        Mistake("sign of b", change={"math.exp(-b)": "math.exp(b)"}, hint="the sign of b is wrong"),
+        Mistake("no p(v*)", change={"p_star * (pv_b": "(pv_b"}, hint="the factor p(v*) is missing"),
+        Right(
+            "logarithms",
+            change={"p_star * (pv_b / pstar_b) * math.exp(-b)": "math.exp(math.log(p_star) + math.log(pv_b) - math.log(pstar_b) - b)"},
+        ),
+        Right("NumPy", change={"math.exp(-b)": "np.exp(-np.float64(b))"}),
+    ],
+    "anchor": [
+        Mistake("the limit for large b", change={"1 / (V - 1 + math.exp(b))": "math.exp(-b)"}, hint="the other |V| − 1 words count"),
+        Mistake("two worst cases at once", change={"1 / (V - 1 + math.exp(b))": "math.exp(-b) / V"}, hint="they exclude each other"),
+        Mistake("one word too many", change={"V - 1": "V"}, hint="|V| − 1 words keep their weight, one is multiplied"),
+        Mistake("one word too few", change={"V - 1": "V - 2"}, hint="v* itself is one of the words"),
+        Mistake(
+            "no bias", change={"1 / (V - 1 + math.exp(b))": "1 / V"}, hint="there is a distribution whose anchor sinks below your bound"
+        ),
+        Right("the flat distribution itself", change={"1 / (V - 1 + math.exp(b))": "(1 / V) / (1 + (math.exp(b) - 1) / V)"}),
+        Right("divided by e^b", change={"1 / (V - 1 + math.exp(b))": "math.exp(-b) / (1 + (V - 1) * math.exp(-b))"}),
+    ],
+    "recover": [
+        Mistake(
+            "normaliser ignored",
+            change={"probability_from_top2(p_star, shown[v], shown[star], b)": "shown[v] * math.exp(-b)"},
+            hint="you ignore the changed normaliser",
+        ),
+        Mistake(
+            "compares with all other words",
+            change={"probability_from_top2(p_star, shown[v], shown[star], b)": "shown[v] / (shown[v] + (1 - shown[v]) * math.exp(b))"},
+            hint="compare v with the anchor v*, not with all other words",
+        ),
+        Mistake("bias not undone", change={"shown[star], b)": "shown[star], 0.0)"}, hint="the bias is not undone"),
+        Mistake("v* biased against itself", change={"if v in (star, second):": "if v == second:"}, hint="biasing v* against itself"),
+        Mistake(
+            "assumes that the lifted word leads",
+            change={
+                "shown = dict(api.top2({v: b}))": "(_, lifted), (_, anchor) = api.top2({v: b})",
+                "if v in shown:": "if True:",
+                "shown[v], shown[star]": "lifted, anchor",
+            },
+            hint="look at which word is which, not at the order",
+        ),
+        Mistake("v not in the top two", change={"if v in shown:": "if True:"}, hint="or not show up at all"),
+        Mistake("underflow from a huge bias", change={"min(api.bias_cap, 700.0)": "api.bias_cap"}, hint="makes p(v*; b) underflow"),
+        Mistake("bias too small for rare words", change={"700.0": "100.0"}, hint="words of probability e^{-600} are lost"),
+        Mistake(
+            "one call too many",
+            change={
+                "(star, second):": "(-1,):",
+                "    for v in range": "    api.top2()\n    for v in range",
+                "if v in shown:": "if v != star and v in shown:",
+            },
+            hint="more than |V| + 1 calls for 301 words",
+        ),
+        Mistake(
+            "unbiased call in the loop",
+            change={"shown = dict(api.top2({v: b}))": "p_star = api.top2()[0][1]\n        shown = dict(api.top2({v: b}))"},
+            hint="too many calls",
+        ),
+        Mistake("renormalised", change={"return p": "return p / p.sum()"}, hint="you renormalise"),
+        Mistake(
+            "NaN for what is out of reach",
+            change={
+                "torch.zeros(api.vocabulary_size, dtype=torch.float64)": "torch.full((api.vocabulary_size,), math.nan, dtype=torch.float64)"
+            },
+            hint="give it 0 (not NaN",
+        ),
+        Mistake(
+            "the bound for what is out of reach",
+            change={"dtype=torch.float64)\n": "dtype=torch.float64) + p_second * math.exp(-b)\n"},
+            hint="the bound is for the error",
+        ),
+        Mistake(
+            "shares out what is missing",
+            change={"return p": "p[p == 0] = (1 - p.sum()) / max(1, int((p == 0).sum()))\n    return p"},
+            hint="that is a guess, and it hides the error",
+        ),
+        Mistake("float32", change={"dtype=torch.float64": "dtype=torch.float32"}, hint="float32 ends at 1e-45"),
+        Right(
+            "a plain list, and every word biased",
+            code="""
+def recover(api):
+    b = min(700, api.bias_cap)
+    (star, lead), _ = api.top2({})
+    found = []
+    for v in range(api.vocabulary_size):
+        if v == star:
+            found.append(lead)
+            continue
+        first, second = api.top2({v: b})
+        if first[0] == v:
+            found.append(math.exp(math.log(lead) + math.log(first[1]) - math.log(second[1]) - b))
+        elif second[0] == v:
+            found.append(math.exp(math.log(lead) + math.log(second[1]) - math.log(first[1]) - b))
+        else:
+            found.append(0)
+    return found
+""",
+        ),
+        Right(
+            "NumPy",
+            code="""
+def recover(api):
+    b = np.minimum(api.bias_cap, 650.0)
+    (star, lead), (second, next_best) = api.top2()
+    p = np.zeros(api.vocabulary_size)
+    p[[star, second]] = lead, next_best
+    for v in np.flatnonzero(p == 0):
+        shown = dict(api.top2({v: b}))
+        if v in shown:
+            p[v] = lead * shown[v] / shown[star] * np.exp(-b)
+    return p
+""",
+        ),
+    ],
+    "interval": [
+        Mistake("a whole unit", change={"0.5 * 10.0": "10.0"}, hint="δ is half a unit of the last decimal"),
+        Mistake(
+            "the anchor's ends exchanged",
+            change={
+                "(pstar_b + delta)": "(pstar_b - delta)",
+                "/ (pstar_b - delta) * math.exp(-b)\n    ###": "/ (pstar_b + delta) * math.exp(-b)\n    ###",
+            },
+            hint="the anchor's ends go the other way round",
+        ),
+        Mistake(
+            "p(v*) taken as exact",
+            change={"max(p_star - delta, 0)": "p_star", "(p_star + delta)": "p_star"},
+            hint="p(v*) of the first call was rounded as well",
+        ),
+        Mistake("bias not undone", change={" * math.exp(-b)": ""}, hint="the bias is not undone"),
+        Mistake(
+            "high before low",
+            change={
+                "return low, (p_star + delta) * (pv_b + delta)": "return (p_star + delta) * (pv_b + delta)",
+                "* math.exp(-b)\n    ###": "* math.exp(-b), low\n    ###",
+            },
+            hint="the lower end comes first",
+        ),
+        Mistake(
+            "tests the shown anchor",
+            change={"if pstar_b - delta <= 0:": "if pstar_b == 0:"},
+            hint="test the lower end, not the shown value",
+        ),
+        Mistake(
+            "lower ends not cut at zero",
+            change={"max(p_star - delta, 0) * max(pv_b - delta, 0)": "(p_star - delta) * (pv_b - delta)"},
+            hint="two negative lower ends",
+        ),
+        Mistake(
+            "first-order estimate",
+            code="""
+def interval(p_star, pv_b, pstar_b, b, digits):
+    delta = 0.0 if digits is None else 0.5 * 10.0**-digits
+    if pstar_b <= delta:
+        return 0.0, math.inf
+    value = p_star * pv_b / pstar_b * math.exp(-b)
+    share = delta / p_star + (delta / pv_b if pv_b else math.inf) + delta / pstar_b
+    return (value * (1 - share), value * (1 + share)) if share < 1 else (0.0, value * 2)
+""",
+            hint="that is the first-order estimate",
+        ),
+        Right(
+            "all eight corners",
+            code="""
+def interval(p_star, pv_b, pstar_b, b, digits):
+    delta = 10.0**-digits / 2 if digits is not None else 0.0
+    corners = []
+    for s in (-delta, delta):
+        for a in (-delta, delta):
+            for c in (-delta, delta):
+                top = max(p_star + s, 0.0) * max(pv_b + a, 0.0)
+                corners.append(top / (pstar_b + c) / math.exp(b) if pstar_b + c > 0 else math.inf)
+    return [min(corners), max(corners)]
+""",
+        ),
+        Right(
+            "a tensor",
+            change={
+                "return low, (p_star": "return torch.tensor([low, (p_star",
+                "(pstar_b - delta) * math.exp(-b)\n    ###": "(pstar_b - delta) * math.exp(-b)], dtype=torch.float64)\n    ###",
+            },
+        ),
+    ],
+    "best-bias": [
+        Mistake("level with v*", change={"0.5 * math.log((1 - pv) * p_star)": "math.log(p_star)"}, hint="that makes v and v* level"),
+        Mistake(
+            "t, not b", change={"0.5 * math.log((1 - pv) * p_star) - math.log(pv)": "math.sqrt((1 - pv) * p_star)"}, hint="not solved for b"
+        ),
+        Mistake(
+            "e^b, not b",
+            change={"0.5 * math.log((1 - pv) * p_star) - math.log(pv)": "math.sqrt((1 - pv) * p_star) / pv"},
+            hint="take its logarithm",
+        ),
+        Mistake("no root", change={"0.5 * math.log": "math.log"}, hint="the root is missing"),
+        Mistake("Z = 1 + t", change={"(1 - pv) * p_star": "p_star"}, hint="Z_b is 1 − p(v) + t"),
+        Mistake("p(v; b) = 1/2", change={"0.5 * math.log((1 - pv) * p_star)": "math.log(1 - pv)"}, hint="which forgets the anchor"),
+        Right(
+            "through t",
+            change={"0.5 * math.log((1 - pv) * p_star) - math.log(pv)": "math.log(math.sqrt(p_star - pv * p_star) / pv)"},
+        ),
+        Right(
+            "NumPy", change={"0.5 * math.log((1 - pv) * p_star) - math.log(pv)": "(np.log1p(-pv) + np.log(p_star) - 2 * np.log(pv)) / 2"}
+        ),
+    ],
+    "undo-top1": [
+        Mistake("normaliser ignored", change={"weight / (weight + (1 - pv_b))": "weight"}, hint="you ignore the changed normaliser"),
+        Mistake(
+            "e^b with the wrong term",
+            change={"weight / (weight + (1 - pv_b))": "pv_b / (pv_b * math.exp(min(b, 700)) + 1 - pv_b)"},
+            hint="e^b stands with the wrong term",
+        ),
+        Mistake("sign of b", change={"math.exp(-b)": "math.exp(min(b, 700))"}, hint="the sign of b is wrong"),
+        Mistake("odds", change={"(weight + (1 - pv_b))": "(1 - pv_b)"}, hint="those are the odds"),
+        Mistake("overflow", change={"weight / (weight + (1 - pv_b))": "pv_b / (pv_b + (1 - pv_b) * math.exp(b))"}, hint="e^800 overflows"),
+        Right("through odds", change={"weight / (weight + (1 - pv_b))": "1 / (1 + math.exp(min(700, b)) * (1 - pv_b) / pv_b)"}),
+        Right(
+            "sigmoid of shifted log-odds",
+            change={
+                "weight / (weight + (1 - pv_b))": "torch.sigmoid(torch.tensor(math.log(pv_b / (1 - pv_b)) - b, dtype=torch.float64)).item()"
+            },
+        ),
+    ],
+    "recover-top1": [
+        Mistake(
+            "straight to the cap", change={"min(b + 20.0, api.bias_cap)": "api.bias_cap"}, hint="comes out as 1: p' was 1 to the last digit"
+        ),
+        Mistake("gives up after one step", change={"                break\n": "            break\n"}, hint="go on climbing up to the cap"),
+        Mistake("steps too small", change={"b + 20.0": "b + 5.0"}, hint="at most ⌈cap / 20⌉ for each word"),
+        Mistake("steps too large", change={"b + 20.0": "b + 32.0"}, hint="words far down lose their digits"),
+        Mistake(
+            "does not look whose probability it is", change={"if word == v:": "if True:"}, hint="Whose probability does the answer show"
+        ),
+        Mistake("above the cap", change={"min(b + 20.0, api.bias_cap)": "b + 20.0"}, hint="the last step goes to the cap, not above it"),
+        Mistake("renormalised", change={"return p": "return p / p.sum()"}, hint="you renormalise"),
+        Mistake(
+            "asks for two words",
+            change={"word, shown = api.top1({v: b})": "word, shown = api.top2({v: b})[0]"},
+            hint="this API shows the most likely word only",
+        ),
+        Right(
+            "a list of steps",
+            code="""
+def recover_top1(api):
+    star, lead = api.top1({})
+    ladder = [20.0 * n for n in range(1, 100) if 20.0 * n < api.bias_cap] + [api.bias_cap]
+    found = []
+    for v in range(api.vocabulary_size):
+        p = lead if v == star else 0.0
+        if v != star:
+            for b in ladder:
+                word, shown = api.top1({v: b})
+                if word == v:
+                    p = 1 / (1 + (1 - shown) / shown * math.exp(b))
+                    break
+        found.append(p)
+    return found
+""",
+        ),
+        Right(
+            "climb with all words at once",
+            code="""
+def recover_top1(api):
+    star, lead = api.top1()
+    p = np.zeros(api.vocabulary_size)
+    p[star] = lead
+    waiting = [v for v in range(len(p)) if v != star]
+    n = math.ceil(api.bias_cap / 20)
+    for b in [api.bias_cap * (i + 1) / n for i in range(n)]:
+        still = []
+        for v in waiting:
+            word, shown = api.top1({v: b})
+            if word == v:
+                p[v] = probability_from_top1(shown, b)
+            else:
+                still.append(v)
+        waiting = still
+    return p
+""",
+        ),
+    ],
+    "nucleus": [
+        Mistake("stops one word too early", change={"before < mass": "before + sorted_p <= mass"}, hint="you stop one word too early"),
+        Mistake("more than the mass", change={"before < mass": "before <= mass"}, hint="at least the mass, not more than it"),
+        Mistake("not renormalised", change={"return kept / kept.sum()": "return kept"}, hint="divide by the sum of what is kept"),
+        Mistake(
+            "order of the vocabulary",
+            change={"p.sort(descending=True, stable=True)": "(p, torch.arange(len(p)))"},
+            hint="begin with the most likely word",
+        ),
+        Mistake("left sorted", change={"kept[order] =": "kept[:] ="}, hint="put them back at their words"),
+        Mistake("threshold on each word", change={"before < mass": "sorted_p >= sorted_p[0] * mass"}, hint="it is the sum that counts"),
+        Mistake(
+            "later words first among ties",
+            change={"p.sort(descending=True, stable=True)": "[x.flip(0) for x in p.sort(stable=True)]"},
+            hint="the smaller numbers are kept",
+        ),
+        Mistake(
+            "draws what has no probability",
+            change={"running > u * running[-1]": "running >= u * running[-1]"},
+            hint="a word of probability 0 was drawn",
+        ),
+        Mistake("falls off the end", change={"running > u * running[-1]": "running > u"}, hint="compare with u times the sum"),
+        Mistake(
+            "always the most likely word",
+            change={"int((running > u * running[-1]).nonzero()[0])": "int(p.argmax())"},
+            hint="find the first that exceeds u",
+        ),
+        Mistake(
+            "draws for itself",
+            change={"int((running > u * running[-1]).nonzero()[0])": "int(torch.multinomial(p, 1))"},
+            hint="find the first that exceeds u",
+        ),
+        Right(
+            "loops",
+            code="""
+def nucleus(p, mass):
+    kept, total = [0.0] * len(p), 0.0
+    for v in sorted(range(len(p)), key=lambda v: (-p[v].item(), v)):
+        if total >= mass:
+            break
+        kept[v] = p[v].item()
+        total += kept[v]
+    return torch.tensor([x / total for x in kept], dtype=p.dtype)
+
+
+def draw(p, u):
+    total, target = 0.0, u * p.sum().item()
+    for v, x in enumerate(p.tolist()):
+        total += x
+        if total > target:
+            return v
+""",
+        ),
+        Right(
+            "NumPy",
+            code="""
+def nucleus(p, mass):
+    p = p.numpy()
+    order = np.argsort(-p, kind="stable")
+    count = np.searchsorted(np.cumsum(p[order]), mass) + 1
+    kept = np.zeros_like(p)
+    kept[order[:count]] = p[order[:count]]
+    return kept / kept.sum()
+
+
+def draw(p, u):
+    running = np.cumsum(p.numpy())
+    return np.searchsorted(running, u * running[-1], side="right")
+""",
+        ),
+    ],
+    "pairs": [
+        Mistake(
+            "each as if it were alone",
+            change={"a * shrink / total": "a * shrink / (1 - a + a * shrink)", "c * shrink / total": "c * shrink / (1 - c + c * shrink)"},
+            hint="as if it were biased alone",
+        ),
+        Mistake(
+            "normaliser ignored",
+            change={"return a * shrink / total, c * shrink / total": "return a * shrink, c * shrink"},
+            hint="the changed normaliser is ignored",
+        ),
+        Mistake("odds", change={" + (a + c) * shrink": ""}, hint="divide by the sum of all, v and w included"),
+        Mistake(
+            "exchanged",
+            change={"return a * shrink / total, c * shrink / total": "return c * shrink / total, a * shrink / total"},
+            hint="p(v) comes first, then p(w)",
+        ),
+        Mistake("the last one without a partner", change={"rest.append(second)": "pass"}, hint="does every word get a partner"),
+        Mistake(
+            "by the order of the answer",
+            change={"shown[v], shown[w], ": "*shown.values(), "},
+            hint="does every word get a partner, and each the value",
+        ),
+        Mistake(
+            "one by one",
+            code="""
+def probabilities_from_pair(a, c, b):
+    total = (1 - a - c) + (a + c) * math.exp(-b)
+    return a * math.exp(-b) / total, c * math.exp(-b) / total
+
+
+def recover_in_pairs(api):
+    return recover(api)
+""",
+            hint="more than ⌈|V|/2⌉ + 1 calls",
+        ),
+        Right(
+            "without helpers of its own",
+            code="""
+def probabilities_from_pair(a, c, b):
+    others = (1 - a - c) * math.exp(b)
+    return [a / (a + c + others), c / (a + c + others)]
+
+
+def recover_in_pairs(api):
+    b, n = api.bias_cap, api.vocabulary_size
+    found = dict(api.top2())
+    star = next(iter(found))
+    second = [w for w in found if w != star][0]
+    waiting = [v for v in range(n) if v not in found]
+    while waiting:
+        v = waiting.pop()
+        w = waiting.pop() if waiting else second
+        shown = dict(api.top2({v: b, w: b}))
+        found[v], found[w] = probabilities_from_pair(shown[v], shown[w], b)
+    return [found[v] for v in range(n)]
+""",
+        ),
+        Right(
+            "the last one against the anchor",
+            code="""
+def probabilities_from_pair(a, c, b):
+    weights = np.array([a * np.exp(-b), c * np.exp(-b), 1 - a - c])
+    return weights[:2] / weights.sum()
+
+
+def recover_in_pairs(api):
+    b = api.bias_cap
+    (star, lead), (second, runner_up) = api.top2()
+    p = np.zeros(api.vocabulary_size)
+    p[star], p[second] = lead, runner_up
+    rest = [v for v in range(len(p)) if v not in (star, second)]
+    if len(rest) % 2:
+        v = rest.pop()
+        shown = dict(api.top2({v: b}))
+        p[v] = probability_from_top2(lead, shown[v], shown[star], b)
+    for i in range(0, len(rest), 2):
+        shown = dict(api.top2({rest[i]: b, rest[i + 1]: b}))
+        p[rest[i : i + 2]] = probabilities_from_pair(shown[rest[i]], shown[rest[i + 1]], b)
+    return p
+""",
+        ),
+    ],
+    "bonus-width": [
+        Mistake("not centred", change={"log_p - log_p.mean(dim=1, keepdim=True)": "log_p"}, hint="the normaliser adds one to the rank"),
+        Mistake("centred over the contexts", change={"dim=1": "dim=0"}, hint="and not each column over the contexts"),
+        Mistake(
+            "probabilities, not logarithms",
+            change={"log_p - log_p.mean(dim=1, keepdim=True)": "log_p.exp() - log_p.exp().mean(dim=1, keepdim=True)"},
+            hint="leave out singular values below 1e-6 times the largest",
+        ),
+        Mistake(
+            "threshold at machine precision",
+            change={"int((values > 1e-6 * values[0]).sum())": "int(torch.linalg.matrix_rank(centred))"},
+            hint="a threshold near machine precision counts the errors",
+        ),
+        Mistake("fixed threshold", change={"1e-6 * values[0]": "1e-2"}, hint="the threshold is relative to the largest"),
+        Right(
+            "matrix_rank with a tolerance",
+            change={"int((values > 1e-6 * values[0]).sum())": "torch.linalg.matrix_rank(centred, rtol=1e-6).item()"},
+        ),
+        Right(
+            "differences to the first word, and NumPy",
+            code="""
+def hidden_width(log_p):
+    x = log_p.numpy() - log_p.numpy().mean(1)[:, None]
+    values = np.linalg.svd(x, compute_uv=False)
+    return sum(1 for value in values if value > values.max() / 1e6)
+""",
+        ),
+    ],
+}
