@@ -520,3 +520,8 @@ def test_the_same_hint_is_shown_once(check: Check) -> None:
         check.close(value, 0.0, "same hint")
     assert findings(check).count("same hint") == 1
     assert findings(check).count("got 2") == 1
+
+
+def test_a_function_given_as_an_argument_counts_as_unchanged(check: Check) -> None:
+    check.unchanged(lambda f, x: f(x), torch.exp, torch.ones(2))
+    assert passed(check)

@@ -231,7 +231,7 @@ class Check:
         if not isinstance(outcome, Failed) and outcome[0] is None:  # code that does nothing changes nothing: that is no merit
             outcome = Failed(NOTHING, "nothing came back")
         if self._usable(outcome, hint):
-            changed = [i for i, (a, b) in enumerate(zip(outcome[1], args, strict=True)) if not same(a, plain(b))]
+            changed = [i for i, (a, b) in enumerate(zip(outcome[1], args, strict=True)) if a is not b and not same(a, plain(b))]
             self._record(not changed, hint, f"argument {changed[0] + 1} was modified" if changed else "")
 
     def invariant(self, function: Callable[..., Any], args: Sequence[Any], others: Sequence[Any], hint: str) -> None:
