@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import linecache
 import math
 import sys
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -77,17 +79,30 @@ def test_strict_mode_raises_so_that_nbval_notices(check: Check, monkeypatch: pyt
 # ---- student code that misbehaves -----------------------------------------------------------------------------------
 
 
-def test_an_exception_fails_its_checks_and_no_others(check: Check) -> None:
-    def broken(x: torch.Tensor) -> torch.Tensor:
-        return x @ torch.ones(99)
+def written_in_a_cell(name: str, source: str) -> Any:
+    """A student's function as a notebook has it: in a cell of its own, whose source can be looked up."""
+    linecache.cache["<student cell>"] = (len(source), None, source.splitlines(keepends=True), "<student cell>")
+    space: dict[str, Any] = {"torch": torch}
+    exec(compile(source, "<student cell>", "exec"), space)
+    return space[name]
 
+
+def test_an_exception_fails_its_checks_and_no_others(check: Check) -> None:
+    broken = written_in_a_cell("broken", "def broken(x):\n    return x @ torch.ones(99)\n")
     w = check.run(broken, torch.ones(3, 4), shape=(3,))
     check.close(w.sum(-1), 1.0, "rows sum to one")
     check.close((torch.ones(3) - w).exp()[0] / 2, 1.0, "anything done with it fails, too")
     check.true(True, "this one counts")
     assert (check.outcome.passed, check.outcome.reached) == (1, 4)
     assert "RuntimeError" in findings(check)
-    assert "x @ torch.ones(99)" in findings(check)
+    assert "at line 2 of the cell: `return x @ torch.ones(99)`" in findings(check)
+
+
+def test_a_line_of_the_test_cell_is_never_quoted(check: Check) -> None:
+    fine = written_in_a_cell("fine", "def fine(x):\n    return None\n")
+    check.close(check.run(lambda: fine(1)[12345]), 1.0, "hint")
+    assert "TypeError" in findings(check)
+    assert "12345" not in findings(check)
 
 
 def test_torch_and_numpy_functions_absorb_a_failure(check: Check) -> None:
@@ -379,6 +394,14 @@ def test_flops_growth_and_largest_tensor() -> None:
         check = Check("f", 1)
         check.flops(lambda a, b: a @ b, torch.ones(3, 4), torch.ones(4, 5), at_most=limit, hint="too much work")
         assert passed(check) is good
+    assert checks.flops(torch.nn.functional.scaled_dot_product_attention, *(torch.ones(1, 1, 8, 4) for _ in range(3))) == 2 * 2 * 8 * 8 * 4
+    assert checks.flops(torch.linalg.pinv, torch.ones(6, 3)) >= 4 * 6 * 9
+    unseen = Check("n", 1)
+    unseen.flops(lambda a: a.tolist(), torch.ones(3), at_most=10, hint="hint")
+    unseen.growth(lambda a: a.tolist(), lambda n: (torch.ones(n),), (4, 8), 1, "hint")
+    unseen.largest(lambda a: a.tolist(), torch.ones(3), elements=10, hint="hint")
+    assert unseen.outcome.passed == 0
+    assert "use torch" in report.text(unseen.outcome)
     for good, order in [(True, 2), (False, 1)]:
         check = Check("o", 1)
         check.growth(lambda x: x @ x.T, lambda n: (torch.ones(n, 4),), (64, 128), order, "linear, please")

@@ -140,7 +140,7 @@ class Cost(NamedTuple):
 class CostCounter(TorchDispatchMode):
     """Counts what torch does: matrix products by torch's own formulas, everything else one operation per element.
 
-    Views and copies are free. The count does not depend on the machine, so a test can rely on it where a clock would lie.
+    A dense factorisation of an m × n matrix, m ≥ n, counts 4mn². Views and copies are free. The count does not depend on the machine, so a test can rely on it where a clock would lie.
     """
 
     free: ClassVar[set[str]] = {
@@ -159,6 +159,9 @@ class CostCounter(TorchDispatchMode):
     }
     free |= {"clone", "copy_", "_to_copy", "empty", "zeros", "ones", "full", "empty_like", "zeros_like", "_unsafe_view", "split", "unbind"}
 
+    dense: ClassVar[set[str]] = {"_linalg_svd", "linalg_qr", "linalg_pinv", "_linalg_eigh", "linalg_lstsq", "_linalg_solve_ex"}
+    dense |= {"linalg_inv_ex", "linalg_lu_factor_ex", "linalg_cholesky_ex"}
+
     def __init__(self) -> None:
         super().__init__()
         self.flops = 0
@@ -173,7 +176,9 @@ class CostCounter(TorchDispatchMode):
         name = packet.__name__
         if packet in flop_registry:
             self.flops += flop_registry[packet](*args, **kwargs, out_val=out)
-        elif name == "_linalg_svd" or name == "linalg_qr":
+        elif name == "_scaled_dot_product_flash_attention_for_cpu":
+            self.flops += flop_registry[torch.ops.aten._scaled_dot_product_flash_attention](*args[:3], out_val=out)
+        elif name in self.dense:
             rows, columns = sorted(given[0].shape[-2:], reverse=True)
             self.flops += 4 * given[0].shape[:-2].numel() * rows * columns * columns
         elif name not in self.free:

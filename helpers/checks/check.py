@@ -8,6 +8,7 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
 from typing import Any
 
 import torch
@@ -17,6 +18,8 @@ from helpers.checks.compare import Difference, as_tensor, describe, difference
 from helpers.checks.guard import NOTHING, Failed, copied, first_failure, guarded, plain
 
 HERE = os.path.dirname(__file__) + os.sep
+
+UNCOUNTED = "no operation was counted: only what torch computes is seen, so use torch"
 
 # The tests' own random numbers: student code that draws numbers must not change the test's inputs.
 _generator = torch.Generator()
@@ -42,11 +45,17 @@ def randperm(n: int) -> torch.Tensor:
     return torch.randperm(n, generator=_generator)
 
 
-def in_hidden_region() -> bool:
-    """Does the calling line of the test cell lie between the hidden-test markers?"""
+def calling_frame() -> FrameType:
+    """The frame of the test cell that called a check: the first one outside this package."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(HERE):
         frame = frame.f_back
+    return frame
+
+
+def in_hidden_region() -> bool:
+    """Does the calling line of the test cell lie between the hidden-test markers?"""
+    frame = calling_frame()
     hidden = False
     for line in linecache.getlines(frame.f_code.co_filename)[: frame.f_lineno]:
         if "BEGIN HIDDEN TESTS" in line:
@@ -262,7 +271,8 @@ class Check:
         """Counted floating-point operations of one call."""
         spent = self._guarded(lambda: beside.flops(function, *args))
         if self._usable(spent, hint):
-            self._record(spent <= at_most, hint, f"{spent:,} operations, at most {int(at_most):,} allowed", "too many operations")
+            seen = f"{spent:,} operations, at most {int(at_most):,} allowed" if spent else UNCOUNTED
+            self._record(0 < spent <= at_most, hint, seen, "too many operations" if spent else UNCOUNTED)
 
     def growth(
         self, function: Callable[..., Any], make_args: Callable[[int], Sequence[Any]], sizes: Sequence[int], order: float, hint: str
@@ -270,16 +280,18 @@ class Check:
         """Counted operations grow no faster than size ** order (between the two largest sizes, with a margin of 0.2)."""
         counts = self._guarded(lambda: [beside.flops(function, *make_args(n)) for n in sizes])
         if self._usable(counts, hint):
-            slope = math.log(max(counts[-1], 1) / max(counts[-2], 1)) / math.log(sizes[-1] / sizes[-2])
+            if not all(counts):
+                self._record(False, hint, UNCOUNTED, UNCOUNTED)
+                return
+            slope = math.log(counts[-1] / counts[-2]) / math.log(sizes[-1] / sizes[-2])
             self._record(slope <= order + 0.2, hint, f"operations grow like n^{slope:.2f}, expected n^{order:g}", "the work grows too fast")
 
     def largest(self, function: Callable[..., Any], *args: Any, elements: int, hint: str) -> None:
         """No tensor created on the way has more than this many elements."""
         cost = self._guarded(lambda: beside.cost(function, *args))
         if self._usable(cost, hint):
-            self._record(
-                cost.largest <= elements, hint, f"a tensor of {cost.largest:,} elements was created", "too large a tensor was created"
-            )
+            seen = f"a tensor of {cost.largest:,} elements was created" if cost.largest else UNCOUNTED
+            self._record(0 < cost.largest <= elements, hint, seen, "too large a tensor was created" if cost.largest else UNCOUNTED)
 
     def calls(self, counted: Any, hint: str, *, at_least: int = 1, at_most: int | None = None, exactly: int | None = None) -> None:
         """How often student code called what the test gave it, by the object's own `calls`. Never calling it is no merit."""
@@ -319,7 +331,7 @@ class Check:
 
     def _guarded(self, function: Callable[[], Any]) -> Any:
         hidden = in_hidden_region()
-        result, kept = guarded(function, hide_stdout=hidden)
+        result, kept = guarded(function, hidden, calling_frame().f_code.co_filename)
         if not hidden:
             for message in dict.fromkeys(kept.warnings):
                 self._note(f"your code warned: {' '.join(message.split())[:200]}")

@@ -204,8 +204,11 @@ def quiet(hide_stdout: bool = False) -> Iterator[Quiet]:
             kept.warnings = [str(entry.message) for entry in caught]
 
 
-def guarded(function: Callable[[], Any], hide_stdout: bool = False) -> tuple[Any, Quiet]:
-    """The result of `function()`, or a `Failed` that says what went wrong and where in the student's code."""
+def guarded(function: Callable[[], Any], hide_stdout: bool = False, test_file: str = "") -> tuple[Any, Quiet]:
+    """The result of `function()`, or a `Failed` that says what went wrong and where in the student's code.
+
+    Lines of `test_file`, the test cell itself, are never shown: they may be hidden ones.
+    """
     with quiet(hide_stdout) as kept:
         try:
             result = function()
@@ -214,13 +217,13 @@ def guarded(function: Callable[[], Any], hide_stdout: bool = False) -> tuple[Any
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  SystemExit and friends must not end the cell either
-            result = failure_of(error)
+            result = failure_of(error, test_file)
     return result, kept
 
 
-def failure_of(error: BaseException) -> Failed:
+def failure_of(error: BaseException, test_file: str = "") -> Failed:
     """The `Failed` for an exception: one reason with the message, one without anything the student could have put there."""
-    place, line = student_line(error)
+    place, line = student_line(error, test_file)
     name = type(error).__name__
     known = name if hasattr(builtins, name) or name in EXTRA_ERRORS else "an exception"
     if isinstance(error, NotImplementedError):
@@ -230,12 +233,12 @@ def failure_of(error: BaseException) -> Failed:
     return Failed(f"your code raised {name}{': ' + message if message else ''}{at}", f"your code raised {known}{at}")
 
 
-def student_line(error: BaseException) -> tuple[int, str]:
+def student_line(error: BaseException, test_file: str) -> tuple[int, str]:
     """Line number and text of the innermost frame that is in a notebook cell, or (0, '')."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         name = frame.filename
         installed = "site-packages" in name or any(part in name for part in COURSE_PACKAGES) or f"{os.sep}lib{os.sep}python" in name
-        if not installed and frame.line and frame.name != "<module>" and frame.lineno is not None:
+        if not installed and name != test_file and frame.line and frame.name != "<module>" and frame.lineno is not None:
             return frame.lineno, frame.line.strip()[:120]
     return 0, ""
 

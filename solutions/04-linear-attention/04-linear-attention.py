@@ -1,0 +1,1679 @@
+# %% [markdown]
+# # 04 · Linear attention: low rank
+#
+# | | |
+# | --- | --- |
+# | **You will be able to** | measure the rank that an attention head really uses · attend through a truncated SVD and say exactly what that loses · factor softmax-free attention as $Q(CK)^\top DV$ without ever forming an $n \times n$ matrix, and prove it · replace softmax by a feature map and run attention as a recurrent network · predict which jobs a low-rank head cannot do, and from which length on each method pays |
+# | **You need** | assignment 03, the singular value decomposition (SVD), the QR decomposition |
+# | **Time** | about four hours; each exercise says its own |
+# | **Points** | 57, and 4 bonus |
+#
+# Attention compares every position with every other: $n^2$ numbers for $n$ positions. At $n = 16{,}384$ that is 268 million weights, one
+# gigabyte, for *one* head. Are they all needed? A matrix of rank $k$ with $n$ rows and columns is described by about $2nk$ numbers. This
+# notebook measures the rank of attention, uses it, removes the softmax to get it for free, and finds out what that costs.
+#
+# **Notation.** $n$ queries and $m$ keys of width $h$ are the rows of $Q \in \mathbb{R}^{n \times h}$ and $K \in \mathbb{R}^{m \times h}$;
+# the values are the rows of
+# $V \in \mathbb{R}^{m \times e}$. In self-attention $m = n$. The matrix of attention weights is $P \in \mathbb{R}^{n \times m}$, the output
+# is $PV$, and $k$ is a rank.
+# $\|A\|_F = \sqrt{\sum_{ij} A_{ij}^2}$ is the Frobenius norm.
+#
+# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. A test that fails tells you
+# which idea
+# to check. *Before you run it* marks a prediction: write it down first, on paper.
+#
+# **Costs are counted, not timed.** The tests watch every torch operation, the numbers it computes and the largest tensor it creates. Use
+# torch throughout (no NumPy):
+# the counter sees nothing else.
+
+# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import math
+
+import matplotlib.pyplot as plt
+import torch
+from torch.nn import functional as F
+
+from helpers import checks, low_rank, plots
+from helpers.checks import Check, rand, randn
+from helpers.device import seed
+from helpers.scale import pick
+
+# %% [markdown]
+# This is the counter at work. A product of a $3 \times 4$ with a $4 \times 5$ matrix takes $2 \cdot 3 \cdot 4 \cdot 5 = 120$ operations (a
+# multiplication
+# and an addition each), and creates a tensor of 15 elements. Views and transposes are free.
+
+# %%
+print(checks.cost(torch.matmul, torch.ones(3, 4), torch.ones(4, 5)))
+print(checks.cost(lambda x: x.mT.softmax(dim=-1), torch.ones(3, 4)))
+
+# %% [markdown]
+# ## 1 The spectrum of attention
+#
+# Every matrix has an SVD $P = U \Sigma W^\top$. $U$ and $W$ have orthonormal columns, the *left* and *right singular vectors*; $\Sigma$ is
+# diagonal with the *singular values* $\sigma_1 \ge \sigma_2 \ge \dots \ge 0$. The rank is the number of singular values that are not zero.
+# In measured matrices
+# hardly any is exactly zero, so ask instead how many carry most of the matrix. A natural measure is $\|P\|_F^2 = \sum_i \sigma_i^2$.
+#
+# ### 1.1 How many singular values matter? <small>★☆☆ · 10 min · 3 points</small>
+# Write the smallest $k$ for which the first $k$ singular values hold at least the given share of the sum of squares:
+#
+# $$ \sigma_1^2 + \dots + \sigma_k^2 \;\ge\; \text{share} \cdot \sum_i \sigma_i^2 . $$
+
+
+# %% nbgrader={"grade": false, "grade_id": "rank-holding", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def rank_holding(S, share):
+    """Smallest k (an int) such that the first k singular values in S (r,), largest first, hold at least `share` of all squares."""
+    ### BEGIN SOLUTION
+    held = S.square().cumsum(0) / S.square().sum()
+    return int((held < share).sum()) + 1
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "rank-holding-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("rank-holding", points=3)
+check.equal(
+    check.run(rank_holding, torch.tensor([3.0, 1.0, 1.0, 1.0]), 0.7),
+    1,
+    "one value holds 9 of 9 + 1 + 1 + 1 = 12, enough for 0.7: are the values squared, and is k a number of values, not an index?",
+    wrong={
+        "k is a number of singular values, not the index of the last one: add one": 0,
+        "the first value alone holds 9/12 of the squares: you add up the values themselves, not their squares": 3,
+    },
+)
+check.equal(
+    check.run(rank_holding, torch.ones(4), 0.5),
+    2,
+    'of four equal values two hold exactly one half, and "at least" one half was asked for: look at < and <=',
+)
+check.equal(check.run(rank_holding, torch.ones(4), 0.51), 3, "of four equal values two hold only 0.5: for 0.51 it takes three")
+### BEGIN HIDDEN TESTS
+falling = torch.tensor([4.0, 3.0, 2.0, 1.0, 0.5, 0.25])
+check.equal(
+    check.run(rank_holding, falling, 0.9),
+    3,
+    "for falling singular values the count is wrong: add up squares from the largest on until the share is reached",
+    wrong={
+        "you add up the singular values; their squares make up the Frobenius norm": 4,
+        "you compare each singular value with the largest; add up squares instead": 1,
+    },
+)
+check.equal(check.run(rank_holding, torch.tensor([5.0]), 0.99), 1, "a single singular value holds everything: k = 1")
+check.equal(
+    check.run(rank_holding, torch.tensor([3.0, 2.0, 0.0, 0.0]), 1.0),
+    2,
+    "share 1 with two zeros at the end: k is the number of non-zero singular values",
+)
+check.equal(
+    check.run(rank_holding, 1000 * falling.double(), 0.9), 3, "multiplying the matrix by a number must not change k: divide by the total"
+)
+check.equal(check.run(rank_holding, falling, 0.5), 1, "the largest value holds 16 of 30.3 squares, more than one half: k = 1, never 0")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Look: three heads, trained in seconds
+# Now a trained model to measure. Each position of a sequence of $n = 64$ carries a random content vector, belongs to one of 6 groups at
+# random, and knows its place. One softmax
+# head ($h = 24$) is trained on each of three jobs:
+#
+# - **group mean**: return the mean content of all positions of my group. Who belongs together changes with every sequence.
+# - **block mean**: the sequence is cut into 8 blocks of 8 neighbours; return the mean content of my block. The blocks are always the same.
+# - **neighbour**: return the content of the position on my left (the first looks at the last).
+#
+# In the words of assignment 03, the first two average and the third selects.
+#
+# *Before you run it:* what would the perfect $P$ look like for each job, and what is its rank? What is the rank of $P$ for a head that has
+# not learned anything yet?
+
+# %%
+names = {"group_mean": "group mean", "block_mean": "block mean", "neighbour": "neighbour"}
+trained, measured_heads, spectra = {}, {}, {}
+seed(0)
+for task, name in names.items():
+    trained[task], history = low_rank.train(task, steps=pick(smoke=30, laptop=400, gpu=400))
+    queries, keys, values = (x[0] for x in low_rank.triples(trained[task], B=1))
+    weights = low_rank.softmax_weights(queries, keys)
+    measured_heads[name] = (weights, values)
+    spectra[name] = torch.linalg.svdvals(weights)
+    scores_rank, weights_rank = (torch.linalg.matrix_rank(matrix).item() for matrix in (queries @ keys.T, weights))
+    held = rank_holding(spectra[name], 0.99)
+    print(
+        f"{name:>10}: error {history[0]:.3f} → {history[-1]:.5f}; rank of QKᵀ {scores_rank}, of P {weights_rank}; 99 % of the squares in {held}"
+    )
+fresh = low_rank.softmax_weights(*low_rank.triples(low_rank.Head(), B=1)[:2])[0]
+spectra["untrained"] = torch.linalg.svdvals(fresh)
+print(f" untrained: 99 % of the squares in {rank_holding(spectra['untrained'], 0.99)}")
+
+plots.use_course_style()
+figure, axes = plt.subplots(1, 4, figsize=(16, 3.8), width_ratios=[1, 1, 1, 1.4])
+for ax, (name, (weights, _)) in zip(axes, measured_heads.items()):
+    ax.imshow(plots.array(weights), cmap="cividis", vmin=0, interpolation="nearest")
+    ax.set(title=name, xlabel="key", ylabel="query")
+    ax.grid(False)
+plots.curves(
+    {name: (range(1, 65), S) for name, S in spectra.items()},
+    "number i",
+    "singular value",
+    "Averaging is low rank, selecting is not",
+    ax=axes[3],
+)
+figure.tight_layout()
+plt.show()
+
+# %% [markdown]
+# $QK^\top$ has rank at most $h = 24$: it is a product with an inner dimension of 24. Softmax acts on each entry by itself and destroys
+# that: judged by `matrix_rank`, $P$ has a rank close to 64.
+# But what *matters* follows the job. A mean over groups makes all rows of a group alike, so 6 different rows are left and 6 singular values
+# near one. Blocks give 8. Copying the neighbour is a permutation matrix:
+# all 64 singular values are one, and no approximation of smaller rank is any good. The untrained head averages over everything, which is
+# rank one and a little noise: a low rank alone is no merit.
+#
+# For a large trained encoder, Wang et al. (2020, *Linformer*) report spectra with most of their weight in the first few singular values,
+# more so in higher layers.
+#
+# ## 2 Attention through an SVD
+#
+# ### 2.1 The order of brackets <small>★☆☆ · 10 min · 4 points</small>
+# Suppose somebody hands you the SVD of a $P$ of rank $k$: $U_k \in \mathbb{R}^{n \times k}$, the singular values
+# $(\sigma_1, \dots, \sigma_k)$ and
+# $W_k^\top \in \mathbb{R}^{k \times m}$, called `Wt`. Then $PV = U_k \Sigma_k W_k^\top V$. Matrix products may be bracketed as you like;
+# the result is the same, the cost is not.
+# Choose the brackets that need $O((n + m)\,k\,e)$ operations and no $n \times m$ matrix.
+#
+# *Before you run it:* how many operations do the worst brackets need?
+
+
+# %% nbgrader={"grade": false, "grade_id": "svd-attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def svd_attention(U, S, Wt, V):
+    """P V for P = U diag(S) Wt, given U (n, k), S (k,), Wt (k, m) and values V (m, e). Returns (n, e)."""
+    ### BEGIN SOLUTION
+    return U @ (S[:, None] * (Wt @ V))
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "svd-attention-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check = Check("svd-attention", points=4)
+weighted, v = rand(9, 7).softmax(1), randn(7, 5)
+u, s, wt = torch.linalg.svd(weighted, full_matrices=False)
+out = check.run(svd_attention, u, s, wt, v, shape=(9, 5))
+check.close(
+    out,
+    weighted @ v,
+    "with all singular values kept, the result must be P V",
+    wrong={
+        "the singular values are missing: U Wᵀ V is not P V": u @ wt @ v,
+        "the singular values are applied twice": u @ torch.diag(s * s) @ wt @ v,
+        "divided by the singular values; they multiply": u @ torch.diag(1 / s) @ wt @ v,
+    },
+)
+check.growth(
+    svd_attention,
+    lambda n: (randn(n, 4), rand(4), randn(4, n), randn(n, 3)),
+    (256, 512),
+    1,
+    "twice as many positions must cost twice as much, not four times: bracket from the right, so that P is never formed",
+)
+trial = check.measure(checks.cost, svd_attention, randn(256, 4), rand(4), randn(4, 256), randn(256, 3))
+check.true(
+    trial.flops >= 2 * 256 * 4 * 3, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
+)
+thrifty = (
+    (trial.largest < 256**2) & (trial.flops > 256) & (trial.flops < 4 * 256**2)
+)  # whoever forms P is told so at a length where that does no harm
+long = 16_384 if thrifty else 256
+long_input = (randn(long, 4), rand(4), randn(4, long), randn(long, 3))
+formed = "an n × n tensor was created: at n = 16,384 it takes a gigabyte. Multiply Wt with V first"
+check.largest(svd_attention, *long_input, elements=16 * long, hint=formed)
+check.unchanged(svd_attention, u, s, wt, v)
+### BEGIN HIDDEN TESTS
+truncated = check.run(svd_attention, u[:, :2], s[:2], wt[:2], v)
+check.close(
+    truncated,
+    (u[:, :2] * s[:2]) @ wt[:2] @ v,
+    "with two of the singular values kept the result is not U_k Σ_k W_kᵀ V",
+    wrong={
+        "the singular values are missing: U Wᵀ V is not P V": u[:, :2] @ wt[:2] @ v,
+        "only the largest singular value is used": s[0] * torch.outer(u[:, 0], wt[0] @ v),
+        "the singular values enter with their root; they multiply as they are": (u[:, :2] * s[:2].sqrt()) @ wt[:2] @ v,
+    },
+)
+small_input = (randn(512, 4), rand(4), randn(4, 512), randn(512, 3))
+check.flops(
+    svd_attention, *small_input, at_most=3 * (2 * 2 * 512 * 4 * 3), hint="more operations than two products need: bracket from the right"
+)
+one = check.run(svd_attention, torch.ones(1, 1), torch.tensor([2.0]), torch.ones(1, 1), torch.tensor([[3.0, 4.0]]))
+check.close(one, [[6.0, 8.0]], "rank one, one query, one key: 1 · 2 · 1 · v")
+for rows, inner, columns, out_width in ((6, 2, 8, 3), (3, 3, 3, 3), (2, 1, 5, 4), (10, 4, 7, 1)):
+    a, b, c, d = randn(rows, inner), rand(inner), randn(inner, columns), randn(columns, out_width)
+    check.close(
+        check.run(svd_attention, a, b, c, d),
+        (a * b) @ c @ d,
+        "for other sizes (rank one, a square case, one column) it is not U diag(S) Wt V",
+    )
+precise = randn(6, 6, dtype=torch.float64)
+u, s, wt = torch.linalg.svd(precise)
+check.close(
+    check.run(svd_attention, u, s, wt, precise),
+    precise @ precise,
+    "with square float64 input the result differs: is something transposed, or converted to float32?",
+    wrong={"`Wt` is already transposed: do not transpose it again": u @ torch.diag(s) @ wt.T @ precise},
+)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 2.2 What does truncation lose? <small>★★☆ · 15 min · 3 points</small>
+# Keep the first $k$ of all singular values: $P_k = U_k \Sigma_k W_k^\top$. What is lost is
+# $P - P_k = \sum_{i > k} \sigma_i\, u_i w_i^\top$, itself an SVD. Derive the size of the loss in two norms, as functions of the singular
+# values:
+#
+# - the *spectral* norm $\|P - P_k\|_2$, the largest factor by which a vector can be stretched, which is the largest singular value;
+# - the *Frobenius* norm $\|P - P_k\|_F$.
+#
+# No matrix of rank $k$ comes closer to $P$ in either norm (Eckart and Young, 1936; Mirsky, 1960). Mind the ends: $k = 0$ keeps nothing,
+# $k = r$ everything.
+
+
+# %% nbgrader={"grade": false, "grade_id": "truncation-errors", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def truncation_errors(S, k):
+    """(spectral, Frobenius) norm of P − P_k, from all singular values S (r,) of P, largest first, for 0 ≤ k ≤ r."""
+    ### BEGIN SOLUTION
+    lost = S[k:]
+    spectral = lost[0] if len(lost) else S.new_zeros(())
+    return spectral, lost.square().sum().sqrt()
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "truncation-errors-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("truncation-errors", points=3)
+
+
+def part(answer, number):
+    """One of the two results."""
+    if type(answer) in (tuple, list) and len(answer) == 2:
+        return answer[number]
+    return "one result where two are asked for" if type(answer) in (int, float, torch.Tensor) else answer
+
+
+known = torch.tensor([6.0, 5.0, 4.0, 3.0])
+both = check.run(truncation_errors, known, 2)
+check.close(
+    part(both, 0),
+    4.0,
+    "spectral norm (the first of two results): 6 and 5 are kept; which is the largest singular value of what is lost?",
+    wrong={
+        "spectral norm: you give the last singular value that is kept; the first one that is lost counts": 5.0,
+        "spectral norm: this is the smallest singular value; the largest of the lost ones counts": 3.0,
+    },
+)
+check.close(
+    part(both, 1),
+    5.0,
+    "Frobenius norm (the second of two results): √(4² + 3²) of what is lost",
+    wrong={
+        "Frobenius norm: take the root of the sum of squares": 25.0,
+        "Frobenius norm: this adds up the lost singular values; add up their squares and take the root": 7.0,
+        "Frobenius norm: this is what is kept, not what is lost": 61.0**0.5,
+        "Frobenius norm: the singular value number k is kept; start with number k + 1": 50.0**0.5,
+        "the two results are exchanged: first the spectral norm, then the Frobenius norm": 4.0,
+    },
+)
+### BEGIN HIDDEN TESTS
+for rows, columns, kept in ((7, 5, 3), (4, 9, 1), (6, 6, 0)):
+    matrix = randn(rows, columns, dtype=torch.float64)
+    u, s, wt = torch.linalg.svd(matrix, full_matrices=False)
+    rest = matrix - (u[:, :kept] * s[:kept]) @ wt[:kept]
+    both = check.run(truncation_errors, s, kept)
+    stretch = torch.linalg.matrix_norm(rest, 2)
+    check.close(part(both, 0), stretch, "spectral norm: it is not that of P − P_k for a random matrix (k = 0 included)", rtol=1e-7)
+    check.close(part(both, 1), rest.norm(), "Frobenius norm: it is not that of P − P_k for a random matrix (k = 0 included)", rtol=1e-7)
+both = check.run(truncation_errors, known, 4)
+check.close(part(both, 0), 0.0, "spectral norm: with everything kept nothing is lost: the error is 0, not an index error")
+check.close(part(both, 1), 0.0, "Frobenius norm: with everything kept the error is 0")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# For the output there is a bound: $\|PV - P_kV\|_F \le \|P - P_k\|_2\, \|V\|_F = \sigma_{k+1} \|V\|_F$. The figure compares it with what
+# your two functions
+# measure. At full rank the error is rounding only, below the picture.
+
+# %%
+ranks = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64]
+figure, axes = plt.subplots(1, 3, figsize=(15, 3.8), sharey=True)
+for ax, (name, (weights, values)) in zip(axes, measured_heads.items()):
+    left, sigma, right = torch.linalg.svd(weights)
+    exact_output = weights @ values
+    of_weights = [((left[:, :r] * sigma[:r]) @ right[:r] - weights).norm() / weights.norm() for r in ranks]
+    predicted = [truncation_errors(sigma, r)[1] / weights.norm() for r in ranks]
+    of_output = [low_rank.relative_error(svd_attention(left[:, :r], sigma[:r], right[:r], values), exact_output) for r in ranks]
+    bound = [truncation_errors(sigma, r)[0] * values.norm() / exact_output.norm() for r in ranks]
+    plots.curves(
+        {
+            "error of P": (ranks, of_weights),
+            "your prediction": (ranks, predicted),
+            "error of PV": (ranks, of_output),
+            "bound for PV": (ranks, bound),
+        },
+        "rank k",
+        "relative error (Frobenius)" if ax is axes[0] else "",
+        name,
+        log_y=True,
+        ax=ax,
+    )
+    ax.set_ylim(1e-4, 10)
+figure.tight_layout()
+plt.show()
+
+# %% [markdown]
+# ### Look: a slider for the rank
+# Choose a head and move the rank. At which rank do the group, block and neighbour heads come into focus?
+
+# %%
+low_rank.explore_rank(measured_heads)
+
+# %% [markdown]
+# So attention through an SVD is cheap, and as exact as the spectrum allows. There is a catch: you need $P$ to compute its SVD, and the SVD
+# of an $n \times n$ matrix takes
+# $O(n^3)$ operations. We have saved nothing yet. We need the singular vectors of a matrix that we never look at.
+#
+# ## 3 Without softmax
+#
+# Leave the softmax out: from here to the end of Part 3, $P = QK^\top / \sqrt{h}$. Its rows no longer sum to one, but its rank $k$ is at
+# most $h$, however long the sequence.
+#
+# ### 3.1 Brackets again <small>★☆☆ · 5 min · 2 points</small>
+# Compute $PV$ in $O((n + m)\,h\,e)$ operations.
+
+
+# %% nbgrader={"grade": false, "grade_id": "softmax-free", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def softmax_free(Q, K, V):
+    """(Q Kᵀ / √h) V for queries Q (n, h), keys K (m, h) and values V (m, e), in time linear in n and m. Returns (n, e)."""
+    ### BEGIN SOLUTION
+    return Q @ (K.mT @ V) / Q.shape[-1] ** 0.5
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "softmax-free-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check = Check("softmax-free", points=2)
+q, k, v = randn(9, 4), randn(7, 4), randn(7, 5)
+out = check.run(softmax_free, q, k, v, shape=(9, 5))
+check.close(
+    out,
+    (q @ k.T / 2) @ v,
+    "for h = 4 the result is not (Q Kᵀ / 2) V",
+    wrong={
+        "the scale 1/√h is missing": q @ k.T @ v,
+        "scale by the root of h, not by h": q @ k.T @ v / 4,
+        "scale by the root of the width h, not of the number of keys": q @ k.T @ v / 7**0.5,
+        "there is no softmax in this part": (q @ k.T / 2).softmax(1) @ v,
+    },
+)
+check.growth(
+    softmax_free,
+    lambda n: (randn(n, 4), randn(n, 4), randn(n, 3)),
+    (256, 512),
+    1,
+    "twice as many positions must cost twice as much: which two matrices do you multiply first?",
+)
+trial = check.measure(checks.cost, softmax_free, randn(256, 4), randn(256, 4), randn(256, 3))
+check.true(trial.flops >= 256 * 4 * 3, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers")
+### BEGIN HIDDEN TESTS
+harmless = (trial.largest < 256**2) & (trial.flops > 256) & (trial.flops < 4 * 256**2)
+size = 16_384 if harmless else 256
+check.largest(
+    softmax_free,
+    randn(size, 4),
+    randn(size, 4),
+    randn(size, 3),
+    elements=16 * size,
+    hint="an n × n tensor was created: multiply Kᵀ with V first",
+)
+for queries_n, keys_n, width_h, width_e in ((6, 1, 3, 2), (1, 8, 5, 3), (5, 5, 5, 5), (4, 6, 1, 7)):
+    q, k, v = (randn(*shape, dtype=torch.float64) for shape in ((queries_n, width_h), (keys_n, width_h), (keys_n, width_e)))
+    check.close(
+        check.run(softmax_free, q, k, v),
+        (q @ k.T / width_h**0.5) @ v,
+        "for other sizes, in float64, the result differs: is the scale computed from the width of Q, in full precision?",
+        wrong={"the scale is right for h = 4 only: compute it from the shape": (q @ k.T / 2) @ v},
+    )
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# That was easy, and it works only because nothing stands between $QK^\top$ and $V$. There is another form, in which keys and values are
+# each *shortened* from $n$ rows to $k$:
+#
+# $$ PV \;=\; Q\,(CK)^\top\, D V, \qquad C, D \in \mathbb{R}^{k \times n} . $$
+#
+# $CK$ is a sequence of $k$ keys, $DV$ a sequence of $k$ values. Between the two one can put the softmax back, over $k$ instead of $n$
+# entries; Part 4 does. But first: do such $C$ and $D$ exist, and can you find them without forming $P$?
+# Here $m = n$.
+#
+# ### 3.2 Singular vectors of a matrix you never form <small>★★★ · 30 min · 6 points</small>
+# The thin QR decomposition (`torch.linalg.qr`) writes $Q = A_Q R_Q$ and $K = A_K R_K$, where $A_Q, A_K \in \mathbb{R}^{n \times h}$ have
+# orthonormal columns and $R_Q, R_K \in \mathbb{R}^{h \times h}$ are triangular. So
+#
+# $$ P = \frac{1}{\sqrt h}\, A_Q\, \bigl(R_Q R_K^\top\bigr)\, A_K^\top . $$
+#
+# The matrix in the middle is only $h \times h$. Take *its* SVD, and you can read off that of $P$: which product gives the right singular
+# vectors $W$? Return the $k$ that belong to the non-zero singular values, largest first.
+# The sign of each column is free. All of it takes $O(nh^2)$ operations.
+#
+# `torch.linalg.svd(M)` returns `U, S, Vh`, with the right singular vectors in the *rows* of `Vh`.
+
+
+# %% nbgrader={"grade": false, "grade_id": "right-singular-vectors", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def right_singular_vectors(Q, K, k):
+    """W (n, k): right singular vectors of P = Q Kᵀ / √h, a matrix of rank k, for Q and K (n, h); largest singular value first."""
+    ### BEGIN SOLUTION
+    _, R_q = torch.linalg.qr(Q)
+    A_k, R_k = torch.linalg.qr(K)
+    _, _, Vh = torch.linalg.svd(R_q @ R_k.mT)  # (h, h)
+    return A_k @ Vh[:k].mT
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "right-singular-vectors-test", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+check = Check("right-singular-vectors", points=6)
+q, k = randn(9, 4, dtype=torch.float64), randn(9, 4, dtype=torch.float64)
+product = q @ k.T / 2
+w = check.run(right_singular_vectors, q, k, 4, shape=(9, 4)).double()
+check.close(
+    w.T @ w,
+    torch.eye(4),
+    "the columns of W must be orthonormal, WᵀW = 1: an orthonormal factor of QR times orthogonal vectors stays orthonormal",
+    atol=1e-9,
+)
+check.close(
+    product @ w @ w.T,
+    product,
+    "P W Wᵀ must be P again: W must span the rows of P. Are these the left singular vectors, or those of the small matrix's other side?",
+    atol=1e-9,
+)
+check.growth(
+    right_singular_vectors,
+    lambda n: (randn(n, 4), randn(n, 4), 4),
+    (128, 256),
+    1,
+    "the work must grow like n: neither P nor a full QR decomposition may be formed, only thin factors and an h × h matrix",
+)
+trial = check.measure(checks.cost, right_singular_vectors, randn(256, 4), randn(256, 4), 4)
+check.true(
+    trial.flops >= 2 * 256 * 4 * 4, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
+)
+thrifty = (
+    (trial.largest < 256**2) & (trial.flops > 256) & (trial.flops < 4 * 256**2)
+)  # whoever forms P is told so at a length where that does no harm
+long = 16_384 if thrifty else 256
+check.largest(
+    right_singular_vectors,
+    randn(long, 4),
+    randn(long, 4),
+    4,
+    elements=16 * long,
+    hint="an n × n tensor was created: P is never formed, and QR is the thin one (mode='reduced', the default)",
+)
+### BEGIN HIDDEN TESTS
+u, s, vh = torch.linalg.svd(product)
+q_factor, q_triangle = torch.linalg.qr(q)
+k_factor, k_triangle = torch.linalg.qr(k)
+small_u, small_s, small_vh = torch.linalg.svd(q_triangle @ k_triangle.T)
+known = vh[:4]
+check.close(
+    (known @ w).abs(),
+    torch.eye(4),
+    "W spans the right space, but its columns are not the singular vectors, largest singular value first",
+    atol=1e-8,
+    wrong={
+        "W is the orthonormal factor of K alone: it spans the right space. Rotate it with the SVD of the small matrix": (
+            known @ k_factor
+        ).abs(),
+        "these are left singular vectors of P: the right ones come from K's side": (known @ u[:, :4]).abs(),
+        "`Vh` holds right singular vectors in its rows: transpose it before you multiply": (known @ k_factor @ small_vh).abs(),
+        "the small matrix's left singular vectors are combined with K's factor; its right ones belong there": (
+            known @ k_factor @ small_u
+        ).abs(),
+        "the singular vectors come smallest first; largest first was asked for": torch.eye(4).flip(0),
+    },
+)
+mixed = randn(5, 5, dtype=torch.float64)
+q, k = randn(11, 3, dtype=torch.float64) @ mixed[:3], randn(11, 4, dtype=torch.float64) @ torch.linalg.inv(mixed).T[1:]
+product = q @ k.T / 5**0.5  # Q has rank 3, K rank 4, and they share two directions: P has rank 2
+w = check.run(
+    right_singular_vectors, q, k, 2, shape=(11, 2), hint="P may have a smaller rank than h: return the first k vectors only"
+).double()
+check.close(
+    product @ w @ w.T,
+    product,
+    "rank P can be smaller than h; the first k columns of K's factor do not span its rows then, the SVD of the small matrix does",
+    atol=1e-8,
+)
+single = check.run(right_singular_vectors, randn(1, 3), randn(1, 3), 1)
+check.close(single.abs(), [[1.0]], "a sequence of length one: W is 1 or −1")
+q, k = randn(40, 6), randn(40, 6)
+w = check.run(right_singular_vectors, q, k, 6, shape=(40, 6)).float()
+check.close(q @ (k.T @ w) @ w.T, q @ k.T, "in float32 with other sizes P W Wᵀ is not P", atol=1e-3)
+check.unchanged(right_singular_vectors, q, k, 6)
+for positions, width_h in ((8, 2), (13, 5), (6, 6)):
+    q, k = randn(positions, width_h, dtype=torch.float64), randn(positions, width_h, dtype=torch.float64)
+    w = check.run(right_singular_vectors, q, k, width_h, shape=(positions, width_h))
+    check.close(
+        (torch.linalg.svd(q @ k.T)[2][:width_h] @ w.double()).abs(),
+        torch.eye(width_h),
+        "for other sizes the columns are not the right singular vectors of P: is the small matrix R_Q R_Kᵀ, with the transpose?",
+        atol=1e-7,
+    )
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 3.3 Shortened keys and values <small>★★☆ · 20 min · 5 points</small>
+# Use $W$ to construct $C$ and $D$ with $PV = Q(CK)^\top DV$ for *every* $V$. Hint: the rows of $P$ lie in the space that the columns of $W$
+# span, and $WW^\top$ is the projection onto that space; what does it do to $P$?
+# Then compute $PV$ with them, in $O(n)$.
+#
+# $C$ and $D$ are not unique: for any invertible $M \in \mathbb{R}^{k \times k}$, $M^{-\top} C$ and $M D$ do as well. So the test compares
+# $PV$, not $C$ and $D$.
+
+
+# %% nbgrader={"grade": false, "grade_id": "factors", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def factors(Q, K, k):
+    """C and D, both (k, n), with (Q Kᵀ / √h) V = Q (C K)ᵀ D V for every V; Q and K are (n, h), and Q Kᵀ has rank k."""
+    ### BEGIN SOLUTION
+    W = right_singular_vectors(Q, K, k)
+    return W.mT / Q.shape[-1] ** 0.5, W.mT
+    ### END SOLUTION
+
+
+def factored_attention(Q, K, V, k):
+    """(Q Kᵀ / √h) V as Q (C K)ᵀ D V with your factors: Q and K (n, h), V (n, e). Returns (n, e), in time linear in n."""
+    ### BEGIN SOLUTION
+    C, D = factors(Q, K, k)
+    return Q @ (C @ K).mT @ (D @ V)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "factors-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check = Check("factors", points=5)
+q, k, v = (randn(9, columns, dtype=torch.float64) for columns in (3, 4, 5))
+q = q @ randn(3, 4, dtype=torch.float64)  # rank 3, width 4: all sizes differ
+target = (q @ k.T / 2) @ v
+both = check.run(factors, q, k, 3, shape=(2, 3, 9), hint="`factors` returns C and D, each with k rows and n columns")
+c, d = both.to(q.dtype)[0], both.to(q.dtype)[1]
+check.close(
+    q @ (c @ k).T @ (d @ v),
+    target,
+    "Q (C K)ᵀ D V is not P V: what does the projection W Wᵀ do to P?",
+    rtol=1e-7,
+    wrong={
+        "the scale 1/√h is missing: it belongs into C or into D": 2 * target,
+        "the scale 1/√h is there twice: put it into C or into D, not into both": target / 2,
+        "divide by the root of the width h, not of the rank k": target * 2 / 3**0.5,
+        "divide by the root of the width h, not of the number of positions": target * 2 / 3,
+    },
+)
+out = check.run(factored_attention, q, k, v, 3, shape=(9, 5))
+check.close(
+    out,
+    target,
+    "`factored_attention` is not P V",
+    rtol=1e-7,
+    wrong={
+        "`factored_attention`: the scale 1/√h is missing": 2 * target,
+        "`factored_attention`: the scale 1/√h is applied once more than needed": target / 2,
+    },
+)
+check.growth(
+    factored_attention,
+    lambda n: (randn(n, 4), randn(n, 4), randn(n, 3), 4),
+    (128, 256),
+    1,
+    "twice as many positions must cost twice as much: shorten K and V first, and never multiply Q with the whole Kᵀ",
+)
+trial = check.measure(checks.cost, factored_attention, randn(256, 4), randn(256, 4), randn(256, 3), 4)
+check.true(
+    trial.flops >= 4 * 2 * 256 * 4 * 3, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
+)
+thrifty = (trial.largest < 256**2) & (trial.flops > 256) & (trial.flops < 4 * 256**2)
+long = 16_384 if thrifty else 256
+check.largest(
+    factored_attention,
+    randn(long, 8),
+    randn(long, 8),
+    randn(long, 3),
+    8,
+    elements=32 * long,
+    hint="an n × n tensor was created: Cᵀ D and Q Kᵀ are n × n, so avoid both",
+)
+### BEGIN HIDDEN TESTS
+mixed = randn(5, 5, dtype=torch.float64)
+q, k = randn(11, 3, dtype=torch.float64) @ mixed[:3], randn(11, 4, dtype=torch.float64) @ torch.linalg.inv(mixed).T[1:]
+v = randn(11, 6, dtype=torch.float64)
+both = check.run(factors, q, k, 2, shape=(2, 2, 11))
+c, d = both[0].to(q.dtype), both[1].to(q.dtype)
+check.close(
+    q @ (c @ k).T @ (d @ v),
+    (q @ k.T / 5**0.5) @ v,
+    "for rank P < h the factors do not give P V: they need the right singular vectors of P, not only an orthonormal basis from K",
+    rtol=1e-6,
+    wrong={
+        "the scale is right for one width only: compute it from the shape of Q": (q @ k.T / 2) @ v,
+    },
+)
+check.close(
+    check.run(factored_attention, q, k, v, 2),
+    (q @ k.T / 5**0.5) @ v,
+    "for a P of smaller rank than h `factored_attention` is not P V",
+    rtol=1e-6,
+)
+for positions, width_h in ((50, 3), (6, 5), (4, 4)):
+    q, k = randn(positions, width_h, dtype=torch.float64), randn(positions, width_h, dtype=torch.float64)
+    scores = q @ k.T / width_h**0.5
+    both = check.run(factors, q, k, width_h, shape=(2, width_h, positions))
+    check.close(q @ (both[0].to(q.dtype) @ k).T @ both[1].to(q.dtype), scores, "with V the identity Q (C K)ᵀ D must be P itself", rtol=1e-6)
+    out = check.run(factored_attention, q, k, k, width_h)
+    check.close(out, scores @ k, "for other sizes `factored_attention` is not P V: compute the scale from the shape of Q", rtol=1e-6)
+single = check.run(factored_attention, torch.tensor([[2.0, 0.0]]), torch.tensor([[3.0, 1.0]]), torch.tensor([[1.0, -1.0, 0.5]]), 1)
+check.close(single, torch.tensor([[6.0, -6.0, 3.0]]) / 2**0.5, "one position: P is the number q · k / √h")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 3.4 Prove it <small>★★★ · 30 min · 6 points, graded by hand</small>
+# Let $Q, K \in \mathbb{R}^{n \times h}$, $V \in \mathbb{R}^{n \times e}$, and let $P = QK^\top / \sqrt h$ have rank $k$. Prove that there
+# are $C, D \in \mathbb{R}^{k \times n}$ with $PV = Q(CK)^\top DV$ for every $V$. Then show
+# that $C$ and $D$ can be computed, and $PV$ with them, in a number of operations that is linear in $n$; state the order in $n$, $h$, $k$
+# and $e$ for each step. Where do you use that $k$ is the rank?
+# What breaks if $P$ is the softmax of these scores?
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "written-proof", "locked": false, "points": 6, "schema_version": 3, "solution": true, "task": false}
+# <!-- BEGIN SOLUTION -->
+# **Model answer.** *Existence.* Let $P = U \Sigma W^\top$ be the thin SVD: since $P$ has rank $k$, $U, W \in \mathbb{R}^{n \times k}$ have
+# orthonormal columns and $\Sigma$ is $k \times k$. Because $W^\top W = I_k$,
+# $$ P W W^\top = U \Sigma (W^\top W) W^\top = U \Sigma W^\top = P . $$
+# Put $C = W^\top / \sqrt h$ and $D = W^\top$, both $k \times n$. Then $(CK)^\top = K^\top C^\top = K^\top W / \sqrt h$, and for every $V$
+# $$ Q (CK)^\top D V = \tfrac{1}{\sqrt h}\, Q K^\top W\, W^\top V = P W W^\top V = P V . $$
+# *Computing $W$.* Thin QR: $Q = A_Q R_Q$, $K = A_K R_K$, $O(nh^2)$. The SVD of the small matrix, $R_Q R_K^\top = X S Y^\top$, $O(h^3)$,
+# gives $P = (A_Q X)(S / \sqrt h)(A_K Y)^\top$. Products of matrices with orthonormal columns
+# have orthonormal columns, so this is an SVD of $P$, and $W$ consists of the columns of $A_K Y$ with non-zero singular values: $O(nhk)$. As
+# $k \le h \le n$, all of this is $O(nh^2)$.
+# *Using them.* $CK$: $O(nkh)$; $DV$: $O(nke)$; $(CK)^\top (DV)$: $O(hke)$; times $Q$: $O(nhe)$. (Or $Q(CK)^\top$ first, $O(nhk)$, then
+# $O(nke)$.) Every step is linear in $n$, no intermediate has more than $n \max(h, k, e)$ entries.
+# *The rank* is used when $W$ has only $k$ columns and $PWW^\top = P$ still holds exactly. With fewer columns one gets the best
+# approximation, with the error of Eckart and Young.
+# *Softmax* is applied to each entry of $QK^\top$. The result is not a product with inner dimension $h$: its rank can be $n$, and its
+# singular vectors cannot be read off QR factors of $Q$ and $K$. Then $W$ costs $O(n^3)$ and needs $P$.
+#
+# | points | rubric |
+# | --- | --- |
+# | 2 | $PWW^\top = P$ derived from the SVD and $W^\top W = I_k$ (1 if only asserted, or if $WW^\top = I_n$ is claimed) |
+# | 1 | $C$ and $D$ stated with shapes and scale, $Q(CK)^\top DV = PV$ carried through, transposes right |
+# | 1 | $W$ from thin QR factors and the SVD of an $h \times h$ matrix, with the reason why this is an SVD of $P$ |
+# | 1 | costs of construction, $O(nh^2)$, and of use, linear in $n$; brackets stated |
+# | 1 | the role of the rank, and why softmax breaks the argument |
+#
+# Other proofs earn the same points, for instance with $D$ any orthonormal basis of the row space of $P$ and $C = D/\sqrt h$, or
+# $D = W^\top$ and a $C$ that solves $CK = \Sigma U^\top (Q^\top)^{+}$.
+# <!-- END SOLUTION -->
+
+# %% [markdown]
+# ## 4 Put the softmax back: projected attention
+#
+# The theorem is about softmax-free attention. Linformer (Wang et al., 2020) keeps its *form* and puts the softmax where it fits. With
+# $C, D \in \mathbb{R}^{k \times m}$:
+#
+# $$ \mathrm{softmax}\!\left(\frac{Q\,(CK)^\top}{\sqrt h}\right) D V . $$
+#
+# Each query now looks at $k$ mixtures of keys and averages $k$ mixtures of values: $O((n + m)\,k\,(h + e))$. It is no longer equal to
+# attention. How close it comes depends on $C$ and $D$.
+#
+# ### 4.1 Projected attention <small>★★☆ · 10 min · 4 points</small>
+# There may be batch axes in front of $Q$, $K$ and $V$. $C$ and $D$ are shared by the whole batch.
+
+
+# %% nbgrader={"grade": false, "grade_id": "projected-attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def projected_attention(Q, K, V, C, D):
+    """softmax(Q (C K)ᵀ / √h) D V for Q (..., n, h), K (..., m, h), V (..., m, e) and C, D (k, m). Returns (..., n, e)."""
+    ### BEGIN SOLUTION
+    scores = Q @ (C @ K).mT / Q.shape[-1] ** 0.5  # (..., n, k)
+    return scores.softmax(dim=-1) @ (D @ V)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "projected-attention-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check = Check("projected-attention", points=4)
+q, k, v = randn(9, 4), randn(7, 4), randn(7, 5)
+c, d = randn(3, 7), randn(3, 7)
+out = check.run(projected_attention, q, k, v, c, d, shape=(9, 5))
+full = check.run(projected_attention, q, k, v, torch.eye(7), torch.eye(7))
+check.close(
+    full,
+    F.scaled_dot_product_attention(q, k, v),
+    "with C = D = 1 nothing is shortened, and the result must be softmax attention: scores divided by √h, softmax over the keys",
+)
+blind = check.run(projected_attention, 0 * q, k, v, c, d)
+check.close(
+    blind,
+    (d @ v).mean(0).expand(9, 5),
+    "zero queries weigh all k mixtures alike: the result is the mean of the rows of D V. Which of C and D shortens the values?",
+)
+check.growth(
+    projected_attention,
+    lambda n: (randn(n, 4), randn(n, 4), randn(n, 3), randn(5, n), randn(5, n)),
+    (256, 512),
+    1,
+    "twice as many positions must cost twice as much: shorten K before it meets Q",
+)
+trial = check.measure(checks.cost, projected_attention, randn(256, 4), randn(256, 4), randn(256, 3), randn(5, 256), randn(5, 256))
+check.true(
+    trial.flops >= 2 * 256 * 5 * 4, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
+)
+thrifty = (trial.largest < 256**2) & (trial.flops > 256) & (trial.flops < 4 * 256**2)
+long = 16_384 if thrifty else 256
+check.largest(
+    projected_attention,
+    randn(long, 4),
+    randn(long, 4),
+    randn(long, 3),
+    randn(5, long),
+    randn(5, long),
+    elements=16 * long,
+    hint="an n × n tensor was created: project the keys and the values, not the finished scores",
+)
+### BEGIN HIDDEN TESTS
+short_k, short_v = c @ k, d @ v
+check.close(
+    out,
+    (q @ short_k.T / 2).softmax(1) @ short_v,
+    "the result is not softmax(Q (C K)ᵀ / √h) D V",
+    wrong={
+        "C shortens the keys and D the values: yours are exchanged": (q @ (d @ k).T / 2).softmax(1) @ (c @ v),
+        "C shortens the keys and D the values: you use C for both": (q @ short_k.T / 2).softmax(1) @ (c @ v),
+        "the scale 1/√h is missing": (q @ short_k.T).softmax(1) @ short_v,
+        "scale by the root of the width h, not of the number k of mixtures": (q @ short_k.T / 3**0.5).softmax(1) @ short_v,
+        "softmax runs over the queries: it must run over the k mixtures": (q @ short_k.T / 2).softmax(0) @ short_v,
+        "the softmax is missing": (q @ short_k.T / 2) @ short_v,
+        "softmax is taken over all keys, before the projection": (q @ k.T / 2).softmax(1) @ c.T @ short_v,
+    },
+)
+q, k, v = randn(2, 3, 6, 4), randn(2, 3, 8, 4), randn(2, 3, 8, 5)
+c, d = randn(2, 8), randn(2, 8)
+out = check.run(projected_attention, q, k, v, c, d)
+check.close(out, (q @ (c @ k).mT / 2).softmax(-1) @ (d @ v), "with batch axes the result differs: transpose the last two axes only (`.mT`)")
+lone = check.run(projected_attention, randn(5, 4), randn(1, 4), torch.tensor([[1.0, 2.0]]), torch.ones(1, 1), torch.full((1, 1), 3.0))
+check.close(lone, torch.tensor([[3.0, 6.0]]).expand(5, 2), "one key, one mixture: the softmax over one entry is 1, and the output D V")
+shortened = lambda a, b, x, y, z: (a @ (y @ b).mT / 2).softmax(-1) @ (z @ x)  # noqa: E731
+learned = "the gradients through your function are wrong, or do not flow: they must reach C and D, too, for these are learned"
+check.gradients(projected_attention, shortened, (q, k, v, c, d), learned)
+big = check.run(projected_attention, 60 * torch.ones(3, 4), 60 * torch.ones(2, 4), torch.ones(2, 5), torch.eye(2), torch.eye(2))
+check.close(big, torch.ones(3, 5), "large scores overflow: subtract the row's maximum before exp, or use torch's softmax")
+for queries_n, keys_n, inner, width_h, width_e in ((5, 8, 3, 2, 4), (3, 6, 4, 5, 2), (1, 7, 2, 6, 3)):
+    q, k, v = (randn(*sizes, dtype=torch.float64) for sizes in ((queries_n, width_h), (keys_n, width_h), (keys_n, width_e)))
+    c, d = randn(inner, keys_n, dtype=torch.float64), randn(inner, keys_n, dtype=torch.float64)
+    wanted = (q @ (c @ k).T / width_h**0.5).softmax(1) @ (d @ v)
+    check.close(check.run(projected_attention, q, k, v, c, d), wanted, "for other sizes, in float64, it is not softmax(Q (C K)ᵀ / √h) D V")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 4.2 A random projection <small>★★☆ · 15 min · 2 points</small>
+# Which $C$ and $D$? The cheapest choice is a random one. Take $D = C$ with independent entries of mean zero. Then $C^\top C$ should be the
+# identity *on average*, so that nothing is stretched on average:
+# $\mathbb{E}[C^\top C] = I$. Derive the variance that the entries need: write down entry $(i, j)$ of $C^\top C$ as a sum over the $k$ rows,
+# and take the mean for $i = j$ and $i \ne j$. Then draw such a matrix.
+
+
+# %% nbgrader={"grade": false, "grade_id": "random-projection", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def random_projection(k, n):
+    """A new random matrix C (k, n) with independent entries of mean zero and E[CᵀC] = 1, the n × n identity."""
+    ### BEGIN SOLUTION
+    return torch.randn(k, n) / k**0.5
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "random-projection-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check = Check("random-projection", points=2)
+# All limits are five to ten standard deviations away from what a right answer gives. Sizes are compared as logarithms.
+tall = check.run(random_projection, 400, 30, shape=(400, 30)).float()
+check.close(
+    tall.square().sum(0).mean().log(),
+    0.0,
+    "the diagonal of CᵀC should be 1 on average (its logarithm 0). It is a sum of k squares: which variance must each entry have?",
+    atol=0.1,
+    wrong={
+        "the diagonal of CᵀC is a sum of k squares, and yours adds up to k: divide the entries by √k": math.log(400),
+        "you divide by k: dividing the entries by √k divides the squares by k": -math.log(400),
+        "you divide by the root of n: the sum over the rows has k terms": math.log(400 / 30),
+    },
+)
+check.true(
+    tall.mean().abs() < 0.06 * tall.std(),
+    "the entries should have the mean zero: else the off-diagonal entries of CᵀC do not vanish on average",
+)
+### BEGIN HIDDEN TESTS
+wide = check.run(random_projection, 25, 500).float()
+check.close(
+    wide.square().sum(0).mean().log(),
+    0.0,
+    "for another shape (k < n) the diagonal of CᵀC is not 1 on average: the variance of the entries must depend on k alone",
+    atol=0.1,
+)
+gram = tall.T @ tall / tall.square().sum(0).mean()
+spread = (gram - torch.diag(torch.ones(30))).square().mean().sqrt()
+check.true(spread < 0.1, "the entries are not independent: CᵀC differs from the identity by more than chance")
+check.true(wide.std(0).mean() > 0.1 * wide.abs().mean(), "the entries of a column do not vary: they must be independent random numbers")
+again = check.run(random_projection, 25, 500).float()
+check.true((again - wide).abs().max() > 1e-4, "every call must draw a new matrix: do not fix the seed inside the function")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# How good is it? Look at the simplest use, $P\,C^\top C\,V \approx PV$. It is right on average. For normally distributed entries its mean
+# squared error is
+#
+# $$ \mathbb{E}\,\|P C^\top C V - PV\|_F^2 = \frac{\|P\|_F^2\, \|V\|_F^2 + \|PV\|_F^2}{k} . $$
+#
+# *Before you run it:* $\|V\|_F^2$ adds up $n$ rows. If $P$ averages, $PV$ is small. Will $k = 32$ mixtures of $n = 64$ positions do?
+
+# %%
+seed(1)
+for name, (weights, values) in measured_heads.items():
+    exact_output = weights @ values
+    for rank in (8, 32):
+        squares = []
+        for _ in range(pick(smoke=20, laptop=400, gpu=400)):
+            mixer = random_projection(rank, 64)
+            squares.append((weights @ mixer.T @ (mixer @ values) - exact_output).square().sum())
+        formula = (weights.square().sum() * values.square().sum() + exact_output.square().sum()) / rank
+        relative = (torch.stack(squares).mean().sqrt() / exact_output.norm()).item()
+        expected = (formula.sqrt() / exact_output.norm()).item()
+        print(f"{name:>10}, k = {rank:>2}: relative error measured {relative:.2f}, by the formula {expected:.2f}")
+
+# %% [markdown]
+# More than 100 % error in every line: returning zeros would be better. The formula says why. Random mixtures bring noise from all $n$
+# positions. It is as large as $\|P\|_F \|V\|_F$, which is much more than $\|PV\|_F$ when a head averages, and it shrinks only like
+# $1/\sqrt{k}$. To keep the relative error of these heads below 10 %, $k$ would have to be in the thousands, far larger than $n$.
+#
+# Linformer *learns* its projections. The next cell does so: it fits $C$ and $D$ to 256 sequences by gradient descent through your
+# `projected_attention`, and measures the error on 64 new ones.
+#
+# *Before you run it:* all three heads get the same treatment. Their ranks are 6, 8 and 64. At which $k$ will the learned projection work
+# for each?
+
+# %%
+seed(2)
+fitted_ranks = pick(smoke=[4, 8], laptop=[2, 4, 6, 8, 16, 32, 64], gpu=[2, 4, 6, 8, 16, 32, 64])
+figure, axes = plt.subplots(1, 3, figsize=(15, 3.8), sharey=True)
+for ax, (task, name) in zip(axes, names.items()):
+    seen, unseen = low_rank.triples(trained[task], B=256), low_rank.triples(trained[task], B=64)
+    exact_output = low_rank.softmax_attention(*unseen)
+    left, sigma, right = torch.linalg.svd(low_rank.softmax_weights(*unseen[:2]))
+    errors = {"best rank k for each sequence": [], "learned C and D": [], "random C = D": []}
+    for rank in fitted_ranks:
+        best = left[..., :rank] @ (sigma[:, :rank, None] * (right[:, :rank] @ unseen[2]))
+        errors["best rank k for each sequence"].append(low_rank.relative_error(best, exact_output))
+        mixers = low_rank.fit_projections(projected_attention, seen, rank, steps=pick(smoke=20, laptop=300, gpu=300))
+        errors["learned C and D"].append(low_rank.relative_error(projected_attention(*unseen, *mixers), exact_output))
+        mixer = random_projection(rank, 64)
+        errors["random C = D"].append(low_rank.relative_error(projected_attention(*unseen, mixer, mixer), exact_output))
+    y_label = "relative error of the output" if ax is axes[0] else ""
+    plots.curves(
+        {label: (fitted_ranks, y) for label, y in errors.items()}, "number of mixtures k", y_label, name, log_x=True, log_y=True, ax=ax
+    )
+    ax.axhline(1, color="black", linewidth=1)  # what returning zeros would give
+    ax.set_ylim(1e-2, 60)
+    if ax is not axes[0]:
+        ax.get_legend().remove()
+figure.tight_layout()
+plt.show()
+
+# %% [markdown]
+# Only the block head can be shortened. Its $P$ is nearly the same for every sequence, so one $C$ and one $D$ with 8 mixtures serve all of them.
+# The neighbour head has rank 64, and no smaller $k$ helps. The group head is the interesting one: for
+# *each* sequence 6 mixtures would do, but they are different ones every time, because the groups are. A projection that is learned once
+# mixes positions without looking at what is there. *Low rank for each input* and *one low-rank projection for
+# all inputs* are two claims, and a spectrum shows only the first.
+#
+# ## 5 Kernels: softmax replaced by a feature map
+#
+# Softmax weights are $e^{q \cdot k / \sqrt h}$, divided by their sum over the keys. Replace the exponential by an inner product of
+# features, $\varphi(q) \cdot \varphi(k)$, with $\varphi > 0$ so that no weight is negative
+# (Katharopoulos et al., 2020):
+#
+# $$ o_i = \frac{\sum_j \bigl(\varphi(q_i) \cdot \varphi(k_j)\bigr)\, v_j}{\sum_j \varphi(q_i) \cdot \varphi(k_j)}
+#        = \frac{\varphi(q_i)^\top \bigl[\sum_j \varphi(k_j)\, v_j^\top\bigr]}{\varphi(q_i)^\top \bigl[\sum_j \varphi(k_j)\bigr]} . $$
+#
+# The square brackets do not depend on $i$. Compute them once, and every query is answered from an $h \times e$ matrix and a vector of width
+# $h$. No $1/\sqrt h$ is needed here.
+#
+# ### 5.1 A positive feature map <small>★☆☆ · 5 min · 1 point</small>
+# Take $\varphi(x) = \mathrm{elu}(x) + 1$, entry by entry: $x + 1$ for $x > 0$, and $e^x$ otherwise. (`F.elu` is there.)
+
+
+# %% nbgrader={"grade": false, "grade_id": "features", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def features(x):
+    """φ(x) = elu(x) + 1, entry by entry, for a tensor of any shape: x + 1 where x > 0, e^x elsewhere."""
+    ### BEGIN SOLUTION
+    return F.elu(x) + 1
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "features-test", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+check = Check("features", points=1)
+phi = check.run(features, torch.tensor([-1.0, 0.0, 2.0]), shape=(3,))
+check.close(
+    phi,
+    [0.36788, 1.0, 3.0],
+    "φ(−1) = e^−1, φ(0) = 1, φ(2) = 3",
+    atol=1e-4,
+    wrong={
+        "elu alone reaches down to −1, and weights must not be negative: add 1": [-0.63212, 0.0, 2.0],
+        "relu gives zero below zero: such a key is lost, with its gradient. Use elu": [1.0, 1.0, 3.0],
+        "this is the exponential everywhere; for x > 0 φ is x + 1": [0.36788, 1.0, 7.38906],
+        "this is softplus, a smooth relative: φ(0) should be 1": [0.31326, 0.69315, 2.12693],
+    },
+)
+check.true(phi > 0, "every feature must be positive")
+### BEGIN HIDDEN TESTS
+for sizes in ((7,), (4, 3), (2, 5, 3)):
+    x = 3 * randn(*sizes, dtype=torch.float64)
+    wanted = torch.where(x > 0, x + 1, x.clamp(max=0).exp())
+    check.close(check.run(features, x), wanted, "for other shapes φ is not elu + 1 entry by entry")
+check.finite(check.run(features, torch.tensor([200.0, 1000.0])), "large inputs overflow: for x > 0 there is no exponential in φ")
+check.unchanged(features, x)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 5.2 Kernel attention <small>★★☆ · 15 min · 4 points</small>
+# Every query sees every key here. Batch axes may stand in front.
+
+
+# %% nbgrader={"grade": false, "grade_id": "kernel-attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def kernel_attention(Q, K, V):
+    """Attention with weights φ(q)·φ(k), normalised over the keys, in time linear in n and m.
+
+    Q (..., n, h), K (..., m, h), V (..., m, e). Returns (..., n, e).
+    """
+    ### BEGIN SOLUTION
+    phi_q, phi_k = features(Q), features(K)
+    total = phi_q @ phi_k.sum(dim=-2)[..., None]  # (..., n, 1)
+    return phi_q @ (phi_k.mT @ V) / total
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "kernel-attention-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check = Check("kernel-attention", points=4)
+q, k, v = randn(9, 4), randn(7, 4), randn(7, 5)
+out = check.run(kernel_attention, q, k, v, shape=(9, 5))
+level = check.run(kernel_attention, q, k, torch.ones(7, 5))
+check.close(
+    level, torch.ones(9, 5), "if all values are one, so is the output: divide by the sum of the weights over the keys, for each query"
+)
+check.true(
+    (out <= v.max(0).values + 1e-5) & (out >= v.min(0).values - 1e-5),
+    "positive weights that sum to one cannot leave the range of the values: are features applied to queries and keys?",
+)
+check.growth(
+    kernel_attention,
+    lambda n: (randn(n, 4), randn(n, 4), randn(n, 3)),
+    (256, 512),
+    1,
+    "twice as many positions must cost twice as much: sum over the keys first, then meet the queries",
+)
+trial = check.measure(checks.cost, kernel_attention, randn(256, 4), randn(256, 4), randn(256, 3))
+check.true(
+    trial.flops >= 2 * 256 * 4 * 3, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
+)
+thrifty = (trial.largest < 256**2) & (trial.flops > 256) & (trial.flops < 4 * 256**2)
+long = 16_384 if thrifty else 256
+check.largest(
+    kernel_attention,
+    randn(long, 4),
+    randn(long, 4),
+    randn(long, 3),
+    elements=20 * long,
+    hint="an n × n tensor was created: the weights themselves are never needed",
+)
+### BEGIN HIDDEN TESTS
+phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
+raw = phi_of(q) @ phi_of(k).T
+check.close(
+    out,
+    raw / raw.sum(1, keepdim=True) @ v,
+    "the result is not Σ_j w_ij v_j with w_ij = φ(q_i)·φ(k_j) / Σ_l φ(q_i)·φ(k_l)",
+    wrong={
+        "the normaliser is missing: divide by Σ_j φ(q_i)·φ(k_j)": raw @ v,
+        "divide by the sum of the weights, not by the number of keys": raw @ v / 7,
+        "the normaliser adds up over the queries; it must add up over the keys": raw @ (v / raw.sum(0)[:, None]),
+        "the features are missing, on queries and keys": (q @ k.T) / (q @ k.T).sum(1, keepdim=True) @ v,
+        "the feature map is applied to the finished scores; it belongs to queries and keys": phi_of(q @ k.T)
+        / phi_of(q @ k.T).sum(1, keepdim=True)
+        @ v,
+        "the features are missing on the keys": (phi_of(q) @ k.T) / (phi_of(q) @ k.T).sum(1, keepdim=True) @ v,
+        "one normaliser for all: every query has its own": raw / raw.sum() @ v,
+        "the scale 1/√h changes the features: it is not used here": phi_of(q / 2)
+        @ phi_of(k).T
+        / (phi_of(q / 2) @ phi_of(k).T).sum(1, keepdim=True)
+        @ v,
+        "this is softmax attention: the weights are φ(q)·φ(k)": (q @ k.T / 2).softmax(1) @ v,
+    },
+)
+q, k, v = randn(2, 3, 6, 4), randn(2, 3, 8, 4), randn(2, 3, 8, 5)
+raw = phi_of(q) @ phi_of(k).mT
+check.close(
+    check.run(kernel_attention, q, k, v),
+    raw / raw.sum(-1, keepdim=True) @ v,
+    "with batch axes the result differs: sum over the axis of the keys (−2), transpose the last two axes only",
+)
+lone = check.run(kernel_attention, randn(3, 4), randn(1, 4), torch.tensor([[1.0, 2.0]]))
+check.close(lone, torch.tensor([[1.0, 2.0]]).expand(3, 2), "a single key gets the weight 1")
+check.gradients(
+    kernel_attention,
+    lambda a, b, c: (phi_of(a) @ phi_of(b).mT) / (phi_of(a) @ phi_of(b).mT).sum(-1, keepdim=True) @ c,
+    (q, k, v),
+    "the gradients through your function are wrong, or do not flow",
+)
+for queries_n, keys_n, width_h, width_e in ((5, 8, 2, 4), (3, 6, 5, 2), (1, 7, 6, 3)):
+    q, k, v = (randn(*sizes, dtype=torch.float64) for sizes in ((queries_n, width_h), (keys_n, width_h), (keys_n, width_e)))
+    raw = phi_of(q) @ phi_of(k).T
+    wanted = raw / raw.sum(1, keepdim=True) @ v
+    check.close(check.run(kernel_attention, q, k, v), wanted, "for other sizes, in float64, the result differs from the quadratic form")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 5.3 What such a head can never learn <small>★★☆ · 10 min · 2 points</small>
+# The weights of kernel attention are $\varphi(Q)\varphi(K)^\top$ with scaled rows: a matrix of rank at most $h$. Copying the left neighbour
+# asks for a permutation matrix $\Pi \in \mathbb{R}^{n \times n}$. Use Eckart and Young (2.2) to derive the smallest possible
+# relative *squared* error of a matrix of rank at most $r$:
+#
+# $$ \min_{\operatorname{rank} A \le r} \frac{\|A - \Pi\|_F^2}{\|\Pi\|_F^2} . $$
+
+
+# %% nbgrader={"grade": false, "grade_id": "copying-floor", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def copying_floor(n, r):
+    """Smallest relative squared Frobenius error with which a matrix of rank at most r can approximate an n × n permutation matrix."""
+    ### BEGIN SOLUTION
+    return max(0.0, 1 - r / n)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "copying-floor-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check = Check("copying-floor", points=2)
+check.close(check.run(copying_floor, 5, 0), 1.0, "rank 0 is the zero matrix: everything is lost, the relative error is 1")
+check.close(check.run(copying_floor, 5, 5), 0.0, "full rank loses nothing")
+### BEGIN HIDDEN TESTS
+for size, rank_given in ((7, 3), (10, 1), (16, 12)):
+    shifted = torch.eye(size, dtype=torch.float64).roll(1, 0)
+    lost = torch.linalg.svdvals(shifted)[rank_given:].square().sum() / size
+    share = rank_given / size
+    check.close(
+        check.run(copying_floor, size, rank_given),
+        lost,
+        "a permutation matrix has n singular values, all of them 1: how much of the sum of squares is lost with the last n − r?",
+        rtol=1e-6,
+        wrong={
+            "that is the share that is kept; the error is what is lost": share,
+            "the squared error was asked for: no root": (1 - share) ** 0.5,
+            "relative to the squared norm of the permutation matrix, which is n: divide by it": size - rank_given,
+            "the squares are taken of the singular values, each of which is 1, not of their number": (1 - share) ** 2,
+        },
+    )
+check.close(check.run(copying_floor, 4, 9), 0.0, "a rank above n loses nothing: the error cannot be negative")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# Now train heads with *your* kernel attention on the three jobs, beside softmax heads of the same size ($n = 64$, $h = 24$).
+#
+# *Before you run it:* which error do you expect for the neighbour? (Returning zeros gives 1 there, because the content has variance one.)
+
+# %%
+seed(3)
+floor = copying_floor(64, low_rank.WIDTH)
+finals = {}
+for task, name in names.items():
+    for label, attend in (("softmax", low_rank.softmax_attention), ("kernel", kernel_attention)):
+        _, history = low_rank.train(task, pick(smoke=10, laptop=400, gpu=1000), attend)
+        finals[name, label] = sum(history[-20:]) / len(history[-20:])
+    print(f"{name:>10}: softmax head {finals[name, 'softmax']:.4f}, kernel head {finals[name, 'kernel']:.4f}")
+print(f"floor for copying with rank {low_rank.WIDTH}: {floor:.4f}")
+
+plots.use_course_style()
+figure, ax = plt.subplots(figsize=(7, 3.8))
+places = torch.arange(3)
+for shift, label, hatch in ((-0.2, "softmax", ""), (0.2, "kernel", "//")):
+    ax.bar(places + shift, [finals[name, label] for name in names.values()], 0.4, label=label, hatch=hatch)
+ax.axhline(floor, color="black", linestyle="--", linewidth=1, label="your floor for copying")
+ax.set_xticks(places, names.values())
+ax.set(ylabel="mean squared error after training", title="What rank h cannot do", yscale="log", ylim=(1e-6, 100))
+ax.legend(loc="upper left", ncols=3)
+plt.show()
+
+# %% [markdown]
+# The kernel head learns both averages, the group mean less sharply than softmax does, and stops at the floor when it has to copy. The floor
+# was derived for weights
+# that do not depend on the content; a head that also looks at the content
+# can slip a little below it. In our runs (three seeds, 1,500 steps, measured on new sequences) it reached 0.616 to 0.621; heads whose
+# queries and keys could not see the content stayed above the floor, at 0.634 to 0.638. Softmax has no such floor: it turns scores of rank
+# 24 into weights of rank 64. This is what linear attention gives up.
+#
+# ### 5.4 One step of a recurrent network <small>★★☆ · 15 min · 3 points</small>
+# In a language model position $t$ sees only the keys $1, \dots, t$. Then the two brackets become running sums,
+#
+# $$ S_t = S_{t-1} + \varphi(k_t)\, v_t^\top \in \mathbb{R}^{h \times e}, \qquad z_t = z_{t-1} + \varphi(k_t) \in \mathbb{R}^{h},
+# \qquad o_t = \frac{S_t^\top \varphi(q_t)}{z_t \cdot \varphi(q_t)}, $$
+#
+# with $S_0 = 0$ and $z_0 = 0$. That is a recurrent network with the state $(S, z)$: to generate the next word it needs neither the old keys
+# nor the old values. Its memory does not grow.
+#
+# Write one step. Return new tensors, and leave the old state as it is.
+
+
+# %% nbgrader={"grade": false, "grade_id": "linear-step", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def linear_step(S, z, q, k, v):
+    """One step of causal kernel attention: state S (h, e) and z (h,); query q (h,), key k (h,), value v (e,).
+
+    Returns three new tensors: the output o (e,), the new S and the new z.
+    """
+    ### BEGIN SOLUTION
+    phi_q, phi_k = features(q), features(k)
+    S = S + torch.outer(phi_k, v)
+    z = z + phi_k
+    return phi_q @ S / (phi_q @ z), S, z
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "linear-step-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("linear-step", points=3)
+q, k, v = randn(5, 4), randn(5, 4), randn(5, 3)
+empty, nothing = torch.zeros(4, 3), torch.zeros(4)
+
+
+def part(answer, number):
+    """One of the three results."""
+    if type(answer) in (tuple, list) and len(answer) == 3:
+        return answer[number]
+    return "one result where three are asked for" if type(answer) in (int, float, torch.Tensor) else answer
+
+
+three = check.run(linear_step, empty, nothing, q[0], k[0], v[0])
+check.close(
+    part(three, 0),
+    v[0],
+    "the first position sees only itself, so its output is its own value: is the state updated before the query reads it?",
+)
+new_sum = check.shape(part(three, 1), (4, 3), "the second result is the new S: one row per feature, one column per entry of a value")
+new_norm = check.shape(part(three, 2), (4,), "the third result is the new z: one number per feature")
+check.unchanged(linear_step, empty, nothing, q[0], k[0], v[0])
+### BEGIN HIDDEN TESTS
+phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
+check.close(
+    new_sum,
+    torch.outer(phi_of(k[0]), v[0]),
+    "after one step S should be φ(k) vᵀ",
+    wrong={
+        "S collects keys, not queries": torch.outer(phi_of(q[0]), v[0]),
+        "the features are missing: S collects φ(k) vᵀ": torch.outer(k[0], v[0]),
+    },
+)
+check.close(
+    new_norm,
+    phi_of(k[0]),
+    "after one step z should be φ(k)",
+    wrong={
+        "the features are missing: z collects φ(k)": k[0],
+        "z collects keys, not queries": phi_of(q[0]),
+    },
+)
+for t in range(1, 5):
+    old_state, old_total = phi_of(k[:t]).T @ v[:t], phi_of(k[:t]).sum(0)
+    new_state, new_total = old_state + torch.outer(phi_of(k[t]), v[t]), old_total + phi_of(k[t])
+    three = check.run(linear_step, old_state, old_total, q[t], k[t], v[t])
+    check.close(
+        part(three, 0),
+        phi_of(q[t]) @ new_state / (phi_of(q[t]) @ new_total),
+        "the output is not S_tᵀ φ(q_t) / (z_t · φ(q_t))",
+        wrong={
+            "the query reads the old state: position t must see itself. Update first, then read": phi_of(q[t])
+            @ old_state
+            / (phi_of(q[t]) @ old_total),
+            "the normaliser is missing: divide by z · φ(q)": phi_of(q[t]) @ new_state,
+            "the normaliser is the old z: update it before you divide": phi_of(q[t]) @ new_state / (phi_of(q[t]) @ old_total),
+            "the features are missing on the query": q[t] @ new_state / (q[t] @ new_total),
+            "S is overwritten: add the new term to the old sum": phi_of(q[t])
+            @ torch.outer(phi_of(k[t]), v[t])
+            / (phi_of(q[t]) @ new_total),
+            "the state is thrown away: add the new term to the old sums": v[t],
+        },
+    )
+check.close(part(three, 1), new_state, "the new S is not the old one plus φ(k) vᵀ")
+check.close(part(three, 2), new_total, "the new z is not the old one plus φ(k)")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 5.5 Causal linear attention <small>★★☆ · 20 min · 5 points</small>
+# Now a whole sequence at once, so that one can train on it. The result must equal the *masked quadratic form*: weights
+# $\varphi(q_i) \cdot \varphi(k_j)$, zero for $j > i$, each row divided by its sum. But the work must grow like $n$.
+# A loop over your step will do. So will running sums over the whole sequence (`cumsum`): think about their shape.
+
+
+# %% nbgrader={"grade": false, "grade_id": "causal-linear", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def causal_linear_attention(Q, K, V):
+    """Causal kernel attention: position t sees positions 0 … t. Q and K (n, h), V (n, e). Returns (n, e), in time linear in n."""
+    ### BEGIN SOLUTION
+    S, z = V.new_zeros(K.shape[1], V.shape[1]), V.new_zeros(K.shape[1])
+    outputs = []
+    for q, k, v in zip(Q, K, V):
+        o, S, z = linear_step(S, z, q, k, v)
+        outputs.append(o)
+    return torch.stack(outputs)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "causal-linear-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check = Check("causal-linear", points=5)
+q, k, v = randn(7, 4), randn(7, 4), randn(7, 3)
+out = check.run(causal_linear_attention, q, k, v, shape=(7, 3))
+check.close(out[0], v[0], "the first position sees only itself: its output is its own value")
+last = torch.where(q[-1] > 0, q[-1] + 1, q[-1].exp()) @ torch.where(k > 0, k + 1, k.exp()).T
+check.close(out[-1], last / last.sum() @ v, "the last position sees everything: its output must be that of `kernel_attention`")
+check.causal(
+    lambda x: causal_linear_attention(x, x, x),
+    randn(6, 4),
+    "a later position changes an earlier output: the sums must run from the start to t, not over the whole sequence",
+)
+check.growth(
+    causal_linear_attention,
+    lambda n: (randn(n, 4), randn(n, 4), randn(n, 3)),
+    (32, 64),
+    1,
+    "the work must grow like n: carry the sums along, instead of forming the weights or adding up the past again at every step",
+)
+### BEGIN HIDDEN TESTS
+phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
+for size, h_in, e_out, kind in (
+    (7, 4, 3, torch.float32),
+    (12, 2, 5, torch.float64),
+    (1, 3, 2, torch.float32),
+    (5, 6, 1, torch.float64),
+    (9, 5, 2, torch.float32),
+):
+    q, k, v = randn(size, h_in, dtype=kind), randn(size, h_in, dtype=kind), randn(size, e_out, dtype=kind)
+    raw = phi_of(q) @ phi_of(k).T
+    masked, strict = raw.tril(), raw.tril(-1)
+    out = check.run(causal_linear_attention, q, k, v)
+    check.close(
+        out,
+        masked / masked.sum(1, keepdim=True) @ v,
+        "the result differs from the masked quadratic form",
+        wrong={
+            "the sums run over the whole sequence: this is kernel attention without a mask": raw / raw.sum(1, keepdim=True) @ v,
+            "the numerator is causal, but the normaliser adds up the whole sequence": masked / raw.sum(1, keepdim=True) @ v,
+            "the normaliser is causal, but the numerator adds up the whole sequence": raw / masked.sum(1, keepdim=True) @ v,
+            "the sums run backwards, from the end to t": raw.triu() / raw.triu().sum(1, keepdim=True) @ v,
+            "the normaliser is missing": masked @ v,
+            "position t does not see itself: update the state before you read it": (strict / strict.sum(1, keepdim=True)).nan_to_num() @ v,
+        },
+    )
+cost = check.measure(checks.cost, causal_linear_attention, randn(100, 4), randn(100, 4), randn(100, 3))
+check.true(cost.largest <= 2 * 100 * 4 * 3, "a tensor larger than n · h · e was created: no n × n weights")
+check.true(cost.flops >= 100 * 4 * 3, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers")
+check.unchanged(causal_linear_attention, q, k, v)
+weights_of = lambda a, b: (phi_of(a) @ phi_of(b).T).tril()  # noqa: E731
+quadratic = lambda a, b, c: weights_of(a, b) / weights_of(a, b).sum(1, keepdim=True) @ c  # noqa: E731
+q, k, v = randn(6, 4), randn(6, 4), randn(6, 3)
+check.gradients(causal_linear_attention, quadratic, (q, k, v), "the gradients through your function are wrong, or do not flow")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# *Look.* Generating the next word: a softmax head keeps all keys and values of the past, the recurrent form only its state. The cell counts
+# numbers kept and operations for step $t$.
+
+# %%
+width = 64
+past_lengths = [1, 4, 16, 64, 256, 1024, 4096]
+query, new_key, new_value = (torch.randn(width) for _ in range(3))
+state, total_key = torch.randn(width, width), torch.rand(width) + 1
+step_costs = {"softmax with all past keys": [], "recurrent state": []}
+for past in past_lengths:
+    cache = torch.randn(past, width)
+    step_costs["softmax with all past keys"].append(checks.flops(low_rank.softmax_attention, query[None], cache, cache))
+    step_costs["recurrent state"].append(checks.flops(linear_step, state, total_key, query, new_key, new_value))
+figure, axes = plt.subplots(1, 2, figsize=(12, 3.8))
+plots.curves(
+    {name: (past_lengths, y) for name, y in step_costs.items()},
+    "position t",
+    "operations for one step",
+    "One more word: work",
+    log_x=True,
+    log_y=True,
+    ax=axes[0],
+)
+memory = {
+    "softmax with all past keys": [2 * past * width for past in past_lengths],
+    "recurrent state": [width * width + width] * len(past_lengths),
+}
+plots.curves(
+    {name: (past_lengths, y) for name, y in memory.items()},
+    "position t",
+    "numbers kept",
+    "One more word: memory",
+    log_x=True,
+    log_y=True,
+    ax=axes[1],
+)
+figure.tight_layout()
+plt.show()
+
+# %% [markdown]
+# ## 6 Where do the curves cross?
+#
+# ### 6.1 Count first <small>★★☆ · 15 min · 4 points</small>
+# A product of an $a \times b$ with a $b \times c$ matrix takes $2abc$ operations. Let $m = n$ and $e = h$. Derive the operations in the
+# matrix products of
+#
+# - `"quadratic"`: $QK^\top$, then times $V$;
+# - `"svd"`: $U_k(\Sigma_k(W_k^\top V))$, with the SVD at hand;
+# - `"projected"`: $CK$, $DV$, $Q(CK)^\top$, and the product with $DV$;
+# - `"kernel"`: $\varphi(K)^\top V$, then $\varphi(Q)$ times that (the normaliser is left out).
+#
+# Softmax, scaling by numbers and features are left out, too. Then the break-even lengths: the $n$ at which each of the last three costs as
+# much as the quadratic form.
+
+
+# %% nbgrader={"grade": false, "grade_id": "operations", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def operations(n, h, k):
+    """Operations in the matrix products of the four methods: a dict with the keys "quadratic", "svd", "projected" and "kernel"."""
+    ### BEGIN SOLUTION
+    return {"quadratic": 4 * n * n * h, "svd": 4 * n * k * h, "projected": 8 * n * k * h, "kernel": 4 * n * h * h}
+    ### END SOLUTION
+
+
+def break_even(h, k):
+    """The length n at which a method costs as much as the quadratic form: a dict with the keys "svd", "projected" and "kernel"."""
+    ### BEGIN SOLUTION
+    return {"svd": k, "projected": 2 * k, "kernel": h}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "operations-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check = Check("operations", points=4)
+
+
+def entry(answer, name):
+    """One entry of the dict."""
+    if type(answer) is dict and name in answer:
+        return answer[name]
+    return "a number where a dict is asked for" if type(answer) in (int, float, torch.Tensor) else answer
+
+
+check.close(
+    entry(check.run(operations, 1, 1, 1), "quadratic"),
+    4,
+    "quadratic, all sizes one: two products of one multiplication and one addition each",
+)
+check.close(
+    entry(check.run(operations, 1, 1, 1), "projected"),
+    8,
+    "projected, all sizes one: four products of one multiplication and one addition each",
+)
+check.close(entry(check.run(operations, 10, 1, 1), "svd"), 40, "svd: both products are linear in n")
+check.close(entry(check.run(operations, 10, 1, 1), "kernel"), 40, "kernel: both products are linear in n")
+check.close(entry(check.run(break_even, 3, 1), "kernel"), 3, "kernel: set its count equal to the quadratic one and solve for n")
+### BEGIN HIDDEN TESTS
+check.close(
+    entry(check.run(operations, 7, 5, 3), "quadratic"),
+    980,
+    "quadratic: Q Kᵀ is n × h times h × n, the product with V is n × n times n × h",
+    wrong={
+        "quadratic: this is half of it: multiplications and additions both count, and there are two products": 490,
+    },
+)
+check.close(
+    entry(check.run(operations, 7, 5, 3), "svd"),
+    420,
+    "svd: Wᵀ V is k × n times n × h, then n × k times k × h",
+    wrong={
+        "svd: multiplications and additions both count, in both products": 210,
+        "svd: this forms P first; bracket from the right": 2 * 7 * 3 * 7 + 2 * 7 * 7 * 5,
+    },
+)
+check.close(
+    entry(check.run(operations, 7, 5, 3), "projected"),
+    840,
+    "projected: there are four products, C K, D V, Q (C K)ᵀ and the one with D V, each with 2 n k h operations",
+    wrong={
+        "projected: only two of the four products are counted; shortening K and V costs as much as using them": 420,
+        "projected: only three of the four products are counted": 630,
+    },
+)
+check.close(
+    entry(check.run(operations, 7, 5, 3), "kernel"),
+    700,
+    "kernel: φ(K)ᵀ V is h × n times n × h, then n × h times h × h. There is no k in it",
+    wrong={
+        "kernel: there is no rank k here: the features have the width h": 420,
+        "kernel: multiplications and additions both count, in both products": 350,
+    },
+)
+check.close(entry(check.run(break_even, 5, 3), "svd"), 3, "break-even of svd: 4 n k h = 4 n² h")
+check.close(
+    entry(check.run(break_even, 5, 3), "projected"),
+    6,
+    "break-even of projected: 8 n k h = 4 n² h",
+    wrong={
+        "break-even of projected: shortening K and V must be paid for, too: four products against two": 3,
+    },
+)
+check.close(entry(check.run(break_even, 5, 3), "kernel"), 5, "break-even of kernel: 4 n h² = 4 n² h")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Look: the crossover
+# Left, counted operations of your functions, softmax, features and normaliser included. Right, measured time on this machine. A clock is
+# noisy and says something about one machine only; look, but do not conclude much.
+# The fifth method is PyTorch's fused `scaled_dot_product_attention`: the same operations as the quadratic form, but block by block, without
+# ever storing the $n \times n$ weights (the bonus exercise of assignment 03). The counter cannot look into a fused kernel,
+# so the left figure uses your formula for it.
+#
+# *Before you run it:* $h = 64$, $k = 16$. Where will the curves cross on the left? Will they cross at the same place on the right?
+
+# %%
+seed(4)
+h_wide, k_given = 64, 16
+lengths = pick(
+    smoke=[32, 128],
+    laptop=[8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096],
+    gpu=[8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384],
+)
+counted = {name: [] for name in ("quadratic", "SVD at hand", "projected", "kernel", "fused")}
+seconds = {name: [] for name in counted}
+for length in lengths:
+    queries, keys, values = (torch.randn(length, h_wide) for _ in range(3))
+    tall_factor, mixer = torch.randn(length, k_given), random_projection(k_given, length)
+    methods = {
+        "quadratic": (low_rank.softmax_attention, queries, keys, values),
+        "SVD at hand": (svd_attention, tall_factor, torch.rand(k_given), mixer, values),
+        "projected": (projected_attention, queries, keys, values, mixer, mixer),
+        "kernel": (kernel_attention, queries, keys, values),
+        "fused": (F.scaled_dot_product_attention, queries[None, None], keys[None, None], values[None, None]),
+    }
+    for name, call in methods.items():
+        counted[name].append(operations(length, h_wide, k_given)["quadratic"] if name == "fused" else checks.flops(*call))
+        seconds[name].append(low_rank.best_time(*call, repeats=pick(smoke=1, laptop=7, gpu=7)))
+figure, axes = plt.subplots(1, 2, figsize=(14, 4.6))
+plots.curves(
+    {name: (lengths, y) for name, y in counted.items()},
+    "sequence length n",
+    "operations",
+    f"Counted, h = {h_wide}, k = {k_given}",
+    log_x=True,
+    log_y=True,
+    ax=axes[0],
+)
+plots.curves(
+    {name: (lengths, [1e3 * s for s in y]) for name, y in seconds.items()},
+    "sequence length n",
+    "milliseconds",
+    "Measured here (a look)",
+    log_x=True,
+    log_y=True,
+    ax=axes[1],
+)
+figure.tight_layout()
+plt.show()
+print("break-even by your formulas:", break_even(h_wide, k_given))
+for name in ("SVD at hand", "projected", "kernel"):
+    cheaper = [length for length, a, b in zip(lengths, counted[name], counted["quadratic"]) if a < b]
+    faster = [length for length, a, b in zip(lengths, seconds[name], seconds["quadratic"]) if a < b]
+    fastest = [length for length, a, b in zip(lengths, seconds[name], seconds["fused"]) if a < b]
+    counts_from, clock_from, fused_from = (min(found, default="—") for found in (cheaper, faster, fastest))
+    print(
+        f"{name:>12}: fewer operations than quadratic from n = {counts_from}, less time from about {clock_from}, than fused from {fused_from}"
+    )
+
+# %% [markdown]
+# ### 6.2 Which one, and at what price? <small>★★☆ · 20 min · 3 points, graded by hand</small>
+# Kernel attention with $h = 64$ needs fewer operations than the quadratic form from $n = 64$ on. Yet large language models with contexts of
+# many thousand words mostly use (fused) softmax attention. Explain, with what you measured in this notebook: what does each of the
+# linear methods (SVD, projected, kernel) give up or need, which of them can serve a causal language model, and for which task and length
+# would you choose linear attention all the same? About 150 words.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "written-choice", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# <!-- BEGIN SOLUTION -->
+# **Model answer.** Operations are not time: short sequences are dominated by fixed costs, and the fused kernel does its many operations in
+# fast memory, so that on the clock the curves cross later than in operations (in one run here kernel attention overtook the fused kernel at
+# $n \approx 256$, not at 64); and in a whole model, projections and feed-forward layers
+# cost $O(nh^2)$ anyway, so that attention is not the bottleneck before $n$ exceeds the width several times. More important is what is lost.
+# The SVD needs $P$ first, $O(n^3)$: a way to understand heads, not to speed them up. Projections are tied to one length and to positions:
+# they worked for
+# the block head, whose weights never change, and failed for the group head, whose weights depend on content; mixing all positions also
+# mixes in the future, so they do not fit a causal model. Kernel attention is causal with a state of fixed size, but its weights have rank
+# $h$ at most: it averaged well
+# and could not copy a neighbour (error about 0.63, the floor $1 - h/n$). Language needs copying: names, quotations, agreement. I would
+# choose linear attention where $n \gg h$, memory or latency per step is the limit, and summaries are what counts: long audio, sensor
+# streams, very long documents for classification; or mixed with some softmax layers.
+#
+# | points | rubric |
+# | --- | --- |
+# | 1 | why fewer operations need not be less time that matters (fixed costs, memory traffic and fusion, the rest of the model) |
+# | 1 | price of each method: SVD needs $P$; projections are fixed over positions and not causal; kernel weights have rank at most $h$, a fixed-size state, poor copying. Supported by measurements from the notebook |
+# | 1 | a sensible case for linear attention, with $n$ against $h$ and the kind of task named |
+# <!-- END SOLUTION -->
+
+# %% [markdown]
+# ## 7 Bonus: chunks <small>★★★ · 40 min · 4 bonus points</small>
+# The loop of 5.5 has $n$ dependent steps of tiny products; `cumsum` stores $n$ states of $h \times e$ numbers. Both are slow. Take the
+# middle road (Hua et al., 2022): cut the sequence into chunks of $c$ positions. *Inside* a chunk use the masked quadratic form, for all its
+# positions at once. What came
+# *before* the chunk enters through the state $(S, z)$, which is updated once per chunk. The numerator for the queries $\varphi(Q_b)$ of one
+# chunk is
+#
+# $$ \varphi(Q_b)\, S \;+\; \bigl[\varphi(Q_b)\varphi(K_b)^\top\bigr]_{j \le i}\, V_b , $$
+#
+# and the normaliser has the same two parts. The last chunk may be shorter. No tensor may have more than $\max(n h,\, n e,\, c^2,\, h e)$
+# elements, and inside a chunk there is no loop over positions: the test counts $2nc(h + e)$ operations for the products inside the chunks
+# and expects at least half of them.
+
+
+# %% nbgrader={"grade": false, "grade_id": "bonus-chunked", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def chunked_attention(Q, K, V, c):
+    """causal_linear_attention(Q, K, V), `c` positions at a time: Q and K (n, h), V (n, e). Returns (n, e)."""
+    ### BEGIN SOLUTION
+    S, z = V.new_zeros(K.shape[1], V.shape[1]), V.new_zeros(K.shape[1])
+    outputs = []
+    for q, k, v in zip(features(Q).split(c), features(K).split(c), V.split(c)):
+        inside = (q @ k.mT).tril()  # (c, c)
+        outputs.append((q @ S + inside @ v) / (q @ z + inside.sum(dim=1))[:, None])
+        S, z = S + k.mT @ v, z + k.sum(dim=0)
+    return torch.cat(outputs)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "bonus-chunked-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check = Check("bonus-chunked", points=4)
+q, k, v = randn(9, 4), randn(9, 4), randn(9, 3)
+phi_q, phi_k = torch.where(q > 0, q + 1, q.exp()), torch.where(k > 0, k + 1, k.exp())
+before = (phi_q @ phi_k.T).tril()
+for size in (1, 4, 9, 100):
+    out = check.run(chunked_attention, q, k, v, size)
+    check.close(
+        out,
+        before / before.sum(1, keepdim=True) @ v,
+        f"with chunks of {size} the result differs from causal linear attention: what comes from the chunk, what from the state?",
+    )
+check.growth(
+    chunked_attention,
+    lambda n: (randn(n, 4), randn(n, 4), randn(n, 3), 16),
+    (256, 512),
+    1,
+    "for a fixed chunk size the work must grow like n",
+)
+check.largest(
+    chunked_attention,
+    randn(512, 4),
+    randn(512, 4),
+    randn(512, 3),
+    16,
+    elements=512 * 4,
+    hint="a tensor with more than max(nh, ne, c², he) elements was created: neither n × n weights nor n states",
+)
+work = check.measure(checks.flops, chunked_attention, randn(256, 4), randn(256, 4), randn(256, 3), 32)
+check.true(
+    work >= 256 * 32 * (4 + 3),
+    "inside a chunk all positions are to be worked on at once, with a c × c matrix: is there a loop, or is the chunk size ignored?",
+)
+### BEGIN HIDDEN TESTS
+q, k, v = randn(23, 3, dtype=torch.float64), randn(23, 3, dtype=torch.float64), randn(23, 5, dtype=torch.float64)
+phi_q, phi_k = (torch.where(x > 0, x + 1, x.exp()) for x in (q, k))
+raw, block_of = phi_q @ phi_k.T, torch.arange(23) // 6
+tril, same_block = raw.tril(), block_of[:, None] == block_of[None]
+out = check.run(chunked_attention, q, k, v, 6)
+earlier = raw * (block_of[:, None] > block_of[None])
+check.close(
+    out,
+    tril / tril.sum(1, keepdim=True) @ v,
+    "for other sizes, in float64, with a short last chunk, the result differs",
+    wrong={
+        "what came before the chunk is missing: carry the state along": tril * same_block / (tril * same_block).sum(1, keepdim=True) @ v,
+        "inside a chunk later positions are seen: the c × c weights must be masked": (raw * same_block + earlier)
+        / (raw * same_block + earlier).sum(1, keepdim=True)
+        @ v,
+        "the normaliser lacks what came before the chunk": tril / (tril * same_block).sum(1, keepdim=True) @ v,
+        "a position must see itself: mask above the diagonal only": (raw.tril(-1) / raw.tril(-1).sum(1, keepdim=True)).nan_to_num() @ v,
+    },
+)
+check.close(check.run(chunked_attention, q[:1], k[:1], v[:1], 6), v[:1], "a sequence of length one: the output is the only value")
+check.largest(
+    chunked_attention,
+    randn(1024, 4),
+    randn(1024, 4),
+    randn(1024, 3),
+    32,
+    elements=1024 * 4,
+    hint="for a longer sequence a tensor with more than max(nh, ne, c², he) elements was created",
+)
+check.unchanged(chunked_attention, q, k, v, 6)
+for size in (2, 5, 22):
+    same_result = "for other chunk sizes the result changes: it must not depend on c. Are S and z both carried along, and added to?"
+    check.close(check.run(chunked_attention, q, k, v, size), tril / tril.sum(1, keepdim=True) @ v, same_result)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ## What you can now do
+# - Read a head's spectrum: averaging is low rank, selecting is not, and a low rank for each input does not mean one subspace for all
+#   inputs.
+# - Bracket a product so that no $n \times n$ matrix appears, count the work, and say exactly what a truncated SVD loses.
+# - Find the singular vectors of $QK^\top$ without forming it, factor softmax-free attention as $Q(CK)^\top DV$, and prove that it works.
+# - Run attention as a recurrent network with a fixed-size state, equal to the masked quadratic form.
+# - Say from which length on each method pays, and which jobs a head of rank $h$ cannot do.
+#
+# Next, `05-logit-bias` recovers a whole distribution from an interface that shows two words of it, and turns low rank into an attack.
