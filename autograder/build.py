@@ -205,7 +205,7 @@ def start_page(course: Course) -> str:
             lines += ["", f"## Part {part}", "", "| | assignment | points | time |", "| --- | --- | --- | --- |"]
         count, bonus = points(source.read(assignment.source))
         worth = f"{count:g}" + (f" + {bonus:g} bonus" if bonus else "")
-        hours = f"about {assignment.minutes / 60:g} h"
+        hours = f"about {assignment.minutes / 60:.2g} h"
         number, _, _ = assignment.id.partition("-")
         lines.append(f"| {number} | [{assignment.title}]({assignment.id}/{assignment.id}.ipynb) | {worth} | {hours} |")
     lines += [

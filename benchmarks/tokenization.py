@@ -85,7 +85,9 @@ def main() -> None:
     _, counting = timed(names["word_counts"], text, [tokens.END])
     print(f"  incremental counts (reference): {ours:.2f} s, of which pre-tokenising {counting:.2f} s; {len(merges):,} merges")
     recount = recounting(names, text, merges)
-    print(f"  recounting (textbook): about {recount:,.0f} s, extrapolated from {len(SAMPLED) * ROUNDS} rounds: {recount / ours:.0f} times the reference's time")
+    print(
+        f"  recounting (textbook): about {recount:,.0f} s, extrapolated from {len(SAMPLED) * ROUNDS} rounds: {recount / ours:.0f} times the reference's time"
+    )
     try:
         model, theirs = hugging_face(text)
     except ImportError:
@@ -93,8 +95,12 @@ def main() -> None:
     else:
         byte = tokens.visible_bytes()
         same = len({a + b for a, b in merges} & {bytes(byte[c] for c in written) for written in model.get_vocab() if written != tokens.END})
-        print(f"  Hugging Face, one thread: {theirs:.2f} s: the reference takes {ours / theirs:.2f} times as long; {same:,} of {len(merges):,} tokens are the same")
+        print(
+            f"  Hugging Face, one thread: {theirs:.2f} s: the reference takes {ours / theirs:.2f} times as long; {same:,} of {len(merges):,} tokens are the same"
+        )
     tokenizer = names["Tokenizer"](vocab, merges, [tokens.END])
     ids, encoding = timed(tokenizer.encode, text)
     streamed, streaming = timed(lambda: sum(1 for _ in tokenizer.encode_iterable(text[i : i + 4096] for i in range(0, len(text), 4096))))
-    print(f"  encoding all of it: {encoding:.2f} s, {len(text.encode()) / len(ids):.2f} bytes a token; as a stream {streaming:.2f} s, {streamed:,} ids")
+    print(
+        f"  encoding all of it: {encoding:.2f} s, {len(text.encode()) / len(ids):.2f} bytes a token; as a stream {streaming:.2f} s, {streamed:,} ids"
+    )

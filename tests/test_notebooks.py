@@ -60,7 +60,9 @@ def test_the_tests_are_tested(assignment: course.Assignment) -> None:
 
 
 @pytest.mark.slow
-def test_untouched_notebook_fails_every_visible_test_with_a_message() -> None:  # `verify` does the same for every assignment, without a kernel
+def test_untouched_notebook_fails_every_visible_test_with_a_message() -> (
+    None
+):  # `verify` does the same for every assignment, without a kernel
     (assignment,) = course.load(ROOT).select(["03-attention"])
     done = run_course("check", str(assignment.student_notebook), "--json")
     assert done.returncode == 1, done.stderr

@@ -1,0 +1,2205 @@
+# %% [markdown]
+# # 07 · Transformer blocks: the parts
+#
+# | | |
+# | --- | --- |
+# | **You will be able to** | write LayerNorm and RMSNorm, and LayerNorm's gradient by hand · say why text is not batch-normalised · write feed-forward layers with ReLU, GELU, Swish and SwiGLU · split, attend, merge and project in a multi-head module · assemble pre-LN and post-LN blocks that equal PyTorch's in value and gradient · count parameters without running anything · say what residuals and norms do in a deep stack |
+# | **You need** | attention (03), the chain rule, `nn.Module` and `nn.Linear` |
+# | **Time** | about four and a half hours; each exercise says its own |
+# | **Points** | 63, and 4 bonus |
+#
+# A Transformer is one block, repeated. The block has four parts: attention, which moves information between positions; a feed-forward
+# layer, which works on each position alone; normalisation; and residual connections. Each part is a few lines. Each has a detail that is
+# easy to get wrong and hard to see, because nothing raises an error. Here you build every part, prove it equal to PyTorch's, and then
+# stack the blocks 32 deep to see what norms and residuals are for.
+#
+# **Notation.** $B$ sequences in a batch, $T$ positions, width $D$, $H$ heads. A tensor of activations has shape `(B, T, D)`; one vector
+# $x \in \mathbb{R}^D$ is what stands at one position. Masks are boolean, and `True` means *may look*, as in 03.
+#
+# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. *Before you run it* marks a
+# prediction: write it down first. Where a module has learned parts, the docstring says their names: the tests load weights by name. Leave
+# inputs as they are, and use torch operations all the way, so that gradients flow. You may use `nn.Linear` and `nn.Parameter`, and
+# everything you wrote in an earlier exercise.
+
+# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import math
+
+import ipywidgets
+import matplotlib.pyplot as plt
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from helpers import checks, depth, plots
+from helpers.checks import Check, randn
+from helpers.device import seed
+from helpers.scale import pick
+
+# %% [markdown]
+# ## 1 Normalisation
+#
+# Layers work best when their inputs keep one scale. *Layer normalisation* (Ba, Kiros and Hinton, 2016) looks at one position's vector $x
+# \in \mathbb{R}^D$ and nothing else:
+#
+# $$ \mu = \frac1D \sum_{i} x_i, \qquad \sigma^2 = \frac1D \sum_i (x_i - \mu)^2, \qquad
+#    \hat x = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}}, \qquad y = \gamma \odot \hat x + \beta . $$
+#
+# $\gamma, \beta \in \mathbb{R}^D$ are learned (`weight` and `bias`), $\odot$ multiplies entry by entry. Two details: the variance divides
+# by $D$, not by $D - 1$; and $\varepsilon$ stands *inside* the root.
+#
+# ### 1.1 LayerNorm <small>★☆☆ · 10 min · 4 points</small>
+# Write it for any number of axes in front of the last one. Do not call torch's own.
+#
+# *Before you run it:* what comes out for a constant vector? And by how much does $D - 1$ instead of $D$ change $\hat x$ for $D = 4$, for
+# $D = 4096$?
+
+
+# %% nbgrader={"grade": false, "grade_id": "layer-norm", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def layer_norm(x, weight, bias, eps=1e-5):
+    """Layer normalisation of x (..., D) over its last axis, with weight (D,) and bias (D,). Returns (..., D)."""
+    ### BEGIN SOLUTION
+    centred = x - x.mean(dim=-1, keepdim=True)
+    variance = centred.square().mean(dim=-1, keepdim=True)
+    return weight * centred / torch.sqrt(variance + eps) + bias
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "layer-norm-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check = Check("layer-norm", points=4)
+one, zero = torch.ones(4), torch.zeros(4)
+out = check.run(layer_norm, torch.tensor([[0.0, 0.0, 4.0, 4.0]]), one, zero, shape=(1, 4))
+check.close(
+    out,
+    [[-1.0, -1.0, 1.0, 1.0]],
+    "the vector (0, 0, 4, 4) has mean 2 and variance 4, so it becomes (−1, −1, 1, 1)",
+    wrong={
+        "the variance is divided by D − 1; it must be divided by D (`unbiased=False`, or `correction=0`)": [
+            [-0.8660254, -0.8660254, 0.8660254, 0.8660254]
+        ]
+    },
+)
+small = check.run(layer_norm, torch.tensor([[0.0, 0.0, 0.002, 0.002]]), one, zero, shape=(1, 4))
+check.close(
+    small,
+    [[-0.3015113, -0.3015113, 0.3015113, 0.3015113]],
+    "a vector with the variance 1e-6, which is less than ε = 1e-5, becomes ±0.30, not ±1: is ε added to the variance, inside the root?",
+    wrong={
+        "ε stands outside the root: it is √(σ² + ε), not √σ² + ε": [[-0.9900990, -0.9900990, 0.9900990, 0.9900990]],
+        "ε is missing": [[-1.0, -1.0, 1.0, 1.0]],
+    },
+)
+flat = check.run(layer_norm, torch.full((2, 4), 7.0), torch.full((4,), 3.0), torch.tensor([1.0, 2.0, 3.0, 4.0]), shape=(2, 4))
+check.close(flat, [[1.0, 2.0, 3.0, 4.0]] * 2, "a constant vector has nothing but its mean: what is left is the bias, not NaN")
+x, w, b = randn(2, 3, 5), randn(5), randn(5)
+out = check.run(layer_norm, x, w, b, shape=(2, 3, 5), hint="the result has the shape of x: is `keepdim=True` missing in a mean?")
+check.close(
+    check.run(layer_norm, x, torch.ones(5), torch.zeros(5)).mean(-1),
+    torch.zeros(2, 3),
+    "every position's vector has mean zero afterwards: over which axis does the mean run?",
+    atol=1e-5,
+)
+check.unchanged(layer_norm, x, w, b)
+names = check.measure(lambda: checks.names_in(checks.source(layer_norm)))
+check.true(
+    (out == out) & (not {"layer_norm", "LayerNorm", "native_layer_norm"} & set(names)),
+    "write the formula yourself: do not call torch's LayerNorm",
+)
+### BEGIN HIDDEN TESTS
+middle = x - x.mean(-1, keepdim=True)
+spread = x.var(-1, keepdim=True, correction=0)
+check.close(
+    out,
+    F.layer_norm(x, (5,), w, b),
+    "the output differs from LayerNorm",
+    wrong={
+        "the variance is divided by D − 1; it must be divided by D": w * middle / torch.sqrt(x.var(-1, keepdim=True) + 1e-5) + b,
+        "the mean and the variance run over the positions: each position is normalised on its own, over the last axis": w
+        * (x - x.mean(1, keepdim=True))
+        / torch.sqrt(x.var(1, keepdim=True, correction=0) + 1e-5)
+        + b,
+        "the mean and the variance run over the batch: that mixes sequences that have nothing to do with each other": w
+        * (x - x.mean(0, keepdim=True))
+        / torch.sqrt(x.var(0, keepdim=True, correction=0) + 1e-5)
+        + b,
+        "one mean and one variance for the whole sequence: each position is normalised on its own": F.layer_norm(x, (3, 5)) * w + b,
+        "one mean and one variance for the whole tensor: each position is normalised on its own": F.layer_norm(x, (2, 3, 5)) * w + b,
+        "the weight γ is not used": middle / torch.sqrt(spread + 1e-5) + b,
+        "the bias β is not used": w * middle / torch.sqrt(spread + 1e-5),
+        "you divide by the variance; its root is wanted": w * middle / (spread + 1e-5) + b,
+        "the mean is not subtracted": w * x / torch.sqrt(spread + 1e-5) + b,
+        "the bias is added before the weight multiplies: y = γ x̂ + β": w * (middle / torch.sqrt(spread + 1e-5) + b),
+    },
+)
+check.close(
+    check.run(layer_norm, x, w, b, 0.5),
+    F.layer_norm(x, (5,), w, b, 0.5),
+    "with another ε the output is wrong: is the argument used, inside the root?",
+)
+far = 1e4 + randn(3, 64)
+check.close(
+    check.run(layer_norm, far, torch.ones(64), torch.zeros(64)),
+    F.layer_norm(far.double(), (64,)).float(),
+    "numbers near 10,000 lose all their digits: the mean of squares minus the square of the mean cancels. Subtract the mean first",
+    atol=2e-2,  # the mean of numbers near 1e4 is itself known to 1e-3 only in float32
+)
+check.close(
+    check.run(layer_norm, randn(7), torch.ones(7), torch.zeros(7)).mean(),
+    0.0,
+    "a single vector, without any axis in front, must work",
+    atol=1e-5,
+)
+check.close(
+    check.run(layer_norm, randn(4, 1), torch.ones(1), torch.full((1,), 2.0)),
+    torch.full((4, 1), 2.0),
+    "width one: only the bias is left, and nothing is NaN",
+)
+double = randn(3, 6, dtype=torch.float64)
+check.close(
+    check.run(layer_norm, double, torch.ones(6).double(), torch.zeros(6).double()),
+    F.layer_norm(double, (6,)),
+    "in float64 digits are lost on the way",
+)
+check.gradients(
+    layer_norm, lambda *z: F.layer_norm(z[0], (5,), z[1], z[2]), (x, w, b), "the gradients through your LayerNorm are wrong, or do not flow"
+)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 1.2 The gradient of LayerNorm <small>★★★ · 30 min · 5 points</small>
+# Derive it on paper first. Let $g = \partial J / \partial y$ be the gradient of some loss $J$ with respect to the output, and $s =
+# \sqrt{\sigma^2 + \varepsilon}$. An input $x_i$ acts on $J$ in three ways: directly through $\hat x_i$, through $\mu$, and through
+# $\sigma^2$. Steps that lead there:
+#
+# 1. $\partial J/\partial \gamma$ and $\partial J/\partial \beta$: every position adds its share.
+# 2. $\hat g = \partial J / \partial \hat x$, from $y = \gamma \odot \hat x + \beta$.
+# 3. $\partial \mu / \partial x_i$, $\partial s / \partial x_i$, and with them $\partial \hat x_j / \partial x_i$ (write $\delta_{ij}$ for
+#    "1 if $i = j$, else 0").
+# 4. Sum over $j$. The result needs only $\hat g$, $\hat x$, $s$ and two means over the last axis.
+#
+# *Before you run it:* if you add the same number to all entries of $x$, $y$ does not change. What does that say about $\sum_i \partial
+# J/\partial x_i$?
+
+
+# %% nbgrader={"grade": false, "grade_id": "layer-norm-backward", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def layer_norm_backward(g, x, weight, eps=1e-5):
+    """Gradients of a loss through LayerNorm, by formula and without autograd.
+
+    g (..., D) is the loss's gradient with respect to the output; x (..., D), weight (D,) and eps are as in `layer_norm`.
+    Returns three tensors: the gradients with respect to x (..., D), weight (D,) and bias (D,).
+    """
+    ### BEGIN SOLUTION
+    centred = x - x.mean(dim=-1, keepdim=True)
+    s = torch.sqrt(centred.square().mean(dim=-1, keepdim=True) + eps)
+    x_hat, g_hat = centred / s, g * weight
+    dx = (g_hat - g_hat.mean(dim=-1, keepdim=True) - x_hat * (g_hat * x_hat).mean(dim=-1, keepdim=True)) / s
+    return dx, (g * x_hat).reshape(-1, x.shape[-1]).sum(dim=0), g.reshape(-1, x.shape[-1]).sum(dim=0)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "layer-norm-backward-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check = Check("layer-norm-backward", points=5)
+g, x, w = randn(4, 3, dtype=torch.float64), randn(4, 3, dtype=torch.float64), randn(3, dtype=torch.float64)
+found = check.run(layer_norm_backward, g, x, w)
+check.equal(check.run(lambda: len(layer_norm_backward(g, x, w))), 3, "three gradients are asked for: with respect to x, weight and bias")
+dx = check.shape(found[0], (4, 3), "the gradient with respect to x has the shape of x")
+dw = check.shape(found[1], (3,), "the gradient with respect to the weight has the weight's shape: sum over all axes in front")
+db = check.shape(found[2], (3,), "the gradient with respect to the bias has the bias's shape: sum over all axes in front")
+check.close(
+    dx.sum(-1),
+    torch.zeros(4).double(),
+    "the same number added to all entries of x changes nothing, so the entries of its gradient sum to zero: is the way through μ included?",
+    atol=1e-9,
+)
+### BEGIN HIDDEN TESTS
+for eps, (gg, xx, ww) in [(1e-5, (g, x, w)), (0.7, (randn(2, 3, 5).double(), randn(2, 3, 5).double(), randn(5).double()))]:
+    width = xx.shape[-1]
+    result = found if eps < 0.1 else check.run(layer_norm_backward, gg, xx, ww, eps)
+    dx, dw, db = result[0], result[1], result[2]
+    dev = xx - xx.mean(-1, keepdim=True)
+    var = dev.square().mean(-1, keepdim=True)
+    root = torch.sqrt(var + eps)
+    hat, up = dev / root, gg * ww
+    part_mean, part_var = up.mean(-1, keepdim=True), (up * hat).mean(-1, keepdim=True)
+    check.derivative(
+        dx,
+        lambda z, gg=gg, ww=ww, eps=eps: (F.layer_norm(z, ww.shape, ww, None, eps) * gg).sum(),
+        xx,
+        "the gradient with respect to x is wrong (autograd and finite differences agree on another one)",
+        wrong={
+            "μ and σ are treated as constants: x acts through them, too": up / root,
+            "the way through σ² is missing": (up - part_mean) / root,
+            "the way through μ is missing": (up - hat * part_var) / root,
+            "γ is missing: the gradient with respect to x̂ is g ⊙ γ": (
+                gg - gg.mean(-1, keepdim=True) - hat * (gg * hat).mean(-1, keepdim=True)
+            )
+            / root,
+            "sums stand where means belong: μ and σ² divide by D": (up - width * part_mean - hat * width * part_var) / root,
+            "the division by s is missing": up - part_mean - hat * part_var,
+            "ε is missing in s": (up - part_mean - dev / var.sqrt() * (up * dev / var.sqrt()).mean(-1, keepdim=True)) / var.sqrt(),
+            "the sign of the part that comes through σ² is wrong": (up - part_mean + hat * part_var) / root,
+            "the variance is divided by D − 1; it must be divided by D": (
+                up
+                - part_mean
+                - dev
+                / torch.sqrt(xx.var(-1, keepdim=True) + eps)
+                * (up * dev / torch.sqrt(xx.var(-1, keepdim=True) + eps)).mean(-1, keepdim=True)
+            )
+            / torch.sqrt(xx.var(-1, keepdim=True) + eps),
+            "autograd of your function disagrees by a factor of s: it is divided once, not twice": (up - part_mean - hat * part_var)
+            / root.square(),
+        },
+    )
+    check.derivative(
+        dw,
+        lambda z, gg=gg, xx=xx, eps=eps: (F.layer_norm(xx, z.shape, z, None, eps) * gg).sum(),
+        ww,
+        "the gradient with respect to the weight is wrong",
+        wrong={
+            "the gradient with respect to the weight uses x; it needs x̂": (gg * xx).flatten(0, -2).sum(0),
+            "the gradient with respect to the weight is a sum over positions, not a mean": (gg * hat).flatten(0, -2).mean(0),
+            "the gradient with respect to the weight must not contain the weight": (gg * ww * hat).flatten(0, -2).sum(0),
+        },
+    )
+    check.close(
+        db,
+        gg.flatten(0, -2).sum(0),
+        "the gradient with respect to the bias is the sum of g over all positions",
+        wrong={
+            "the gradient with respect to the bias is a sum over positions, not a mean": gg.flatten(0, -2).mean(0),
+            "the bias comes after γ: its gradient must not contain γ": (gg * ww).flatten(0, -2).sum(0),
+        },
+    )
+lonely = check.run(lambda: layer_norm_backward(torch.ones(5, 1), randn(5, 1), torch.ones(1))[0])
+check.close(lonely, torch.zeros(5, 1), "width one: the output does not depend on x at all, so the gradient is zero")
+names = check.measure(lambda: checks.names_in(checks.source(layer_norm_backward)))
+check.true(
+    (dx == dx) & (not {"backward", "grad", "vjp", "jacobian", "jacrev"} & set(names)), "write the formula: autograd is not allowed here"
+)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# Read your formula as geometry. Up to $\varepsilon$, the vectors $\mathbf 1$ and $\hat x$ are orthogonal, and the gradient is $\hat g$
+# with its parts along both removed, divided by $s$. Two consequences matter in Part 6: the norm does not let through any change in mean
+# or length, and what it lets through is divided by the size of its input.
+#
+# ### 1.3 RMSNorm <small>★☆☆ · 10 min · 3 points</small>
+# Zhang and Sennrich (2019) leave out the mean and the bias:
+#
+# $$ y = \gamma \odot \frac{x}{\sqrt{\frac1D \sum_i x_i^2 + \varepsilon}} . $$
+#
+# Half-precision numbers need care: in `float16` the square of 300 is infinite. So if x is `float16` or `bfloat16`, convert it to
+# `float32` first, and convert the result back to the dtype of x at the end. (Converting always is fine, too.)
+
+
+# %% nbgrader={"grade": false, "grade_id": "rms-norm", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def rms_norm(x, weight, eps=1e-5):
+    """Root-mean-square normalisation of x (..., D) over its last axis, with weight (D,). Returns (..., D) in the dtype of x.
+
+    The work is done in float32 or better.
+    """
+    ### BEGIN SOLUTION
+    wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+    rms = torch.sqrt(wide.square().mean(dim=-1, keepdim=True) + eps)
+    return (weight * wide / rms).to(x.dtype)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "rms-norm-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("rms-norm", points=3)
+out = check.run(rms_norm, torch.tensor([[1.0, 1.0, 1.0, 7.0]]), torch.ones(4), shape=(1, 4))
+root13 = 13**0.5
+check.close(
+    out,
+    [[1 / root13, 1 / root13, 1 / root13, 7 / root13]],
+    "the squares of (1, 1, 1, 7) have the mean 13: divide by √13",
+    wrong={
+        "you divide by the length √52: the *mean* of the squares stands under the root": [[1 / 52**0.5] * 3 + [7 / 52**0.5]],
+        "you divide by the mean square 13: its root is missing": [[1 / 13] * 3 + [7 / 13]],
+        "you subtract the mean: RMSNorm does not": F.layer_norm(torch.tensor([[1.0, 1.0, 1.0, 7.0]]), (4,)),
+        "you divide by the standard deviation: RMSNorm knows no mean": torch.tensor([[1.0, 1.0, 1.0, 7.0]]) / 27**0.5 * 2,
+    },
+)
+small = check.run(rms_norm, torch.full((1, 4), 1e-3), torch.ones(4), shape=(1, 4))
+check.close(
+    small,
+    torch.full((1, 4), 0.3015113),
+    "a vector with the mean square 1e-6, less than ε = 1e-5, becomes 0.30, not 1: is ε added under the root?",
+    wrong={"ε stands outside the root": torch.full((1, 4), 0.990099), "ε is missing": torch.ones(1, 4)},
+)
+check.close(check.run(rms_norm, torch.zeros(2, 3), torch.ones(3)), torch.zeros(2, 3), "a zero vector stays zero, and nothing is NaN")
+half = check.run(rms_norm, torch.full((1, 4), 300.0, dtype=torch.float16), torch.ones(4, dtype=torch.float16), shape=(1, 4))
+check.close(
+    half, torch.ones(1, 4).half(), "four times 300 in float16 becomes four times 1: squares overflow at 65,504. Convert to float32 first"
+)
+kind = check.measure(lambda: str(rms_norm(torch.ones(1, 4, dtype=torch.bfloat16), torch.ones(4)).dtype))
+check.equal(kind, "torch.bfloat16", "the result has the dtype of x, even if the weight is float32: convert back at the very end")
+x, w = randn(2, 3, 5), randn(5)
+out = check.run(rms_norm, x, w, shape=(2, 3, 5))
+check.unchanged(rms_norm, x, w)
+names = check.measure(lambda: checks.names_in(checks.source(rms_norm)))
+check.true((out == out) & (not {"rms_norm", "RMSNorm"} & set(names)), "write the formula yourself: do not call torch's RMSNorm")
+### BEGIN HIDDEN TESTS
+check.close(
+    out,
+    F.rms_norm(x, (5,), w, 1e-5),
+    "the output differs from RMSNorm",
+    wrong={
+        "the weight γ is not used": F.rms_norm(x, (5,), None, 1e-5),
+        "the mean runs over the positions: each position is normalised on its own, over the last axis": w
+        * x
+        / torch.sqrt(x.square().mean(1, keepdim=True) + 1e-5),
+        "the mean runs over the batch: each position is normalised on its own, over the last axis": w
+        * x
+        / torch.sqrt(x.square().mean(0, keepdim=True) + 1e-5),
+        "one root mean square for the whole tensor: each position is normalised on its own": w * x / torch.sqrt(x.square().mean() + 1e-5),
+        "you divide by the mean of |x|; the root of the mean square is wanted": w * x / x.abs().mean(-1, keepdim=True),
+        "this is LayerNorm: no mean is subtracted here": F.layer_norm(x, (5,), w),
+    },
+)
+check.close(
+    check.run(rms_norm, x, w, 0.5), F.rms_norm(x, (5,), w, 0.5), "with another ε the output is wrong: is the argument used, under the root?"
+)
+fine = (1 + 0.01 * randn(2, 256)).to(torch.bfloat16)
+want = F.rms_norm(fine.double(), (256,), None, 1e-5).to(torch.bfloat16)
+check.close(
+    check.run(rms_norm, fine, torch.ones(256, dtype=torch.bfloat16)),
+    want,
+    "in bfloat16 digits are lost on the way: do all of the work in float32",
+    rtol=4e-3,
+    atol=0,
+)  # one unit in the last place
+check.close(
+    check.run(rms_norm, randn(1, 1, 1).abs() + 1, torch.full((1,), 3.0)),
+    torch.full((1, 1, 1), 3.0),
+    "width one: the sign times the weight is left",
+    rtol=1e-4,
+)
+check.gradients(
+    rms_norm, lambda *z: F.rms_norm(z[0], (5,), z[1], 1e-5), (x, w), "the gradients through your RMSNorm are wrong, or do not flow"
+)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 1.4 As modules <small>★☆☆ · 10 min · 3 points</small>
+# A module holds what is learned. Wrap both functions. The learned parts are `nn.Parameter`s; a new norm has $\gamma = 1$ and $\beta = 0$.
+
+
+# %% nbgrader={"grade": false, "grade_id": "norm-modules", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class LayerNorm(nn.Module):
+    """LayerNorm of width D. Parameters: `weight` (D,), ones at first, and `bias` (D,), zeros at first."""
+
+    def __init__(self, D, eps=1e-5):
+        ### BEGIN SOLUTION
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(D))
+        self.bias = nn.Parameter(torch.zeros(D))
+        self.eps = eps
+        ### END SOLUTION
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        return layer_norm(x, self.weight, self.bias, self.eps)
+        ### END SOLUTION
+
+
+class RMSNorm(nn.Module):
+    """RMSNorm of width D. Parameter: `weight` (D,), ones at first."""
+
+    def __init__(self, D, eps=1e-5):
+        ### BEGIN SOLUTION
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(D))
+        self.eps = eps
+        ### END SOLUTION
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        return rms_norm(x, self.weight, self.eps)
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "norm-modules-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("norm-modules", points=3)
+x = randn(2, 3, 5)
+layer, rms = check.keep(LayerNorm, 5), check.keep(RMSNorm, 5)
+check.equal(
+    check.run(lambda: sorted(name for name, _ in layer.state_dict().items())),
+    ["bias", "weight"],
+    "LayerNorm has two learned parts, `weight` and `bias`: is each an `nn.Parameter` that is assigned to `self`?",
+)
+check.equal(
+    check.run(lambda: sorted(name for name, _ in rms.state_dict().items())),
+    ["weight"],
+    "RMSNorm has one learned part, `weight`, and no bias",
+)
+check.close(
+    check.run(layer, x),
+    F.layer_norm(x, (5,)),
+    "a new LayerNorm only normalises: γ is 1 and β is 0 at first",
+    wrong={
+        "a new LayerNorm gives zeros: γ starts at 1, not at 0": torch.zeros(2, 3, 5),
+        "β starts at 0, not at 1": F.layer_norm(x, (5,)) + 1,
+    },
+)
+check.close(
+    check.run(rms, x),
+    F.rms_norm(x, (5,), None, 1e-5),
+    "a new RMSNorm only normalises: γ is 1 at first",
+    wrong={
+        "a new RMSNorm gives zeros: γ starts at 1, not at 0": torch.zeros(2, 3, 5),
+        "RMSNorm subtracts the mean here: call `rms_norm`": F.layer_norm(x, (5,)),
+    },
+)
+### BEGIN HIDDEN TESTS
+w, b, back = randn(5), randn(5), randn(2, 3, 5)
+layer, rms = check.keep(LayerNorm, 5, eps=0.5), check.keep(RMSNorm, 5, eps=0.5)
+check.run(layer.load_state_dict, {"weight": w, "bias": b})
+check.run(rms.load_state_dict, {"weight": w})
+got = check.measure(checks.gradients, layer, (x,), back, params=["weight", "bias"])
+want = checks.gradients(lambda *z: F.layer_norm(z[0], (5,), z[1], z[2], 0.5), (x, w, b), back)
+check.close(
+    got.output,
+    want.output,
+    "LayerNorm with other weights and ε = 0.5 is wrong",
+    wrong={
+        "LayerNorm: the argument eps is not used": F.layer_norm(x, (5,), w, b),
+        "LayerNorm: weight and bias are not used": F.layer_norm(x, (5,), None, None, 0.5),
+        "LayerNorm: the bias is not used": F.layer_norm(x, (5,), w, None, 0.5),
+    },
+)
+for value, target, name in zip(
+    (got.inputs[0], got.params["weight"], got.params["bias"]), want.inputs, ("its input", "weight", "bias"), strict=True
+):
+    check.close(
+        value,
+        target,
+        f"LayerNorm: the gradient with respect to {name} is wrong or missing: are weight and bias parameters, and used in forward?",
+    )
+got = check.measure(checks.gradients, rms, (x,), back, params=["weight"])
+want = checks.gradients(lambda *z: F.rms_norm(z[0], (5,), z[1], 0.5), (x, w), back)
+check.close(
+    got.output,
+    want.output,
+    "RMSNorm with another weight and ε = 0.5 is wrong",
+    wrong={
+        "RMSNorm: the argument eps is not used": F.rms_norm(x, (5,), w, 1e-5),
+        "RMSNorm: the weight is not used": F.rms_norm(x, (5,), None, 0.5),
+    },
+)
+for value, target, name in zip((got.inputs[0], got.params["weight"]), want.inputs, ("its input", "weight"), strict=True):
+    check.close(
+        value, target, f"RMSNorm: the gradient with respect to {name} is wrong or missing: is the weight a parameter, and used in forward?"
+    )
+check.true(
+    check.measure(checks.isinstance, layer, "torch.nn.Module") and check.measure(checks.isinstance, rms, "torch.nn.Module"),
+    "both are modules: derive them from `nn.Module`",
+)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 1.5 Who influences whom? <small>★★☆ · 15 min · 3 points</small>
+# Batch normalisation (Ioffe and Szegedy, 2015) has the same formula, but its mean and variance run over the batch *and* the positions,
+# one pair for each of the $D$ features. In training these are the statistics of the batch at hand, in evaluation running averages. It
+# made image networks trainable. Why is it not used for text?
+#
+# Measure it. For a function $f$ that maps `(T, D)` to `(T, D)`, shift the input at position $j$ by a vector $\delta$, and see how far the
+# output at position $i$ moves:
+#
+# $$ M_{ij} = \big\| f(x^{(j)})_i - f(x)_i \big\|, \qquad x^{(j)} = x \text{ with } \delta \text{ added to row } j . $$
+#
+# *Before you run it:* what does $M$ look like for LayerNorm? For BatchNorm in training? For causal attention?
+
+
+# %% nbgrader={"grade": false, "grade_id": "influence", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def influence(f, x, delta):
+    """M (T, T): how far output i of f moves (Euclidean length) when delta (D,) is added to position j of x (T, D). Rows are outputs."""
+    ### BEGIN SOLUTION
+    before, columns = f(x), []
+    for j in range(len(x)):
+        shifted = x.clone()
+        shifted[j] += delta
+        columns.append((f(shifted) - before).norm(dim=-1))  # (T,)
+    return torch.stack(columns, dim=1)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "influence-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("influence", points=3)
+x, shift = randn(4, 3), torch.tensor([3.0, 0.0, 4.0])
+running = checks.Counted(lambda z: z.cumsum(0))
+same_place = check.run(influence, checks.Counted(lambda z: 2 * z), x, shift, shape=(4, 4))
+check.close(
+    same_place,
+    10 * torch.eye(4),
+    "f(x) = 2x: only the shifted position moves, by 2 · ‖(3, 0, 4)‖ = 10",
+    wrong={
+        "the squared length is given: the root is missing": 100 * torch.eye(4),
+        "the entries' absolute changes are added: the Euclidean length is wanted": 14 * torch.eye(4),
+        "earlier shifts stay in place: start again from x for every j": 10 * torch.ones(4, 4).triu(),
+        "the outputs are compared with the input x; compare them with f(x)": torch.where(
+            torch.eye(4) > 0, (x + 2 * shift).norm(dim=1)[:, None], x.norm(dim=1)[:, None]
+        ).expand(4, 4),
+    },
+)
+past = check.run(influence, running, x, shift, shape=(4, 4))
+check.close(
+    past,
+    5 * torch.ones(4, 4).tril(),
+    "f = running sum: position j acts on itself and on later outputs. Rows are outputs i, columns are inputs j",
+    wrong={"rows and columns are exchanged: M[i, j] is the effect of input j on output i": 5 * torch.ones(4, 4).triu()},
+)
+check.unchanged(lambda z, d: influence(torch.tanh, z, d), x, shift)
+### BEGIN HIDDEN TESTS
+wave, wide = randn(5, 2), randn(2)
+for name, f in {"tanh": torch.tanh, "mean": lambda z: z - z.mean(0), "reverse": lambda z: z.flip(0) ** 2}.items():
+    table = torch.zeros(5, 5)
+    for j in range(5):
+        pushed = wave.clone()
+        pushed[j] += wide
+        table[:, j] = (f(pushed) - f(wave)).norm(dim=1)
+    check.close(
+        check.run(influence, checks.Counted(f), wave, wide),
+        table,
+        f"the table is wrong for another function ({name}): is the change measured row by row, for every j?",
+        wrong={
+            "the whole output's change is used for every row: take the length over the last axis only": (
+                table.square().sum(0, keepdim=True).sqrt()
+            ).expand(5, 5)
+        },
+    )
+check.close(
+    check.run(influence, checks.Counted(torch.sin), torch.zeros(1, 2), torch.tensor([0.3, 0.4])),
+    [[(math.sin(0.3) ** 2 + math.sin(0.4) ** 2) ** 0.5]],
+    "one position: a 1 × 1 table",
+)
+### END HIDDEN TESTS
+check.score()
+
+# %%
+seed(0)
+T_show, D_show = 8, 16
+words_in = torch.randn(T_show, D_show)
+push = 2 * F.normalize(torch.randn(D_show), dim=0)
+feature_mean, feature_variance = torch.zeros(D_show), torch.ones(D_show)
+normalisers = {
+    "LayerNorm": lambda z: F.layer_norm(z, (D_show,)),
+    "BatchNorm in training": lambda z: F.batch_norm(z, None, None, training=True),
+    "BatchNorm in evaluation": lambda z: F.batch_norm(z, feature_mean, feature_variance, training=False),
+}
+figure, axes = plt.subplots(1, 3, figsize=(16, 4.2))
+for ax, (title, normaliser) in zip(axes, normalisers.items(), strict=True):
+    plots.heatmap(
+        influence(normaliser, words_in, push),
+        title=title,
+        ax=ax,
+        label="change of output",
+        row_label="output position i",
+        column_label="input position j",
+    )
+figure.tight_layout()
+plt.show()
+
+# %% [markdown]
+# Above the diagonal lies the future. In training, BatchNorm lets every position see all the others, later ones included: a language model
+# could read what it should predict. In evaluation it does not, but then it is another function.
+#
+# ### Look: the same sentence in other company
+# A second measurement, on real sentences (a State of the Union address; every word gets a fixed random vector). One sentence is put in
+# batches with $n$ other sentences, drawn twice. How far do the sentence's own normalised vectors move from one draw to the other,
+# relative to their length? And how far are they from those in evaluation, where BatchNorm uses the statistics of all sentences? Shaded:
+# from the least to the most of several draws.
+
+# %%
+vectors = depth.embed(depth.sentences(pick(smoke=60, laptop=300, gpu=300)), 32)
+own, company = vectors[0], vectors[1:]
+everything = torch.cat(vectors)
+mates, draws = [1, 2, 4, 8, 16, 32], pick(smoke=3, laptop=12, gpu=12)
+
+
+def in_company(n, generator):
+    """The first sentence's vectors after BatchNorm in training, in a batch with n others."""
+    chosen = torch.randperm(len(company), generator=generator)[:n].tolist()
+    batch = torch.cat([own] + [company[i] for i in chosen])
+    return F.batch_norm(batch, None, None, training=True)[: len(own)]
+
+
+generator = torch.Generator().manual_seed(0)
+settled = (own - everything.mean(0)) / everything.var(0, correction=0).add(1e-5).sqrt()
+moved, gap = torch.zeros(draws, len(mates)), torch.zeros(draws, len(mates))
+for column, n in enumerate(mates):
+    for draw in range(draws):
+        first, second = in_company(n, generator), in_company(n, generator)
+        moved[draw, column] = (first - second).norm() / first.norm()
+        gap[draw, column] = (first - settled).norm() / settled.norm()
+plots.curves(
+    {
+        "BatchNorm, two draws of company": (mates, moved),
+        "BatchNorm, training against evaluation": (mates, gap),
+        "LayerNorm (no company has any effect)": (mates, torch.zeros(len(mates))),
+    },
+    "other sentences in the batch",
+    "relative change of the output",
+    "one sentence, normalised in different company",
+    log_x=True,
+)
+plt.show()
+for n, change, distance in zip(mates, moved.mean(0).tolist(), gap.mean(0).tolist(), strict=True):
+    print(f"{n:>3} others: moves by {change:.3f}, differs from evaluation by {distance:.3f}")
+
+# %% [markdown]
+# ### 1.6 Why not BatchNorm? <small>★★☆ · 15 min · 3 points, graded by hand</small>
+# Explain to someone who knows BatchNorm from image classification why Transformers for text use LayerNorm. Use what you measured: (a) the
+# table of influences, for a causal language model; (b) the figure, for small batches; (c) sentences of unequal length, which are padded
+# to one length, and generation, which goes word by word. About 120 words.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "written-batchnorm", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# <!-- BEGIN SOLUTION -->
+# **Model answer.** (a) In training, BatchNorm's statistics are taken over all positions of all sequences, so that every entry of the
+# table is non-zero: an output depends on later words and on other sentences. A causal model could use that leak in training, and finds it
+# gone in evaluation. LayerNorm's table is diagonal: each position is normalised with its own numbers, in training and evaluation alike.
+# (b) The statistics of a few sentences are noisy: here the same sentence moved by about 22 % of its length with one other sentence in the
+# batch and by 7 % with 32, and the function used in evaluation is another one than that used in training; the gap shrinks with larger
+# batches only. Words are unevenly distributed and words of one sentence belong together, so that a batch of text holds fewer independent
+# samples than positions. (c) Padding either enters the mean and variance or has to be masked out; late positions exist in few sequences.
+# In generation there is one sequence and one new word: there is no batch to take statistics of. LayerNorm needs none of this.
+#
+# | points | rubric |
+# | --- | --- |
+# | 1 | the leak: statistics over positions (and sequences) make an output depend on the future; LayerNorm's table is diagonal |
+# | 1 | noise and the gap between training and evaluation, with a number or trend from the figure |
+# | 1 | unequal lengths or padding, and generation one word at a time (one of the two suffices if argued well) |
+# <!-- END SOLUTION -->
+
+# %% [markdown]
+# ## 2 The feed-forward layer
+#
+# Attention mixes positions; the feed-forward layer then works on each position alone: up to a wider layer, a non-linearity, down again.
+#
+# ### 2.1 Four non-linearities <small>★★☆ · 20 min · 4 points</small>
+#
+# | name | formula | used by |
+# | --- | --- | --- |
+# | ReLU | $\max(0, x)$ | the original Transformer (Vaswani et al., 2017) |
+# | GELU, exact | $x\,\Phi(x)$, $\Phi(x) = \frac12\big(1 + \mathrm{erf}(x/\sqrt2)\big)$ the standard normal distribution function | BERT (Hendrycks and Gimpel, 2016) |
+# | GELU, tanh approximation | $\frac x2 \big(1 + \tanh(\sqrt{2/\pi}\,(x + 0.044715\,x^3))\big)$ | GPT-2 |
+# | Swish | $x\,\sigma(\beta x)$, $\sigma(z) = 1/(1 + e^{-z})$; with $\beta = 1$ it is called SiLU | Ramachandran, Zoph and Le (2017); LLaMA, inside SwiGLU |
+#
+# Write all four with basic functions (`torch.erf`, `torch.tanh`, `torch.sigmoid`, `clamp`…), without `F.relu`, `F.gelu` and `F.silu`.
+#
+# *Before you run it:* which function is Swish for $\beta = 0$? Which for $\beta \to \infty$? Which of the four are negative anywhere?
+
+
+# %% nbgrader={"grade": false, "grade_id": "activations", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def relu(x):
+    """max(0, x), entry by entry."""
+    ### BEGIN SOLUTION
+    return x.clamp(min=0)
+    ### END SOLUTION
+
+
+def gelu(x):
+    """Exact GELU, x Φ(x)."""
+    ### BEGIN SOLUTION
+    return 0.5 * x * (1 + torch.erf(x / math.sqrt(2)))
+    ### END SOLUTION
+
+
+def gelu_tanh(x):
+    """GELU in its tanh approximation."""
+    ### BEGIN SOLUTION
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    ### END SOLUTION
+
+
+def swish(x, beta=1.0):
+    """x σ(βx). With beta = 1 this is SiLU."""
+    ### BEGIN SOLUTION
+    return x * torch.sigmoid(beta * x)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "activations-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check = Check("activations", points=4)
+at = torch.tensor([-2.0, -0.5, 0.0, 0.5, 3.0])
+check.close(
+    check.run(relu, at),
+    [0.0, 0.0, 0.0, 0.5, 3.0],
+    "ReLU keeps what is positive and gives 0 for the rest",
+    wrong={"ReLU is not the absolute value": at.abs(), "ReLU of a negative number is 0, not a small share of it": F.leaky_relu(at)},
+)
+check.close(
+    check.run(gelu, at),
+    [-0.0455003, -0.1542688, 0.0, 0.3457312, 2.9959503],
+    "exact GELU: GELU(−2) = −2 Φ(−2) = −0.0455",
+    wrong={
+        "this is the tanh approximation (or x σ(1.702 x)): the exact GELU uses `torch.erf`": F.gelu(at, approximate="tanh"),
+        "this is Φ(x): x Φ(x) is wanted": 0.5 * (1 + torch.erf(at / 2**0.5)),
+        "the division by √2 inside erf is missing": 0.5 * at * (1 + torch.erf(at)),
+        "the factor ½ is missing": at * (1 + torch.erf(at / 2**0.5)),
+    },
+    atol=1e-6,
+)
+check.close(
+    check.run(gelu_tanh, at),
+    [-0.0454023, -0.1542859, 0.0, 0.3457141, 2.9963627],
+    "GELU in its tanh approximation: −0.04540 at −2 (the exact one is −0.04550)",
+    wrong={
+        "this is the exact GELU: the approximation with tanh is asked for": F.gelu(at),
+        "the cubic term is missing": 0.5 * at * (1 + torch.tanh((2 / math.pi) ** 0.5 * at)),
+        "the factor is √(2/π), not 2/π": 0.5 * at * (1 + torch.tanh(2 / math.pi * (at + 0.044715 * at**3))),
+        "the factor √(2/π) is missing": 0.5 * at * (1 + torch.tanh(at + 0.044715 * at**3)),
+        "the cubic term is multiplied by 0.044715; so is x here": 0.5
+        * at
+        * (1 + torch.tanh((2 / math.pi) ** 0.5 * 0.044715 * (at + at**3))),
+    },
+    atol=1e-6,
+)
+check.close(
+    check.run(swish, at),
+    F.silu(at),
+    "Swish with β = 1 is SiLU, x σ(x): SiLU(3) = 2.8577",
+    wrong={"this is σ(x): x σ(βx) is wanted": at.sigmoid(), "this is x tanh(x)": at * at.tanh()},
+)
+check.close(check.run(swish, at, 0.0), at / 2, "with β = 0, σ is ½ everywhere: Swish is x/2. Is β used?")
+names = check.measure(lambda: set().union(*(checks.names_in(checks.source(f)) for f in (relu, gelu, gelu_tanh, swish))))
+check.true(
+    (check.run(relu, at) >= 0)
+    & (check.run(gelu, at) > -1)
+    & (check.run(swish, at) > -1)
+    & (not {"relu", "gelu", "silu", "GELU", "SiLU", "ReLU"} & set(names)),
+    "write the formulas: do not call torch's relu, gelu or silu",
+)
+### BEGIN HIDDEN TESTS
+many = 3 * randn(4, 5, dtype=torch.float64)
+check.close(check.run(relu, many), F.relu(many), "ReLU is wrong for other numbers")
+check.close(
+    check.run(gelu, many),
+    F.gelu(many),
+    "exact GELU differs from F.gelu in float64: are the constants exact?",
+    wrong={"this is x σ(1.702 x), an approximation of GELU: use erf": many * torch.sigmoid(1.702 * many)},
+)
+check.close(
+    check.run(gelu_tanh, many),
+    F.gelu(many, approximate="tanh"),
+    "GELU (tanh) differs from F.gelu(approximate='tanh') in float64: are the constants exact?",
+)
+for beta in (0.5, 2.0, 10.0):
+    check.close(
+        check.run(swish, many, beta),
+        many * torch.sigmoid(beta * many),
+        "Swish is wrong for β other than 1",
+        wrong={
+            "β is not used": F.silu(many),
+            "β multiplies the result; it belongs inside σ": beta * F.silu(many),
+            "β multiplies x in both places; it belongs inside σ only": beta * many * torch.sigmoid(beta * many),
+            "σ(x) is multiplied by β; it is σ(βx)": many * beta * torch.sigmoid(many),
+            "you divide by β inside σ": many * torch.sigmoid(many / beta),
+        },
+    )
+for f, own_name, reference in [
+    (gelu, "GELU", F.gelu),
+    (gelu_tanh, "GELU (tanh)", lambda z: F.gelu(z, approximate="tanh")),
+    (swish, "Swish", F.silu),
+]:
+    check.gradients(f, reference, (many,), f"{own_name}: the gradient is wrong or does not flow")
+check.gradients(relu, F.relu, (many,), "ReLU: the gradient is wrong or does not flow")
+steep = check.measure(checks.gradients, swish, (torch.tensor([-1000.0, -90.0, 90.0, 1000.0]),))
+check.close(
+    steep.inputs[0],
+    [0.0, 0.0, 1.0, 1.0],
+    "far from zero the gradient of Swish is NaN: 1 / (1 + exp(1000)) overflows on the way. Use `torch.sigmoid`",
+    atol=1e-6,
+)
+far = check.run(gelu_tanh, torch.tensor([-100.0, 100.0]))
+check.close(far, [0.0, 100.0], "far from zero GELU is 0 or x", atol=1e-6)
+check.unchanged(relu, many)
+### END HIDDEN TESTS
+check.score()
+
+
+# %% [markdown]
+# ### Look: turn β
+# Move the slider. Where is Swish closest to GELU? (GELU is close to $x\,\sigma(1.702\,x)$.)
+
+
+# %%
+@ipywidgets.interact(beta=ipywidgets.FloatSlider(value=1.0, min=0.0, max=10.0, step=0.1, description="β"))
+def draw_activations(beta=1.0):
+    grid = torch.linspace(-4, 4, 200)
+    series = {"ReLU": (grid, relu(grid)), "GELU": (grid, gelu(grid)), f"Swish, β = {beta:.1f}": (grid, swish(grid, beta))}
+    plots.curves(series, "x", "activation", f"largest distance of Swish from GELU: {(swish(grid, beta) - gelu(grid)).abs().max():.3f}")
+    plt.ylim(-0.6, 4)
+    plt.show()
+
+
+difference_grid = torch.linspace(-4, 4, 2001, dtype=torch.float64)
+print(
+    f"exact GELU and its tanh approximation differ by at most {(gelu(difference_grid) - gelu_tanh(difference_grid)).abs().max():.1e} on [−4, 4]"
+)
+
+# %% [markdown]
+# ### 2.2 Two feed-forward layers <small>★★☆ · 20 min · 5 points</small>
+# The classical layer has one non-linearity $\phi$ between two linear maps with biases; `hidden` is its inner width, often $4D$:
+#
+# $$ \mathrm{FFN}(x) = W_\text{down}\, \phi(W_\text{up}\, x + b_\text{up}) + b_\text{down} . $$
+#
+# SwiGLU (Shazeer, 2020) has two maps up, of which one *gates* the other, and no biases:
+#
+# $$ \mathrm{SwiGLU}(x) = W_2 \big( \mathrm{SiLU}(W_1 x) \odot W_3 x \big) . $$
+#
+# `nn.Linear(a, b)` maps width $a$ to width $b$; its weight has the shape `(b, a)`.
+
+
+# %% nbgrader={"grade": false, "grade_id": "feed-forward", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class FeedForward(nn.Module):
+    """Linear, activation, linear, with biases: (..., D) to (..., D). Parts: `up` (D to hidden) and `down` (hidden to D), both nn.Linear."""
+
+    def __init__(self, D, hidden, activation=gelu):
+        ### BEGIN SOLUTION
+        super().__init__()
+        self.up = nn.Linear(D, hidden)
+        self.down = nn.Linear(hidden, D)
+        self.activation = activation
+        ### END SOLUTION
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        return self.down(self.activation(self.up(x)))
+        ### END SOLUTION
+
+
+class SwiGLU(nn.Module):
+    """W2 (SiLU(W1 x) ⊙ W3 x): (..., D) to (..., D). Parts, nn.Linear without bias: `w1`, `w3` (D to hidden), `w2` (hidden to D)."""
+
+    def __init__(self, D, hidden):
+        ### BEGIN SOLUTION
+        super().__init__()
+        self.w1 = nn.Linear(D, hidden, bias=False)
+        self.w2 = nn.Linear(hidden, D, bias=False)
+        self.w3 = nn.Linear(D, hidden, bias=False)
+        ### END SOLUTION
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        return self.w2(swish(self.w1(x)) * self.w3(x))
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "feed-forward-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check = Check("feed-forward", points=5)
+x = randn(2, 3, 4)
+plain_one, gated = check.keep(FeedForward, 4, 7), check.keep(SwiGLU, 4, 7)
+check.equal(
+    check.run(lambda: {name: list(p.shape) for name, p in plain_one.state_dict().items()}),
+    {"up.weight": [7, 4], "up.bias": [7], "down.weight": [4, 7], "down.bias": [4]},
+    "FeedForward has two parts, `up` from D to hidden and `down` from hidden to D, both `nn.Linear` with bias",
+)
+check.equal(
+    check.run(lambda: dict(sorted((name, list(p.shape)) for name, p in gated.state_dict().items()))),
+    {"w1.weight": [7, 4], "w2.weight": [4, 7], "w3.weight": [7, 4]},
+    "SwiGLU has three parts without bias: `w1` and `w3` from D to hidden, `w2` from hidden to D",
+)
+check.run(plain_one, x, shape=(2, 3, 4), hint="FeedForward: (B, T, D) in, (B, T, D) out")
+check.run(gated, x, shape=(2, 3, 4), hint="SwiGLU: (B, T, D) in, (B, T, D) out")
+eye, flip = torch.eye(2), torch.tensor([[-1.0, 0.0], [0.0, -1.0]])
+tiny = check.keep(FeedForward, 2, 2, torch.relu)
+check.run(tiny.load_state_dict, {"up.weight": eye, "up.bias": torch.zeros(2), "down.weight": flip, "down.bias": torch.tensor([10.0, 20.0])})
+check.close(
+    check.run(tiny, torch.tensor([[3.0, -5.0]])),
+    [[7.0, 20.0]],
+    "FeedForward with identity up, minus identity down, biases 0 and (10, 20), and ReLU: (3, −5) becomes (10 − 3, 20 − 0)",
+    wrong={
+        "FeedForward: the activation is missing": [[7.0, 25.0]],
+        "FeedForward: the activation that is given is not used": [[10 - F.gelu(torch.tensor(3.0)).item(), 20.0]],
+        "FeedForward: there is no activation after the second map": [[7.0, 20.0]],
+    },
+)
+tiny = check.keep(SwiGLU, 2, 2)
+check.run(tiny.load_state_dict, {"w1.weight": eye, "w3.weight": 2 * eye, "w2.weight": flip})
+check.close(
+    check.run(tiny, torch.tensor([[1.0, 0.0]])),
+    [[-2 * 0.7310586, 0.0]],
+    "SwiGLU with W1 = I, W3 = 2 I, W2 = −I: (1, 0) becomes (−2 SiLU(1), 0), and SiLU(1) = 0.731",
+)
+### BEGIN HIDDEN TESTS
+back = randn(2, 3, 4)
+w_up, b_up, w_down, b_down = randn(7, 4), randn(7), randn(4, 7), randn(4)
+state = {"up.weight": w_up, "up.bias": b_up, "down.weight": w_down, "down.bias": b_down}
+for act, kind in [(torch.tanh, "tanh"), (F.relu, "relu"), (None, "the default, exact GELU")]:
+    ffn = check.keep(FeedForward, 4, 7, act) if act else check.keep(FeedForward, 4, 7)
+    check.run(ffn.load_state_dict, state)
+    got = check.measure(checks.gradients, ffn, (x,), back, params=list(state))
+    want = checks.gradients(
+        lambda z, *p, act=act: F.linear((act or F.gelu)(F.linear(z, p[0], p[1])), p[2], p[3]), (x, *state.values()), back
+    )
+    inner = F.linear(x, w_up, b_up)
+    check.close(
+        got.output,
+        want.output,
+        f"FeedForward is wrong with the activation {kind}",
+        wrong={
+            "FeedForward: the activation is missing": F.linear(inner, w_down, b_down),
+            "FeedForward: the activation that is given is not used": F.linear(F.gelu(inner), w_down, b_down),
+            "FeedForward: the default activation is the exact GELU": F.linear(F.relu(inner), w_down, b_down),
+            "FeedForward: there is no activation after the second map": (act or F.gelu)(want.output),
+            "FeedForward: the input is added: the residual comes later, in the block": x + want.output,
+        },
+    )
+    for name, target in zip(["its input", *state], want.inputs, strict=True):
+        value = got.inputs[0] if name == "its input" else got.params[name]
+        check.close(value, target, f"FeedForward: the gradient with respect to {name} is wrong or missing")
+w1, w2, w3 = randn(7, 4), randn(4, 7), randn(7, 4)
+state = {"w1.weight": w1, "w2.weight": w2, "w3.weight": w3}
+glu = check.keep(SwiGLU, 4, 7)
+check.run(glu.load_state_dict, state)
+got = check.measure(checks.gradients, glu, (x,), back, params=list(state))
+want = checks.gradients(lambda z, a, b, c: (F.silu(z @ a.T) * (z @ c.T)) @ b.T, (x, w1, w2, w3), back)
+a, c = x @ w1.T, x @ w3.T
+check.close(
+    got.output,
+    want.output,
+    "SwiGLU is not W2 (SiLU(W1 x) ⊙ W3 x)",
+    wrong={
+        "SwiGLU: W1 and W3 are exchanged: SiLU is taken of W1 x": (a * F.silu(c)) @ w2.T,
+        "SwiGLU: the gate is a plain σ (that is GLU): SiLU(z) = z σ(z)": (a.sigmoid() * c) @ w2.T,
+        "SwiGLU: SiLU is missing": (a * c) @ w2.T,
+        "SwiGLU: the gate W3 x is missing": F.silu(a) @ w2.T,
+        "SwiGLU: the two parts are added; the gate multiplies": (F.silu(a) + c) @ w2.T,
+        "SwiGLU: SiLU is taken of the product; it belongs to W1 x alone": F.silu(a * c) @ w2.T,
+        "SwiGLU: SiLU is taken of both parts": (F.silu(a) * F.silu(c)) @ w2.T,
+        "SwiGLU: this is GEGLU: the gate's activation is SiLU, not GELU": (F.gelu(a) * c) @ w2.T,
+    },
+)
+for name, target in zip(["its input", *state], want.inputs, strict=True):
+    value = got.inputs[0] if name == "its input" else got.params[name]
+    check.close(value, target, f"SwiGLU: the gradient with respect to {name} is wrong or missing")
+check.shape(check.run(glu, randn(1, 4)), (1, 4), "SwiGLU on a single position, without a batch axis")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ## 3 Multi-head attention
+#
+# ### 3.1 Split and merge <small>★★☆ · 10 min · 3 points</small>
+# $H$ heads share the width: head $h$ owns columns $hD/H$ to $(h+1)D/H - 1$. Attention runs over the last two axes, so the head axis has
+# to move in front of the positions: `(B, T, D)` becomes `(B, H, T, D/H)`. A `view` straight to that shape runs without any error and is
+# wrong. (You may know this exercise from 03. Here it is the start of a module.)
+#
+# *Before you run it:* for $T = 4$, $D = 4$, $H = 2$, what would the wrong `view(B, H, T, D // H)` put into head 0?
+
+
+# %% nbgrader={"grade": false, "grade_id": "heads", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def split_heads(x, H):
+    """x (B, T, D) as H heads: (B, H, T, D // H). Head 0 gets the first D // H columns."""
+    ### BEGIN SOLUTION
+    B, T, D = x.shape
+    return x.view(B, T, H, D // H).transpose(1, 2)
+    ### END SOLUTION
+
+
+def merge_heads(x):
+    """Heads (B, H, T, D // H) side by side again: (B, T, D)."""
+    ### BEGIN SOLUTION
+    B, H, T, width = x.shape
+    return x.transpose(1, 2).reshape(B, T, H * width)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "heads-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("heads", points=3)
+count_up = torch.arange(2 * 3 * 8.0).view(2, 3, 8)
+cut = check.run(
+    split_heads, count_up, 4, shape=(2, 4, 3, 2), hint="split_heads: the axes are batch, head, position, width of a head, in this order"
+)
+check.close(cut[1, 2, 0], count_up[1, 0, 4:6], "split_heads: head 2 of position 0 holds columns 4 and 5 of that position")
+check.close(check.run(lambda: merge_heads(split_heads(count_up, 4))), count_up, "merging what was split must give the original back")
+check.unchanged(split_heads, count_up, 2)
+### BEGIN HIDDEN TESTS
+check.close(
+    cut,
+    torch.stack(count_up.split(2, dim=-1), dim=1),
+    "split_heads mixes positions and heads",
+    wrong={
+        "split_heads: `view` straight to (B, H, T, D/H) cuts the sequence, not the width: view to (B, T, H, D/H), then transpose": count_up.view(
+            2, 4, 3, 2
+        ),
+        "split_heads: head h takes every H-th column; it should take D/H columns in a row": count_up.view(2, 3, 2, 4).permute(0, 3, 1, 2),
+        "split_heads: the heads are in reverse order": torch.stack(count_up.split(2, dim=-1)[::-1], dim=1),
+    },
+)
+pieces = randn(2, 3, 4, 5)
+check.close(
+    check.run(merge_heads, pieces),
+    torch.cat([pieces[:, 0], pieces[:, 1], pieces[:, 2]], -1),
+    "merge_heads: the heads must stand side by side, head 0 first",
+    wrong={
+        "merge_heads: `reshape` alone mixes positions and heads: bring the position axis back to its place first": pieces.reshape(2, 4, 15),
+        "merge_heads: the heads are interleaved; each head keeps its columns together": pieces.permute(0, 2, 3, 1).reshape(2, 4, 15),
+        "merge_heads: the heads are in reverse order": torch.cat([pieces[:, 2], pieces[:, 1], pieces[:, 0]], -1),
+    },
+)
+strided = randn(3, 5, 6).transpose(0, 1)  # (5, 3, 6), not contiguous but each row is
+check.close(
+    check.run(split_heads, strided, 3), torch.stack(strided.split(2, dim=-1), 1), "an input that was transposed before must work, too"
+)
+check.shape(check.run(split_heads, randn(1, 1, 6), 6), (1, 6, 1, 1), "one sequence, one position, heads of width one: this must work")
+check.close(check.run(split_heads, pieces[:, 0], 1), pieces[:, 0][:, None], "one head: nothing is cut")
+check.gradients(
+    lambda z: merge_heads(split_heads(z, 2).sin()), torch.sin, (randn(2, 3, 4),), "gradients do not flow through split and merge"
+)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 3.2 The module <small>★★☆ · 25 min · 6 points</small>
+# Project, split, attend, merge, project. With weights named as in the docstring:
+#
+# $$ \mathrm{MHA}(x) = W_o\, \mathrm{merge}\big(\mathrm{attention}(\mathrm{split}(W_q x), \mathrm{split}(W_k x), \mathrm{split}(W_v
+# x))\big), $$
+#
+# biases left out of the formula. Each head scales its scores by $1/\sqrt{D/H}$. For the attention itself you may call
+# `F.scaled_dot_product_attention(q, k, v, attn_mask=mask)`, or write it again as in 03. If $D$ is not a multiple of $H$, raise a
+# `ValueError` in `__init__`.
+#
+# The mask is `None` or boolean, with two axes or more, and broadcastable to `(B, H, T, T)`; `True` means *may look*.
+# (`F.scaled_dot_product_attention` agrees. `nn.MultiheadAttention` does not: there `True` means *must not look*.)
+
+
+# %% nbgrader={"grade": false, "grade_id": "multi-head", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class MultiHeadAttention(nn.Module):
+    """Multi-head self-attention of x (B, T, D) in H heads: (B, T, D).
+
+    Parts, all nn.Linear from D to D, with a bias each if `bias` is true: `q_proj`, `k_proj`, `v_proj`, `o_proj`.
+    """
+
+    def __init__(self, D, H, bias=True):
+        ### BEGIN SOLUTION
+        super().__init__()
+        if D % H:
+            raise ValueError(f"the width {D} is not a multiple of the number of heads, {H}")
+        self.H = H
+        self.q_proj = nn.Linear(D, D, bias=bias)
+        self.k_proj = nn.Linear(D, D, bias=bias)
+        self.v_proj = nn.Linear(D, D, bias=bias)
+        self.o_proj = nn.Linear(D, D, bias=bias)
+        ### END SOLUTION
+
+    def forward(self, x, mask=None):
+        """mask: None, or boolean and broadcastable to (B, H, T, T), True = may look."""
+        ### BEGIN SOLUTION
+        q, k, v = (split_heads(project(x), self.H) for project in (self.q_proj, self.k_proj, self.v_proj))
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # (B, H, T, D // H)
+        return self.o_proj(merge_heads(mixed))
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "multi-head-test", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+check = Check("multi-head", points=6)
+mha = check.keep(MultiHeadAttention, 6, 3)
+parts = ["q_proj", "k_proj", "v_proj", "o_proj"]
+check.equal(
+    check.run(lambda: dict(sorted((name, list(p.shape)) for name, p in mha.state_dict().items()))),
+    {f"{part}.{kind}": [6] if kind == "bias" else [6, 6] for part in sorted(parts) for kind in ("bias", "weight")},
+    "the parts are q_proj, k_proj, v_proj and o_proj, each an `nn.Linear(D, D)` with bias",
+)
+bare = check.keep(MultiHeadAttention, 6, 2, bias=False)
+check.equal(
+    check.run(lambda: sorted(name for name, _ in bare.state_dict().items())),
+    sorted(f"{part}.weight" for part in parts),
+    "with bias=False no part has a bias",
+)
+check.raises(
+    MultiHeadAttention, 6, 4, error="ValueError", hint="six columns cannot be shared by four heads: raise a ValueError in `__init__`"
+)
+x = randn(2, 5, 6)
+check.run(mha, x, shape=(2, 5, 6), hint="(B, T, D) in, (B, T, D) out: are the heads merged again?")
+lower = torch.ones(5, 5, dtype=torch.bool).tril()
+check.causal(
+    lambda z: mha(z[None], lower)[0],
+    x[0],
+    "with a causal mask a later position still changes an earlier output: is the mask handed on, with True for may look?",
+)
+state = {f"{part}.{kind}": randn(6, 6) if kind == "weight" else randn(6) for part in parts for kind in ("weight", "bias")}
+for part in ("o_proj", "v_proj"):
+    state[f"{part}.weight"], state[f"{part}.bias"] = torch.eye(6), torch.zeros(6)
+check.run(mha.load_state_dict, state)
+only = torch.zeros(5, 5, dtype=torch.bool)
+only[:, 3] = True
+check.close(
+    check.run(mha, x, only),
+    x[:, 3:4].expand(2, 5, 6),
+    "if only position 3 may be seen, and W_v and W_o are the identity, every output is x at position 3",
+)
+### BEGIN HIDDEN TESTS
+
+
+class Counterpart(nn.Module):
+    """torch's own, with `True` turned into its own polarity."""
+
+    def __init__(self, weights, heads):
+        super().__init__()
+        self.own = nn.MultiheadAttention(weights["q_proj.weight"].shape[0], heads, batch_first=True)
+        joined = {f"in_proj_{kind}": torch.cat([weights[f"{part}.{kind}"] for part in parts[:3]]) for kind in ("weight", "bias")}
+        self.own.load_state_dict(joined | {f"out_proj.{kind}": weights[f"o_proj.{kind}"] for kind in ("weight", "bias")})
+
+    def forward(self, z, may=None):
+        return self.own(z, z, z, need_weights=False, attn_mask=None if may is None else ~may)[0]
+
+
+def by_hand(z, p, heads, scale=None, rule=None, cutter=None):
+    cutter = cutter or (lambda y: torch.stack(y.chunk(heads, -1), 1))
+    q, k, v = (cutter(F.linear(z, p[f"{part}.weight"], p[f"{part}.bias"])) for part in parts[:3])
+    raw = q @ k.mT / (scale or q.shape[-1] ** 0.5)
+    raw = raw if rule is None else raw.masked_fill(~rule, -torch.inf)
+    return torch.cat((raw.softmax(-1) @ v).unbind(1), -1)
+
+
+def last(z, p):
+    return F.linear(z, p["o_proj.weight"], p["o_proj.bias"])
+
+
+state = {f"{part}.{kind}": randn(6, 6) / 2 if kind == "weight" else randn(6) for part in parts for kind in ("weight", "bias")}
+back = randn(2, 5, 6)
+swapped = (
+    state
+    | {f"q_proj.{kind}": state[f"k_proj.{kind}"] for kind in ("weight", "bias")}
+    | {f"k_proj.{kind}": state[f"q_proj.{kind}"] for kind in ("weight", "bias")}
+)
+check.run(lambda: mha.load_state_dict(state))
+for rule in (None, lower):
+    args = (x,) if rule is None else (x, rule)
+    got = check.measure(checks.gradients, mha, args, back, params=list(state))
+    twin = Counterpart(state, 3)
+    want = checks.gradients(twin, args, back, params=["own.in_proj_weight", "own.in_proj_bias", "own.out_proj.weight", "own.out_proj.bias"])
+    slips = {
+        "the output projection is missing": by_hand(x, state, 3, rule=rule),
+        "the scores are scaled by the root of the whole width D; each head has the width D/H": last(
+            by_hand(x, state, 3, scale=6**0.5, rule=rule), state
+        ),
+        "the scores are not scaled": last(by_hand(x, state, 3, scale=1.0, rule=rule), state),
+        "this is one head over the whole width: is the split used?": last(by_hand(x, state, 1, rule=rule), state),
+        "the roles of q_proj and k_proj are exchanged": last(by_hand(x, swapped, 3, rule=rule), state),
+        "positions and heads are mixed in the split: `view` without `transpose`": last(
+            by_hand(x, state, 3, rule=rule, cutter=lambda y: y.reshape(2, 3, 5, 2)), state
+        ),
+        "the merged heads are mixed: is the transpose undone before the axes are joined?": last(
+            torch.stack(by_hand(x, state, 3, rule=rule).chunk(3, -1), 1).reshape(2, 5, 6), state
+        ),
+        "the input is added: the residual comes later, in the block": x + want.output,
+    }
+    if rule is None:
+        slips["without a mask the output is causal: the mask is optional"] = last(by_hand(x, state, 3, rule=lower), state)
+        crossed = [F.linear(x, state[f"{part}.weight"], state[f"{part}.bias"]).view(2, 5, 3, 2) for part in parts[:3]]
+        slips["attention runs over the heads of one position: move the head axis in front of the positions"] = last(
+            F.scaled_dot_product_attention(*crossed).reshape(2, 5, 6), state
+        )
+    else:
+        slips["the mask is not used"] = last(by_hand(x, state, 3), state)
+        slips["the mask is read the wrong way round: True means may look"] = last(by_hand(x, state, 3, rule=~lower).nan_to_num(), state)
+    check.close(
+        got.output,
+        want.output,
+        "the output differs from nn.MultiheadAttention" + (" with a causal mask" if rule is not None else ""),
+        wrong=slips,
+    )
+    check.close(got.inputs[0], want.inputs[0], "the gradient with respect to x differs from that of nn.MultiheadAttention")
+    for row, part in enumerate(parts[:3]):
+        rows = slice(6 * row, 6 * row + 6)
+        check.close(
+            got.params[f"{part}.weight"],
+            want.params["own.in_proj_weight"][rows],
+            f"the gradient with respect to {part}.weight is wrong or missing",
+        )
+        # a bias of the keys shifts all scores of a row alike: its gradient is zero, up to rounding
+        check.close(
+            got.params[f"{part}.bias"],
+            want.params["own.in_proj_bias"][rows],
+            f"the gradient with respect to {part}.bias is wrong or missing",
+            atol=1e-4,
+        )
+    check.close(
+        got.params["o_proj.weight"], want.params["own.out_proj.weight"], "the gradient with respect to o_proj.weight is wrong or missing"
+    )
+ragged = torch.arange(5) < torch.tensor([4, 2])[:, None, None, None]  # (2, 1, 1, 5)
+check.close(
+    check.run(mha, x, ragged),
+    last(by_hand(x, state, 3, rule=ragged), state),
+    "with a mask for each sequence, (B, 1, 1, T), the output is wrong",
+    wrong={"one sequence's mask is used for the whole batch": last(by_hand(x, state, 3, rule=ragged[:1]), state)},
+)
+single = check.keep(MultiHeadAttention, 4, 4)
+check.shape(check.run(single, randn(1, 1, 4)), (1, 1, 4), "a batch of one, a sequence of one, heads of width one: this must work")
+check.shape(check.run(mha, randn(1, 9, 6)), (1, 9, 6), "another length must work: no length is fixed in `__init__`")
+names = check.measure(lambda: checks.names_in(checks.source(MultiHeadAttention)))
+check.true(
+    (got.output == got.output) & (not {"MultiheadAttention", "multi_head_attention_forward"} & set(names)),
+    "build it from linear layers: do not call torch's multi-head attention",
+)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Look: what one wrong line does
+# The wrong `view` raises nothing, and gradients flow through it. So look at who influences whom, under a causal mask, with 6 positions
+# and 3
+# heads:
+
+# %%
+seed(1)
+T_show, D_show, H_show = 6, 12, 3
+tokens = torch.randn(T_show, D_show)
+before_or_same = torch.ones(T_show, T_show, dtype=torch.bool).tril()
+
+
+def attend_after(split, join):
+    """Causal self-attention without projections, on (T, D), with a given way to split and to join."""
+
+    def f(z):
+        heads = split(z[None])
+        return join(F.scaled_dot_product_attention(heads, heads, heads, attn_mask=before_or_same))[0]
+
+    return f
+
+
+right = attend_after(lambda z: split_heads(z, H_show), merge_heads)
+wrong = attend_after(lambda z: z.view(1, H_show, T_show, -1), lambda z: z.reshape(1, T_show, -1))
+nudge = torch.ones(D_show) / D_show**0.5
+figure, axes = plt.subplots(1, 2, figsize=(12, 4.4))
+for ax, title, attend in zip(axes, ("split, attend, merge", "view without transpose"), (right, wrong), strict=True):
+    plots.heatmap(
+        influence(attend, tokens, nudge),
+        title=title,
+        ax=ax,
+        label="change of output",
+        row_label="output position i",
+        column_label="input position j",
+    )
+figure.tight_layout()
+plt.show()
+
+# %% [markdown]
+# On the right each "head" holds a third of the *sequence*, not of the width. Output 5 sees positions 4 and 5 and nothing before. Every
+# shape is right, and the memory of this layer ends after two words.
+#
+# ## 4 The block
+#
+# ### 4.1 Dropout <small>★☆☆ · 10 min · 3 points</small>
+# In training, dropout (Srivastava et al., 2014) sets each entry to zero with probability $p$, independently, and multiplies the others by
+# $1/(1-p)$, so that the expected value stays the same. In evaluation it does nothing. $p = 1$ drops everything. Write it with
+# `torch.rand` or `torch.bernoulli`, not with `F.dropout`.
+#
+# *Before you run it:* a model is evaluated with dropout still switched on. What happens to its loss from run to run?
+
+
+# %% nbgrader={"grade": false, "grade_id": "dropout", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def dropout(x, p, training):
+    """x with each entry dropped with probability p (0 ≤ p ≤ 1) and the rest scaled by 1 / (1 − p); x itself if not training."""
+    ### BEGIN SOLUTION
+    if not training or p == 0:
+        return x
+    kept = torch.rand_like(x) >= p
+    return x * kept / (1 - p) if p < 1 else x * 0
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "dropout-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("dropout", points=3)
+x = randn(3, 4)
+check.close(
+    check.run(dropout, x, 0.5, False),
+    x,
+    "in evaluation (training is False) dropout does nothing",
+    wrong={"in evaluation nothing is scaled: the scale 1 / (1 − p) in training has taken care of that": x * 0.5},
+)
+check.close(check.run(dropout, x, 0.0, True), x, "with p = 0 nothing is dropped")
+check.close(check.run(dropout, x, 1.0, True), torch.zeros(3, 4), "with p = 1 everything is dropped, and nothing is NaN or raises")
+sheet = torch.ones(200, 300)
+out = check.run(dropout, sheet, 0.2, True, shape=(200, 300))
+survivors = torch.where(out == 0, 1.25, out)
+check.close(
+    survivors,
+    1.25 * sheet,
+    "with p = 0.2 every entry of 1 becomes 0 or 1/0.8 = 1.25",
+    wrong={
+        "what survives is not scaled by 1 / (1 − p)": torch.where(out == 0, 1.25, 1.0),
+        "what survives is scaled by 1 / p": torch.where(out == 0, 1.25, 5.0),
+    },
+)
+# 60,000 entries: the share of zeros has a standard deviation of 0.0016
+check.true(
+    ((out == 0).double().mean() - 0.2).abs() < 0.01,
+    "with p = 0.2 one fifth of the entries is dropped: is p the probability to drop, or to keep?",
+)
+### BEGIN HIDDEN TESTS
+rows, columns = (out == 0).double().mean(1), (out == 0).double().mean(0)
+check.true((rows.max() < 0.5) & (columns.max() < 0.5), "whole rows or columns are dropped together: every entry is dropped independently")
+check.true(
+    (rows.std() > 0.01) & (columns.std() > 0.01), "exactly the same number is dropped everywhere: every entry is dropped independently"
+)
+again = check.run(dropout, sheet, 0.2, True, shape=(200, 300))
+check.true((again != out).any(), "two calls drop the same entries: draw anew in every call")
+heavy = check.run(dropout, sheet, 0.75, True, shape=(200, 300))
+check.true((heavy.mean() - 1).abs() < 0.05, "for p = 0.75 the mean changes: scale by 1 / (1 − p)")  # standard deviation of the mean: 0.007
+found = check.measure(checks.gradients, lambda z: dropout(z, 0.5, True), (torch.ones(40, 50),))
+check.close(found.inputs[0], found.output, "the gradient is scaled and zero exactly where the output is")
+check.unchanged(dropout, x, 0.5, True)
+tallies = check.run(lambda: [int((dropout(torch.ones(40), 0.5, True) == 0).sum()) for _ in range(12)])
+check.true(
+    tallies[0] * 0 + len(set(tallies)) > 1, "the same number of entries is dropped in every call: every entry is dropped independently"
+)
+check.close(check.run(dropout, torch.zeros(5), 0.5, True), torch.zeros(5), "zeros stay zeros: multiply, do not add")
+names = check.measure(lambda: checks.names_in(checks.source(dropout)))
+check.true(
+    (out == out) & (not {"dropout", "Dropout", "native_dropout", "alpha_dropout"} & set(names)),
+    "write it yourself: do not call torch's dropout",
+)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 4.2 Pre-LN and post-LN <small>★★★ · 30 min · 6 points</small>
+# A block has two branches $f$: attention first, then the feed-forward layer. What surrounds each branch comes in two orders:
+#
+# | | one branch | used by |
+# | --- | --- | --- |
+# | post-LN | $x \leftarrow \mathrm{LN}(x + f(x))$ | the original Transformer, BERT |
+# | pre-LN | $x \leftarrow x + f(\mathrm{LN}(x))$ | GPT-2 and most models since |
+#
+# In pre-LN, the *residual stream* $x$ is never normalised: branches read a normalised copy and add to it. Dropout acts on the branch:
+# $f(\cdot)$ is replaced by $\mathrm{dropout}(f(\cdot))$, only in training: `self.training` says which it is. For the experiments of Part
+# 6, `residual=False` leaves out "$x +$" in both branches.
+#
+# The attention uses `norm1`, the feed-forward layer `norm2`, in both orders. The method `branch` is a suggestion: what surrounds a branch
+# is the same both times. If you do without it, delete it.
+
+
+# %% nbgrader={"grade": false, "grade_id": "block", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class Block(nn.Module):
+    """A Transformer block, (B, T, D) to (B, T, D). `norm` is "pre" or "post", `p` the dropout probability of each branch.
+
+    Parts: `norm1`, `norm2` (LayerNorm), `attn` (MultiHeadAttention with biases), `ffn` (FeedForward with exact GELU).
+    """
+
+    def __init__(self, D, H, hidden, norm="pre", residual=True, p=0.0):
+        ### BEGIN SOLUTION
+        super().__init__()
+        self.norm1, self.norm2 = LayerNorm(D), LayerNorm(D)
+        self.attn = MultiHeadAttention(D, H)
+        self.ffn = FeedForward(D, hidden)
+        self.norm, self.residual, self.p = norm, residual, p
+        ### END SOLUTION
+
+    def branch(self, x, f, norm):
+        """One branch f with its norm, its dropout and, if there is one, its residual connection."""
+        ### BEGIN SOLUTION
+        out = dropout(f(norm(x) if self.norm == "pre" else x), self.p, self.training)
+        out = x + out if self.residual else out
+        return out if self.norm == "pre" else norm(out)
+        ### END SOLUTION
+
+    def forward(self, x, mask=None):
+        """mask: None, or boolean and broadcastable to (B, H, T, T), True = may look."""
+        ### BEGIN SOLUTION
+        x = self.branch(x, lambda z: self.attn(z, mask), self.norm1)
+        return self.branch(x, self.ffn, self.norm2)
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "block-test", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+check = Check("block", points=6)
+x = randn(2, 5, 6)
+pre, post = check.keep(Block, 6, 3, 10), check.keep(Block, 6, 3, 10, norm="post")
+check.equal(
+    check.run(lambda: dict(sorted((name, tuple(p.shape)) for name, p in pre.state_dict().items()))),
+    dict(sorted(depth.block_shapes(6, 10).items())),
+    "the block's parts are norm1, norm2, attn and ffn, with the parameters of the modules you wrote",
+)
+check.run(pre, x, shape=(2, 5, 6), hint="(B, T, D) in, (B, T, D) out")
+blank = {
+    name: torch.zeros(shape) if "norm" not in name or "bias" in name else torch.ones(shape)
+    for name, shape in depth.block_shapes(6, 10).items()
+}
+check.run(pre.load_state_dict, blank)
+check.run(post.load_state_dict, blank)
+check.close(
+    check.run(pre, x),
+    x,
+    "pre-LN with all weights zero: both branches give zero, and the stream x comes through unchanged",
+    wrong={
+        "the residual adds the normalised x: the stream itself must stay as it is": F.layer_norm(x, (6,)),
+        "there is no residual connection": torch.zeros(2, 5, 6),
+    },
+)
+check.close(check.run(post, x).mean(-1), torch.zeros(2, 5), "post-LN: the norm comes last, so every output has mean zero", atol=1e-5)
+lower = torch.ones(5, 5, dtype=torch.bool).tril()
+fresh = check.keep(Block, 6, 3, 10)
+check.causal(
+    lambda z: fresh(z[None], lower)[0],
+    x[0],
+    "with a causal mask a later position still changes an earlier output: is the mask handed on to the attention?",
+)
+quiet = check.keep(Block, 6, 3, 10, p=0.9)
+check.keep(quiet.eval)
+check.close(check.run(quiet, x), check.run(quiet, x), "in evaluation two calls give the same output: hand `self.training` on to dropout")
+### BEGIN HIDDEN TESTS
+state = {name: randn(*shape) / 2 for name, shape in depth.block_shapes(6, 10).items()}
+back = randn(2, 5, 6)
+
+
+def att(z, rule=None, n=None):
+    heads = [
+        torch.stack(F.linear(z, state[f"attn.{part}.weight"], state[f"attn.{part}.bias"]).chunk(3, -1), 1)
+        for part in ("q_proj", "k_proj", "v_proj")
+    ]
+    mixed = torch.cat(F.scaled_dot_product_attention(*heads, attn_mask=rule).unbind(1), -1)
+    return F.linear(mixed, state["attn.o_proj.weight"], state["attn.o_proj.bias"])
+
+
+def feed(z):
+    return F.linear(F.gelu(F.linear(z, state["ffn.up.weight"], state["ffn.up.bias"])), state["ffn.down.weight"], state["ffn.down.bias"])
+
+
+def n1(z):
+    return F.layer_norm(z, (6,), state["norm1.weight"], state["norm1.bias"])
+
+
+def n2(z):
+    return F.layer_norm(z, (6,), state["norm2.weight"], state["norm2.bias"])
+
+
+def chain(z, *steps):
+    for step in steps:
+        z = step(z)
+    return z
+
+
+wrong_of = {
+    "pre": {
+        "this is post-LN: in pre-LN the branch reads the normalised x, and nothing is normalised after the sum": chain(
+            x, lambda z: n1(z + att(z)), lambda z: n2(z + feed(z))
+        ),
+        "the residual adds the normalised x: the stream itself must stay as it is": chain(
+            x, lambda z: n1(z) + att(n1(z)), lambda z: n2(z) + feed(n2(z))
+        ),
+        "the feed-forward branch uses norm1: it has a norm of its own, norm2": chain(
+            x, lambda z: z + att(n1(z)), lambda z: z + feed(n1(z))
+        ),
+        "norm1 and norm2 are exchanged": chain(x, lambda z: z + att(n2(z)), lambda z: z + feed(n1(z))),
+        "both branches read the block's input: the feed-forward layer comes after the attention": x + att(n1(x)) + feed(n2(x)),
+        "the feed-forward layer comes first: attention is the first branch": chain(x, lambda z: z + feed(n2(z)), lambda z: z + att(n1(z))),
+        "the residual of the second branch is missing": feed(n2(x + att(n1(x)))),
+        "the residual of the first branch is missing": chain(x, lambda z: att(n1(z)), lambda z: z + feed(n2(z))),
+        "the second residual adds the block's input: it must add the stream after the attention": x + feed(n2(x + att(n1(x)))),
+        "the norms are missing": chain(x, lambda z: z + att(z), lambda z: z + feed(z)),
+        "the norm is applied to the branch's output: in pre-LN it is applied to its input": chain(
+            x, lambda z: z + n1(att(z)), lambda z: z + n2(feed(z))
+        ),
+    },
+    "post": {
+        "this is pre-LN: in post-LN the norm comes after the sum": chain(x, lambda z: z + att(n1(z)), lambda z: z + feed(n2(z))),
+        "the feed-forward branch uses norm1: it has a norm of its own, norm2": chain(
+            x, lambda z: n1(z + att(z)), lambda z: n1(z + feed(z))
+        ),
+        "norm1 and norm2 are exchanged": chain(x, lambda z: n2(z + att(z)), lambda z: n1(z + feed(z))),
+        "only the branch is normalised: in post-LN the norm is taken of the sum": chain(
+            x, lambda z: z + n1(att(z)), lambda z: z + n2(feed(z))
+        ),
+        "there is no residual connection": chain(x, lambda z: n1(att(z)), lambda z: n2(feed(z))),
+    },
+}
+for order in ("pre", "post"):
+    for rule in (None, lower):
+        block = check.keep(Block, 6, 3, 10, order)
+        check.run(block.load_state_dict, state)
+        twin = depth.torch_block(state, 3, order)
+        own_args = (x,) if rule is None else (x, rule)
+        torch_args = (x,) if rule is None else (x, ~rule)
+        got = check.measure(checks.gradients, block, own_args, back, params=list(state))
+        want = checks.gradients(twin, torch_args, back, params=[])
+        slips = wrong_of[order] if rule is None else {"the mask does not reach the attention": checks.value(twin(x))}
+        check.close(
+            got.output,
+            want.output,
+            f"{order}-LN: the output differs from nn.TransformerEncoderLayer" + ("" if rule is None else " with a causal mask"),
+            wrong=slips,
+        )
+        check.close(
+            got.inputs[0], want.inputs[0], f"{order}-LN: the gradient with respect to x differs from that of nn.TransformerEncoderLayer"
+        )
+        for own_name, torch_name in {
+            "norm1.weight": "norm1.weight",
+            "norm2.bias": "norm2.bias",
+            "ffn.up.weight": "linear1.weight",
+            "ffn.down.bias": "linear2.bias",
+            "attn.o_proj.weight": "self_attn.out_proj.weight",
+        }.items():
+            check.close(
+                got.params[own_name], want.params[torch_name], f"{order}-LN: the gradient with respect to {own_name} is wrong or missing"
+            )
+    alone = check.keep(Block, 6, 3, 10, order, residual=False)
+    check.run(alone.load_state_dict, state)
+    bare = (
+        chain(x, lambda z: att(n1(z)), lambda z: feed(n2(z))) if order == "pre" else chain(x, lambda z: n1(att(z)), lambda z: n2(feed(z)))
+    )
+    check.close(
+        check.run(alone, x),
+        bare,
+        f"{order}-LN with residual=False: the branches replace x, norms stay",
+        wrong={f"{order}-LN: residual=False has no effect": checks.value(depth.torch_block(state, 3, order)(x))},
+    )
+    dropped = check.keep(Block, 6, 3, 10, order, p=1.0)
+    check.run(dropped.load_state_dict, state)
+    expected = x if order == "pre" else n2(n1(x))
+    check.close(
+        check.run(dropped, x),
+        expected,
+        f"{order}-LN in training with p = 1: both branches are dropped, only the residual stream is left",
+        wrong={
+            "dropout is not applied in training": checks.value(depth.torch_block(state, 3, order)(x)),
+            "dropout acts on the stream: it must act on the branch, before x is added": torch.zeros(2, 5, 6),
+            "dropout acts after the sum: it must act on the branch, before x is added": n2(n1(torch.zeros(2, 5, 6))),
+        },
+    )
+    dropped = check.keep(Block, 6, 3, 10, order, p=0.5)
+    check.keep(dropped.eval)
+    check.run(dropped.load_state_dict, state)
+    check.close(
+        check.run(dropped, x),
+        checks.value(depth.torch_block(state, 3, order)(x)),
+        f"{order}-LN in evaluation with p = 0.5: nothing is dropped or scaled. Hand `self.training` on to dropout",
+    )
+constant = blank | {"attn.o_proj.bias": torch.ones(6)}  # the attention gives ones, the feed-forward layer zeros
+half_dropped = check.keep(Block, 6, 3, 10, p=0.5)
+check.run(half_dropped.load_state_dict, constant)
+long = randn(4, 50, 6)
+added_by_branch = check.run(half_dropped, long, shape=(4, 50, 6)) - long
+hint = "in training with p = 0.5, a branch that gives ones adds 0 or 1/(1 − p) = 2 to the stream: is dropout applied once to each branch?"
+check.true((added_by_branch.abs() < 1e-4) | ((added_by_branch - 2).abs() < 1e-4), hint)
+share = (added_by_branch.abs() < 1e-4).double().mean()
+check.true((share - 0.5).abs() < 0.08, hint)  # 1,200 entries: a standard deviation of 0.014
+check.shape(check.run(fresh, randn(1, 1, 6)), (1, 1, 6), "a batch of one and a sequence of one must work")
+check.unchanged(lambda z: fresh(z), x)
+names = check.measure(lambda: checks.names_in(checks.source(Block)))
+check.true(
+    (got.output == got.output) & (not {"TransformerEncoderLayer", "TransformerEncoder"} & set(names)), "build the block from your own parts"
+)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ## 5 Count the parameters
+#
+# ### 5.1 By formula <small>★★☆ · 25 min · 5 points</small>
+# How large is a model? You can say so before any of it exists. A linear map from $a$ to $b$ has $ab$ weights and, if it has a bias, $b$
+# more.
+#
+# 1. `block_parameters`: your `Block` of 4.2, with inner width `hidden`.
+# 2. `gpt2_parameters`: token embeddings ($V \times D$), learned positions ($T \times D$), $L$ blocks as in 1 with `hidden` $= 4D$, one
+#    last LayerNorm. The output layer reuses the token embeddings and costs nothing.
+# 3. `swiglu_hidden`: a classical layer of inner width $4D$ has $8D^2$ weights, biases not counted. Which inner width gives SwiGLU as
+#    many? Round *up* to a multiple of `multiple`.
+# 4. `llama_parameters`: token embeddings ($V \times D$) and a separate output layer ($D \times V$), no biases anywhere, no parameters for
+#    positions; $L$ blocks of attention, SwiGLU and two RMSNorms; one last RMSNorm.
+#
+# *Before you run it:* for $D = 768$ and `hidden` $= 4D$, which has more parameters: the attention or the feed-forward layer? By what
+# factor?
+
+
+# %% nbgrader={"grade": false, "grade_id": "count", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def block_parameters(D, hidden):
+    """Number of parameters of Block(D, H, hidden)."""
+    ### BEGIN SOLUTION
+    attention = 4 * (D * D + D)
+    feed_forward = D * hidden + hidden + hidden * D + D
+    return attention + feed_forward + 2 * (2 * D)
+    ### END SOLUTION
+
+
+def gpt2_parameters(V, T, L, D):
+    """Number of parameters of a GPT-2 with vocabulary V, context T, L blocks and width D."""
+    ### BEGIN SOLUTION
+    return V * D + T * D + L * block_parameters(D, 4 * D) + 2 * D
+    ### END SOLUTION
+
+
+def swiglu_hidden(D, multiple=64):
+    """Smallest multiple of `multiple` at which a SwiGLU of width D has at least the weights of a classical layer of inner width 4 D."""
+    ### BEGIN SOLUTION
+    return -(-8 * D // (3 * multiple)) * multiple
+    ### END SOLUTION
+
+
+def llama_parameters(V, L, D, hidden):
+    """Number of parameters of a LLaMA with vocabulary V, L blocks of width D and SwiGLU of inner width `hidden`."""
+    ### BEGIN SOLUTION
+    return 2 * V * D + L * (4 * D * D + 3 * D * hidden + 2 * D) + D
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "count-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check = Check("count", points=5)
+total = sum(math.prod(shape) for shape in depth.block_shapes(6, 10).values())
+check.close(
+    check.run(block_parameters, 6, 10),
+    total,
+    "block_parameters(6, 10): the parts of your Block of 4.2, biases and norms included, have 328 parameters",
+    wrong={
+        "block_parameters: 4 D numbers are missing: either the biases of the attention, or the two norms": total - 24,
+        "block_parameters: the biases of the feed-forward layer are missing": total - 16,
+        "block_parameters: no bias is counted": total - 40,
+        "block_parameters: a LayerNorm has a weight and a bias": total - 12,
+    },
+)
+check.close(
+    check.run(gpt2_parameters, 50257, 1024, 12, 768),
+    124_439_808,
+    "GPT-2 small (V = 50,257, T = 1,024, L = 12, D = 768) has 124,439,808 parameters",
+    wrong={
+        "gpt2_parameters: the output layer is the token embedding: it is not counted twice": 124_439_808 + 50257 * 768,
+        "gpt2_parameters: the last LayerNorm is missing": 124_439_808 - 2 * 768,
+        "gpt2_parameters: the learned positions are missing": 124_439_808 - 1024 * 768,
+        "gpt2_parameters: the last LayerNorm has a weight and a bias": 124_439_808 - 768,
+    },
+)
+check.close(
+    check.run(swiglu_hidden, 768),
+    2048,
+    "8/3 · 768 = 2048 is a multiple of 64 already",
+    wrong={
+        "swiglu_hidden: the classical layer has two maps, SwiGLU three: 4D · 2/3": 3072,
+        "swiglu_hidden: round up only if it is not a multiple already": 2112,
+    },
+)
+check.close(
+    check.run(swiglu_hidden, 4096, 256),
+    11008,
+    "LLaMA-7B: D = 4,096, multiples of 256, gives 11,008",
+    wrong={
+        "swiglu_hidden: round up, not down": 10752,
+        "swiglu_hidden: the argument `multiple` is not used": 10944,
+        "swiglu_hidden: the result is not rounded": 8 * 4096 / 3,
+    },
+)
+check.close(
+    check.run(llama_parameters, 32000, 32, 4096, 11008),
+    6_738_415_616,
+    "LLaMA-7B (V = 32,000, L = 32, D = 4,096, hidden = 11,008) has 6,738,415,616 parameters",
+    wrong={
+        "llama_parameters: the output layer has weights of its own": 6_738_415_616 - 32000 * 4096,
+        "llama_parameters: an RMSNorm has no bias": 6_738_415_616 + 65 * 4096,
+        "llama_parameters: SwiGLU has three maps": 6_738_415_616 - 32 * 4096 * 11008,
+        "llama_parameters: the last RMSNorm is missing": 6_738_415_616 - 4096,
+        "llama_parameters: there are two RMSNorms in each block": 6_738_415_616 - 32 * 4096,
+    },
+)
+### BEGIN HIDDEN TESTS
+for D, hidden in [(4, 3), (5, 20), (1, 1), (16, 7)]:
+    shapes = depth.block_shapes(D, hidden)
+    n1_, n2_ = 4 * D, hidden + D
+    full = sum(math.prod(shape) for shape in shapes.values())
+    check.close(
+        check.run(block_parameters, D, hidden),
+        full,
+        "block_parameters is wrong for another width: is every term a function of D and hidden?",
+        wrong={
+            "block_parameters: 4 D numbers are missing: either the biases of the attention, or the two norms": full - n1_,
+            "block_parameters: the biases of the feed-forward layer are missing": full - n2_,
+            "block_parameters: a LayerNorm has a weight and a bias": full - 2 * D,
+            "block_parameters: hidden is taken to be 4 D": 12 * D * D + 13 * D,
+            "block_parameters: the output projection of the attention is missing": full - D * D - D,
+        },
+    )
+block = check.keep(Block, 8, 2, 12)
+own_count = check.run(lambda: sum(p.numel() for _, p in block.state_dict().items()))
+check.close(check.run(block_parameters, 8, 12), own_count, "block_parameters differs from the number of parameters in your own Block")
+for V, length, L, D in [(50257, 1024, 48, 1600), (11, 7, 0, 3), (100, 9, 2, 12)]:
+    want = V * D + length * D + L * (12 * D * D + 13 * D) + 2 * D
+    check.close(check.run(gpt2_parameters, V, length, L, D), want, "gpt2_parameters is wrong for another size", rtol=0, atol=0.5)
+for D, step in [(512, 64), (640, 64), (100, 1), (3, 8), (5120, 256), (24, 64), (96, 256), (1200, 32)]:
+    want = next(h for h in range(0, 8 * D + 2 * step, step) if 3 * h >= 8 * D)
+    check.close(
+        check.run(swiglu_hidden, D, step),
+        want,
+        "swiglu_hidden: the smallest multiple with 3 · D · hidden ≥ 8 · D² is another one (watch rounding: use whole numbers)",
+        rtol=0,
+        atol=0.5,
+    )
+for V, L, D, hidden in [(32000, 40, 5120, 13824), (7, 1, 2, 3), (50, 3, 8, 24)]:
+    want = 2 * V * D + L * (4 * D * D + 3 * D * hidden + 2 * D) + D
+    check.close(check.run(llama_parameters, V, L, D, hidden), want, "llama_parameters is wrong for another size", rtol=0, atol=0.5)
+### END HIDDEN TESTS
+check.score()
+
+# %%
+for label, V_size, T_size, L_size, D_size in [
+    ("small", 50257, 1024, 12, 768),
+    ("medium", 50257, 1024, 24, 1024),
+    ("large", 50257, 1024, 36, 1280),
+    ("XL", 50257, 1024, 48, 1600),
+]:
+    whole, in_blocks = gpt2_parameters(V_size, T_size, L_size, D_size), L_size * block_parameters(D_size, 4 * D_size)
+    print(
+        f"GPT-2 {label:>6}: {whole:>13,} parameters, {in_blocks / whole:.0%} of them in the blocks, 12 L D² = {12 * L_size * D_size**2:>13,}"
+    )
+
+# %% [markdown]
+# For large models $12\,L\,D^2$ is all you need to remember: $4D^2$ for the attention, $8D^2$ for the feed-forward layer.
+#
+# ## 6 Depth
+#
+# What do norms and residuals do in a stack of 32 blocks? Watch two things: the gradients that reach each block, and
+# whether positions can still be told apart.
+#
+# Start with the stream. In pre-LN each branch reads a vector of fixed size, so at the start of training it adds something of about the
+# same variance $c$ each time, in a random direction. After $\ell$ blocks, that is $2\ell$ branches, the variance has grown to about $1 +
+# 2 \ell c$, and its root like $\sqrt{\ell}$. By your formula of 1.2, a LayerNorm divides gradients by the size of its input. So the
+# gradient that a late branch receives falls like $1/\sqrt{\ell}$, and in a stack of $L$ blocks the gradient of the last one like $1/\sqrt
+# L$. In post-LN the stream is brought back to variance one after each branch, and the last block's gradient does not depend on $L$.
+# (Xiong et al., 2020, prove both statements for the start of training.) Now measure.
+#
+# ### 6.1 A stack and its gradients <small>★★☆ · 15 min · 3 points</small>
+# `Stack` is given: $L$ of your blocks, and one more LayerNorm at the end if they are pre-LN. Write `gradient_norms`: for the scalar loss
+# $J = \sum (\text{output} \odot \text{cotangent})$, the Euclidean length of $\partial J / \partial(\text{all parameters of block }
+# \ell)$, taken as one long vector, for each block. Calling it twice gives the same numbers.
+
+
+# %% nbgrader={"grade": false, "grade_id": "gradient-norms", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class Stack(nn.Module):
+    """L blocks, `blocks`; pre-LN stacks have one more LayerNorm, `final`, after the last block."""
+
+    def __init__(self, L, D, H, hidden, norm="pre", residual=True):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(D, H, hidden, norm, residual) for _ in range(L))
+        self.final = LayerNorm(D) if norm == "pre" else nn.Identity()
+
+    def forward(self, x, mask=None):
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.final(x)
+
+
+def gradient_norms(stack, x, cotangent):
+    """Length of the gradient of (stack(x) * cotangent).sum() in each block's parameters: a list of floats, first block first."""
+    ### BEGIN SOLUTION
+    stack.zero_grad()
+    (stack(x) * cotangent).sum().backward()
+    return [math.sqrt(sum(p.grad.square().sum().item() for p in block.parameters())) for block in stack.blocks]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "gradient-norms-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("gradient-norms", points=3)
+x, back = randn(2, 3, 4), randn(2, 3, 4)
+stack = check.keep(Stack, 3, 4, 2, 6)
+norms = check.shape(check.run(gradient_norms, stack, x, back), (3,), "one number for each block, as a list")
+check.true(norms > 0, "every block has a gradient, and its length is positive: was backward called?")
+check.close(
+    check.run(gradient_norms, stack, x, back),
+    norms,
+    "the second call gives other numbers: gradients add up in `.grad` until `zero_grad` is called",
+)
+check.close(
+    check.run(gradient_norms, stack, x, -3 * back),
+    3 * norms,
+    "a cotangent that is −3 times as large makes all gradients 3 times as long: is the loss the sum of output times cotangent?",
+    rtol=1e-3,
+)
+### BEGIN HIDDEN TESTS
+for order in ("pre", "post"):
+    for L in (1, 4):
+        one_by_one = [{name: randn(*shape) / 2 for name, shape in depth.block_shapes(4, 6).items()} for _ in range(L)]
+        state = {f"blocks.{number}.{name}": p for number, part in enumerate(one_by_one) for name, p in part.items()}
+        if order == "pre":
+            state |= {"final.weight": randn(4), "final.bias": randn(4)}
+        stack = check.keep(Stack, L, 4, 2, 6, order)
+        check.run(stack.load_state_dict, state)
+        twin = nn.Sequential(
+            *(depth.torch_block(part, 2, order) for part in one_by_one), nn.LayerNorm(4) if order == "pre" else nn.Identity()
+        )
+        if order == "pre":
+            twin[-1].load_state_dict({"weight": state["final.weight"], "bias": state["final.bias"]})
+        every = checks.gradients(twin, (x,), back, params=[]).params
+        by_block = [
+            [piece for name, p in every.items() if name.startswith(f"{number}.") for piece in (p.chunk(3) if "in_proj" in name else [p])]
+            for number in range(L)
+        ]
+        want = torch.tensor([math.sqrt(sum(p.square().sum().item() for p in part)) for part in by_block])
+        lengths = check.run(gradient_norms, stack, x, back)
+        check.close(
+            lengths,
+            want,
+            f"{order}-LN, {L} blocks: the gradients' lengths are wrong",
+            wrong={
+                "the lengths of the parameters' gradients are added: take all as one vector, the root of the sum of squares": torch.tensor(
+                    [sum(p.norm().item() for p in part) for part in by_block]
+                ),
+                "the squared lengths are given: the root is missing": want.square(),
+                "the order is reversed: first block first": want.flip(0),
+                "these are root mean squares: the length is the root of the sum": torch.tensor(
+                    [torch.cat([p.flatten() for p in part]).square().mean().sqrt().item() for part in by_block]
+                ),
+                "the largest of the parameters' gradients is given: all belong to the length": torch.tensor(
+                    [max(p.norm().item() for p in part) for part in by_block]
+                ),
+                "these are the lengths of the weights, not of their gradients": torch.tensor(
+                    [math.sqrt(sum(p.square().sum().item() for p in part.values())) for part in one_by_one]
+                ),
+            },
+            rtol=1e-3,  # sums of some hundred squares in float32
+        )
+        ones = checks.gradients(twin, (x,), torch.ones(2, 3, 4), params=[]).params
+        flat_want = torch.tensor(
+            [math.sqrt(sum(p.square().sum().item() for name, p in ones.items() if name.startswith(f"{number}."))) for number in range(L)]
+        )
+        scale = want.max()
+        check.close(
+            check.run(gradient_norms, stack, x, torch.ones(2, 3, 4)),
+            flat_want,
+            "with a cotangent of ones the lengths are wrong",
+            rtol=1e-3,
+            atol=1e-4 * float(scale),
+        )
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Look: gradients at depth 2 to 32
+# Four stacks, with and without residuals, and as a control the two without any norm. Weights are drawn by Xavier's rule with biases zero,
+# as in the original Transformer; the cotangent has length one.
+#
+# *Before you run it:* which of the six explode, which vanish, which hold?
+
+# %%
+kinds = {"pre-LN": ("pre", True), "post-LN": ("post", True), "pre-LN, no residual": ("pre", False), "post-LN, no residual": ("post", False)}
+depths = pick(smoke=[2, 4], laptop=[2, 4, 8, 16, 32], gpu=[2, 4, 8, 16, 32, 64])
+seeds = pick(smoke=1, laptop=3, gpu=5)
+B_deep, T_deep, D_deep, H_deep = pick(smoke=(2, 8, 16, 2), laptop=(4, 16, 64, 4), gpu=(16, 64, 256, 8))
+
+
+def deep(L, norm, residual, number, norms_too=True):
+    """A freshly drawn stack, an input and a cotangent of length one."""
+    seed(number)
+    stack_ = depth.xavier(Stack(L, D_deep, H_deep, 4 * D_deep, norm, residual))
+    stack_ = stack_ if norms_too else depth.without_norms(stack_)
+    return (
+        stack_,
+        torch.randn(B_deep, T_deep, D_deep),
+        F.normalize(torch.randn(B_deep * T_deep * D_deep), dim=0).view(B_deep, T_deep, D_deep),
+    )
+
+
+measured = {
+    variant: {L: torch.tensor([gradient_norms(*deep(L, *how, number)) for number in range(seeds)]) for L in depths}
+    for variant, how in kinds.items()
+}
+figure, axes = plt.subplots(1, 2, figsize=(14, 4.6))
+plots.curves(
+    {variant: (range(1, depths[-1] + 1), by_depth[depths[-1]]) for variant, by_depth in measured.items()},
+    "block (1 is next to the input)",
+    "gradient norm of its weights",
+    f"{depths[-1]} blocks",
+    log_y=True,
+    ax=axes[0],
+)
+plots.curves(
+    {variant: (depths, torch.stack([by_depth[L][:, -1] for L in depths], 1)) for variant, by_depth in measured.items()},
+    "number of blocks L",
+    "gradient norm of the last block",
+    "the last block",
+    log_x=True,
+    log_y=True,
+    ax=axes[1],
+)
+figure.tight_layout()
+plt.show()
+for variant, by_depth in measured.items():
+    print(f"{variant:>21}: last block " + ", ".join(f"L = {L}: {by_depth[L][:, -1].mean():.3f}" for L in depths))
+for residual in (True, False):
+    lengths_of = gradient_norms(*deep(depths[-1], "pre", residual, 0, norms_too=False))
+    print(f"no norm, {'with' if residual else 'no'} residual, {depths[-1]} blocks: first {lengths_of[0]:.1e}, last {lengths_of[-1]:.1e}")
+
+# %% [markdown]
+# Drag the depth. The axis stays the same, so that you can compare.
+
+# %%
+depth.explore_depth({variant: {L: by_depth[L].mean(0).tolist() for L in depths} for variant, by_depth in measured.items()})
+
+# %% [markdown]
+# And the stream itself: its root mean square after each block, for pre-LN, with the prediction $\sqrt{1 + 2 \ell c}$. The only number
+# taken from the measurement is $c$, from the size after the last block.
+
+# %%
+stack_shown, stream, _ = deep(depths[-1], "pre", True, 0)
+sizes = [stream.square().mean().sqrt().item()]
+added = []
+with torch.no_grad():
+    for block_shown in stack_shown.blocks:
+        by_attention = block_shown.attn(block_shown.norm1(stream))
+        by_feed_forward = block_shown.ffn(block_shown.norm2(stream + by_attention))
+        added.append((by_attention.square().mean().item(), by_feed_forward.square().mean().item()))
+        stream = block_shown(stream)
+        sizes.append(stream.square().mean().sqrt().item())
+places = torch.arange(len(sizes))
+growth_rate = (sizes[-1] ** 2 - sizes[0] ** 2) / places[-1]
+plots.curves(
+    {"measured": (places, sizes), "prediction": (places, (sizes[0] ** 2 + growth_rate * places).sqrt())},
+    "after block",
+    "root mean square of the stream",
+    "pre-LN: the stream grows",
+)
+plt.show()
+for place in (0, len(added) // 2, len(added) - 1):
+    print(f"block {place + 1:>2} adds a variance of {added[place][0]:.2f} by attention, {added[place][1]:.2f} by the feed-forward layer")
+
+# %% [markdown]
+# The order of magnitude is right, the shape not quite: the stream first grows more slowly than predicted, then faster. The printed
+# numbers say why. The feed-forward layer adds the same in every block. Attention averages: among unlike vectors most of it cancels, among
+# alike ones nothing does. It adds more in later blocks, so the positions must become more alike. That is the next measurement.
+#
+# ### 6.2 Can positions be told apart? <small>★☆☆ · 10 min · 3 points</small>
+# Attention averages. If all it does is average, all positions end up alike. Let $\bar x$ be the mean of the $T$ vectors at the positions
+# of one sequence. Measure what share of them is their own:
+#
+# $$ \mathrm{distinctness}(x) = \frac{\sqrt{\sum_t \|x_t - \bar x\|^2}}{\sqrt{\sum_t \|x_t\|^2}} \in [0, 1] . $$
+#
+# 0: all positions hold the same vector. 1: they have nothing in common, $\bar x = 0$. If all vectors have the same length, the mean
+# cosine of all pairs of positions (each with itself included) is $1 - \mathrm{distinctness}^2$; the test checks that, too.
+
+
+# %% nbgrader={"grade": false, "grade_id": "distinctness", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def distinctness(x):
+    """Share of x (..., T, D) that is not common to all T positions of its sequence, between 0 and 1. Returns (...)."""
+    ### BEGIN SOLUTION
+    own_part = x - x.mean(dim=-2, keepdim=True)
+    return own_part.square().sum(dim=(-2, -1)).sqrt() / x.square().sum(dim=(-2, -1)).sqrt()
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "distinctness-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("distinctness", points=3)
+check.close(
+    check.run(distinctness, torch.ones(5, 3) * torch.tensor([1.0, 2.0, 3.0])),
+    0.0,
+    "five equal vectors have nothing of their own: 0. Over which axis does the mean run?",
+    atol=1e-6,
+)
+check.close(check.run(distinctness, torch.tensor([[1.0, 2.0], [-1.0, -2.0]])), 1.0, "two opposite vectors have no common part: 1")
+check.close(
+    check.run(distinctness, torch.tensor([[3.0, 0.0], [0.0, 3.0], [3.0, 3.0]])),
+    (12 / 36) ** 0.5,
+    "(3, 0), (0, 3), (3, 3): the mean is (2, 2), the squared distances add up to 12, the squared lengths to 36",
+    wrong={
+        "the square is given: the root is missing": 12 / 36,
+        "this is the common share: the part that is each position's own is wanted": (24 / 36) ** 0.5,
+        "lengths are added; squares of lengths belong under one root": (5**0.5 + 5**0.5 + 2**0.5) / (3 + 3 + 18**0.5),
+    },
+)
+x = randn(2, 4, 5, 3)
+out = check.run(distinctness, x, shape=(2, 4), hint="with axes in front, (2, 4, T, D), there is one number per sequence: shape (2, 4)")
+check.true((out >= 0) & (out <= 1.00001), "it lies between 0 and 1")
+check.unchanged(distinctness, x)
+### BEGIN HIDDEN TESTS
+x = x + 0.7
+rest = (x - x.mean(-2, keepdim=True)).flatten(-2).norm(dim=-1)
+check.close(
+    check.run(distinctness, x),
+    rest / x.flatten(-2).norm(dim=-1),
+    "the share is wrong for random vectors",
+    wrong={
+        "the mean runs over the features: it runs over the positions": (x - x.mean(-1, keepdim=True)).flatten(-2).norm(dim=-1)
+        / x.flatten(-2).norm(dim=-1),
+        "the mean runs over other sequences, too: each sequence has its own": (x - x.mean((0, 1, 2), keepdim=True)).flatten(-2).norm(dim=-1)
+        / x.flatten(-2).norm(dim=-1),
+        "the square is given: the root is missing": (rest / x.flatten(-2).norm(dim=-1)) ** 2,
+        "it is not divided by the length of x": rest,
+        "you divide by the length of the own part's counterpart, the mean: divide by the length of all of x": rest
+        / (5**0.5 * x.mean(-2).norm(dim=-1)),
+        "the shares of the positions are averaged: add up squares over all positions first": (
+            (x - x.mean(-2, keepdim=True)).norm(dim=-1) / x.norm(dim=-1)
+        ).mean(-1),
+    },
+)
+check.close(check.run(distinctness, 1e3 * x), check.run(distinctness, x), "multiplying everything by a number must not change the share")
+unit = F.normalize(randn(6, 3, dtype=torch.float64) + 0.5, dim=1)
+check.close(
+    1 - check.run(distinctness, unit) ** 2,
+    (unit @ unit.T).mean(),
+    "for vectors of one length, the mean cosine of all pairs is 1 − distinctness²",
+)
+check.close(check.run(distinctness, randn(1, 4)), 0.0, "a single position has nothing that is not common", atol=1e-6)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Look: how identity fades
+# Random vectors go through stacks with and without residuals, in `float64`.
+#
+# *Before you run it:* after how many blocks without residuals are the positions hard to tell apart? (In float32 everything below about
+# $10^{-7}$ is rounding.)
+
+# %%
+faded = {}
+with torch.no_grad():
+    for variant, how in kinds.items():
+        runs = []
+        for number in range(seeds):
+            stack_, stream, _ = deep(depths[-1], *how, number)
+            stack_, stream = stack_.double(), stream.double()
+            trace = [distinctness(stream).mean().item()]
+            for block_ in stack_.blocks:
+                stream = block_(stream)
+                trace.append(distinctness(stream).mean().item())
+            runs.append(trace)
+        faded[variant] = (range(depths[-1] + 1), torch.tensor(runs))
+ax = plots.curves(faded, "after block", "distinctness of the positions", f"{depths[-1]} blocks, {seeds} seeds", log_y=True)
+ax.axhline(1e-7, color="grey", linewidth=1)
+ax.text(7, 1.4e-7, "float32 rounding", fontsize=9, color="grey")
+plt.show()
+for variant, (_, values) in faded.items():
+    shown = [place for place in (1, 2, 3, 4, 8, 16, 32) if place <= depths[-1]]
+    print(f"{variant:>21}: " + ", ".join(f"{place}: {values[:, place].mean():.1e}" for place in shown))
+
+# %% [markdown]
+# Without residuals, each block does not only multiply the distinctness by a small number: the number itself gets smaller from block to
+# block, until rounding stops it. Dong, Cordonnier and Loukas (2021) prove such a fall, faster than exponential, for attention alone.
+# With residuals, post-LN still loses about a constant factor per block here, as each norm scales the old content down together with what was added;
+# pre-LN loses least. A gradient of a healthy size says that something flows. It does not say that what flows can tell two words apart.
+# All this is the start of training: learned weights can do better.
+#
+# ### 6.3 What are norms and residuals for? <small>★★☆ · 25 min · 4 points, graded by hand</small>
+# Use your figures. (a) Compare the last block's gradient in pre-LN and post-LN as $L$ grows, and explain it with the stream's size and
+# your formula of 1.2. (b) Which part keeps gradients from vanishing or exploding, and which part keeps positions apart? Name the curves
+# you conclude this from. (c) Post-LN Transformers are usually trained with a learning rate that warms up slowly. What in your figures
+# fits that, and what would you still have to measure to be sure? About 180 words.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "written-depth", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
+# <!-- BEGIN SOLUTION -->
+# **Model answer.** (a) From $L = 2$ to $32$ the last block's gradient falls from about 8.3 to 2.6 in pre-LN, from $L = 4$ on close to
+# $1/\sqrt L$, and
+# stays at 10 to 11 in post-LN. In pre-LN the stream grows (from 1 to 6 here), and a LayerNorm divides the gradient by the size of its
+# input; the last block sits behind the final norm, whose input is largest. In post-LN the stream has variance one after every branch, so
+# nothing depends on $L$. (b) Sizes are kept by the norms: in the control without norms and with residuals, gradients overflow, without
+# both they fall to $10^{-12}$; with norms they stay within a factor of about ten, even without residuals. Positions are kept apart by the
+# residuals: without them distinctness is below $10^{-6}$ after four blocks, in pre- and post-LN alike, although the gradients look
+# healthy. With residuals it is 0.36 (pre-LN) and $10^{-4}$ (post-LN) after 32. (c) In post-LN the gradients are several times larger, and
+# do not shrink with depth; early in training, when statistics of the optimiser are poor, large steps do most harm, and warm-up makes them
+# small. But I measured one instant, at random weights, with a random cotangent. I would have to train both, with and without warm-up,
+# over several learning rates and seeds, and watch the loss.
+#
+# | points | rubric |
+# | --- | --- |
+# | 1 | (a) both trends, with numbers from the own figure |
+# | 1 | (a) the reason: stream grows like $\sqrt\ell$, LayerNorm's gradient is divided by the size of its input |
+# | 1 | (b) norms keep sizes (control without norms explodes or vanishes), residuals keep positions apart (distinctness), read from named curves |
+# | 1 | (c) larger gradients at the start fit the need for small first steps; the limit is stated: one instant, random data, no training |
+# <!-- END SOLUTION -->
+
+# %% [markdown]
+# ## 7 Bonus: a LayerNorm that hides in its neighbours <small>★★★ · 30 min · 4 bonus points</small>
+# Two identities by which a trained model can be simplified without changing its outputs.
+#
+# 1. `fold_norm`. A LayerNorm is followed by a linear map: $y = W(\gamma \odot \hat x + \beta) + b$. Find $W'$ and $b'$ with $y = W' \hat
+#    x + b'$, so that the norm needs no parameters.
+# 2. `centre_writer`. In pre-LN, everything in the stream was written there by linear maps $z \mapsto Wz + b$ with $W \in \mathbb{R}^{D
+#    \times k}$. LayerNorm's first step removes the mean over the $D$ entries. Change $W$ and $b$ so that everything written has mean zero
+#    already, and the centred part stays the same. Then LayerNorm with $\gamma = 1, \beta = 0$ and RMSNorm agree.
+
+
+# %% nbgrader={"grade": false, "grade_id": "bonus-fold", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def fold_norm(gamma, beta, W, b):
+    """W' (k, D) and b' (k,) with W (γ ⊙ x̂ + β) + b = W' x̂ + b' for every x̂, given gamma (D,), beta (D,), W (k, D), b (k,)."""
+    ### BEGIN SOLUTION
+    return W * gamma, b + W @ beta
+    ### END SOLUTION
+
+
+def centre_writer(W, b):
+    """W' (D, k) and b' (D,) such that W' z + b' is W z + b without its mean over the D entries, for every z."""
+    ### BEGIN SOLUTION
+    return W - W.mean(dim=0, keepdim=True), b - b.mean()
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "bonus-fold-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check = Check("bonus-fold", points=4)
+gamma, beta, W, b = randn(5), randn(5), randn(3, 5), randn(3)
+hats = randn(7, 5)
+folded = check.run(fold_norm, gamma, beta, W, b)
+folded_weight = check.shape(folded[0], (3, 5), "fold_norm: W' has the shape of W")
+folded_bias = check.shape(folded[1], (3,), "fold_norm: b' has the shape of b")
+check.close(
+    hats @ folded_weight.T + folded_bias,
+    (gamma * hats + beta) @ W.T + b,
+    "fold_norm: W' x̂ + b' differs from W (γ ⊙ x̂ + β) + b",
+    wrong={
+        "fold_norm: γ is not folded into W": hats @ W.T + b + W @ beta,
+        "fold_norm: β is not folded into b": (gamma * hats) @ W.T + b,
+        "fold_norm: β goes through W before it is added to b; γ does not act on it": (gamma * hats) @ W.T + b + W @ (gamma * beta),
+        "fold_norm: the old bias b is lost": (gamma * hats + beta) @ W.T,
+    },
+)
+U, c, z = randn(4, 6), randn(4), randn(8, 6)
+centred = check.run(centre_writer, U, c)
+centred_weight = check.shape(centred[0], (4, 6), "centre_writer: W' has the shape of W")
+centred_bias = check.shape(centred[1], (4,), "centre_writer: b' has the shape of b")
+written = z @ centred_weight.T + centred_bias
+check.close(
+    written.mean(1),
+    torch.zeros(8),
+    "centre_writer: what is written must have mean zero for every z: over which axis do you take the mean, and is b centred, too?",
+    atol=1e-5,
+)
+### BEGIN HIDDEN TESTS
+target = z @ U.T + c
+check.close(
+    written,
+    target - target.mean(1, keepdim=True),
+    "centre_writer: the centred part of what is written must stay as it was",
+    wrong={
+        "centre_writer: b is not centred": target - (z @ U.T).mean(1, keepdim=True),
+        "centre_writer: W is not centred": target - c.mean(),
+        "centre_writer: the mean over the inputs (the rows of W) is removed: it must be the mean over the D outputs": z
+        @ (U - U.mean(1, keepdim=True)).T
+        + c
+        - c.mean(),
+        "centre_writer: one mean over all of W is removed: each column has its own": z @ (U - U.mean()).T + c - c.mean(),
+        "centre_writer: this writes nothing: only the mean may go": torch.zeros(8, 4),
+    },
+)
+check.close(
+    F.rms_norm(written, (4,), None, 1e-5),
+    F.layer_norm(target, (4,)),
+    "centre_writer: RMSNorm of the new stream must equal LayerNorm of the old one",
+)
+big = [randn(9), randn(9), randn(2, 9), randn(2)]
+check.close(check.run(lambda: fold_norm(*big)[0]), big[2] * big[0], "fold_norm: γ multiplies the columns of W")
+check.close(check.run(lambda: fold_norm(*big)[1]), big[3] + big[2] @ big[1], "fold_norm: β goes through W before it is added to b")
+square = randn(4, 4)
+check.close(
+    check.run(lambda: centre_writer(square, c)[0]).sum(0),
+    torch.zeros(4),
+    "centre_writer: with a square W it is wrong: is the mean taken over the outputs, axis 0?",
+    atol=1e-5,
+)
+spoiled = check.run(lambda: fold_norm(gamma, beta, square[:3, :3].repeat(1, 2)[:, :5], b)[1])
+check.close(spoiled, b + square[:3, :3].repeat(1, 2)[:, :5] @ beta, "fold_norm: b' is wrong for another W")
+check.unchanged(fold_norm, gamma, beta, W, b)
+check.unchanged(centre_writer, U, c)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ## What you can now do
+# - Write LayerNorm and RMSNorm with ε and the variance where they belong, and derive LayerNorm's gradient.
+# - Show with a measurement, not an opinion, why text is not batch-normalised.
+# - Choose between ReLU, GELU, Swish and SwiGLU, and say how wide a SwiGLU must be to cost the same.
+# - Build multi-head attention and both kinds of block, equal to PyTorch's in value and gradient.
+# - Count the parameters of GPT-2 and LLaMA exactly.
+# - Say which part of a deep stack keeps gradients in range, and which keeps words apart.
+#
+# One thing is still missing. Shuffle the words, and every block here just shuffles its output: `08-positions` gives the model a sense of
+# order.

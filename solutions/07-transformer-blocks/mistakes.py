@@ -1,0 +1,941 @@
+"""Wrong answers that the tests of 07-transformer-blocks must catch, and right ones that they must accept."""
+
+from autograder.mistakes import Mistake, Right
+
+IN_PLACE = "your code changes its input in place"
+
+# Functions or classes that share a cell: the right ones, to go with one that is wrong.
+RMS_MODULE = """
+class RMSNorm(nn.Module):
+    def __init__(self, D, eps=1e-5):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(D))
+        self.eps = eps
+
+    def forward(self, x):
+        return rms_norm(x, self.weight, self.eps)
+"""
+ATTENTION = "F.scaled_dot_product_attention(q, k, v, attn_mask=mask)"
+SPLIT = "q, k, v = (split_heads(project(x), self.H) for project in (self.q_proj, self.k_proj, self.v_proj))"
+OUT = 'out = dropout(f(norm(x) if self.norm == "pre" else x), self.p, self.training)'
+FORWARD = """x = self.branch(x, lambda z: self.attn(z, mask), self.norm1)
+        return self.branch(x, self.ffn, self.norm2)"""
+NORMS = "return [math.sqrt(sum(p.grad.square().sum().item() for p in block.parameters())) for block in stack.blocks]"
+
+VARIANTS = {
+    "layer-norm": [
+        Mistake(
+            "unbiased variance",
+            change={"centred.square().mean(dim=-1, keepdim=True)": "x.var(dim=-1, keepdim=True)"},
+            hint="the variance is divided by D − 1",
+        ),
+        Mistake(
+            "ε outside the root",
+            change={"torch.sqrt(variance + eps)": "(torch.sqrt(variance) + eps)"},
+            hint="ε stands outside the root: it is √(σ² + ε)",
+        ),
+        Mistake("no ε", change={"variance + eps": "variance"}, hint="ε is missing"),
+        Mistake("over the positions", change={"dim=-1": "dim=-2"}, hint="the mean and the variance run over the positions"),
+        Mistake("over the batch", change={"dim=-1": "dim=0"}, hint="the mean and the variance run over the batch"),
+        Mistake("over the whole tensor", change={"(dim=-1, keepdim=True)": "()"}, hint="one mean and one variance for the whole tensor"),
+        Mistake("no weight", change={"weight * ": ""}, hint="the weight γ is not used"),
+        Mistake("no bias", change={" + bias": ""}, hint="the bias β is not used"),
+        Mistake("divided by the variance", change={"torch.sqrt(variance + eps)": "(variance + eps)"}, hint="you divide by the variance"),
+        Mistake("mean not subtracted", change={"weight * centred": "weight * x"}, hint="the mean is not subtracted"),
+        Mistake(
+            "mean of squares minus squared mean",
+            change={"centred.square().mean(dim=-1, keepdim=True)": "x.square().mean(-1, keepdim=True) - x.mean(-1, keepdim=True) ** 2"},
+            hint="Subtract the mean first",
+        ),
+        Mistake("no keepdim", change={"mean(dim=-1, keepdim=True)": "mean(dim=-1)"}, hint="is `keepdim=True` missing"),
+        Mistake("ε fixed", change={"variance + eps": "variance + 1e-5"}, hint="is the argument used, inside the root?"),
+        Mistake(
+            "in place",
+            change={"centred = x - x.mean(dim=-1, keepdim=True)": "x -= x.mean(dim=-1, keepdim=True)\n    centred = x"},
+            hint=IN_PLACE,
+        ),
+        Mistake(
+            "torch's own",
+            change={
+                "return weight * centred / torch.sqrt(variance + eps) + bias": "return F.layer_norm(x, weight.shape, weight, bias, eps)"
+            },
+            hint="do not call torch's LayerNorm",
+        ),
+        Mistake(
+            "detached statistics",
+            change={"variance + eps": "variance.detach() + eps"},
+            hint="the gradients through your LayerNorm are wrong",
+        ),
+        Right("by var and mean", change={"centred.square().mean(dim=-1, keepdim=True)": "x.var(dim=-1, keepdim=True, unbiased=False)"}),
+        Right(
+            "rsqrt, addcmul",
+            code="""
+def layer_norm(x, weight, bias, eps=1e-5):
+    D = x.shape[-1]
+    c = x - torch.einsum("...d->...", x)[..., None] / D
+    return torch.addcmul(bias, weight, c * torch.rsqrt(torch.einsum("...d,...d->...", c, c)[..., None] / D + eps))
+""",
+        ),
+        Right(
+            "vector by vector",
+            code="""
+def layer_norm(x, weight, bias, eps=1e-5):
+    rows = [weight * (v - v.mean()) / ((v - v.mean()).pow(2).mean() + eps) ** 0.5 + bias for v in x.reshape(-1, x.shape[-1])]
+    return torch.stack(rows).reshape(x.shape)
+""",
+        ),
+    ],
+    "layer-norm-backward": [
+        Mistake(
+            "statistics as constants",
+            change={"(g_hat - g_hat.mean(dim=-1, keepdim=True) - x_hat * (g_hat * x_hat).mean(dim=-1, keepdim=True)) / s": "g_hat / s"},
+            hint="μ and σ are treated as constants",
+        ),
+        Mistake(
+            "no way through σ²", change={" - x_hat * (g_hat * x_hat).mean(dim=-1, keepdim=True)": ""}, hint="the way through σ² is missing"
+        ),
+        Mistake("no way through μ", change={" - g_hat.mean(dim=-1, keepdim=True)": ""}, hint="the way through μ is missing"),
+        Mistake("γ forgotten", change={"g * weight\n": "g\n"}, hint="γ is missing"),
+        Mistake(
+            "sums for means",
+            change={"g_hat.mean(": "g_hat.sum(", "(g_hat * x_hat).mean(": "(g_hat * x_hat).sum("},
+            hint="sums stand where means belong",
+        ),
+        Mistake("not divided", change={"keepdim=True)) / s\n": "keepdim=True))\n"}, hint="the division by s is missing"),
+        Mistake("ε forgotten", change={" + eps)": ")"}, hint="ε is missing in s"),
+        Mistake("sign", change={" - x_hat * (g_hat": " + x_hat * (g_hat"}, hint="the sign of the part that comes through σ² is wrong"),
+        Mistake("weight's gradient from x", change={"(g * x_hat).reshape": "(g * x).reshape"}, hint="it needs x̂"),
+        Mistake("mean over positions", change={".sum(dim=0)": ".mean(dim=0)"}, hint="is a sum over positions, not a mean"),
+        Mistake("bias's gradient with γ", change={"g.reshape": "g_hat.reshape"}, hint="its gradient must not contain γ"),
+        Mistake(
+            "no sum for the weight",
+            change={"(g * x_hat).reshape(-1, x.shape[-1]).sum(dim=0)": "g * x_hat"},
+            hint="has the weight's shape: sum over all axes in front",
+        ),
+        Mistake(
+            "first axis only",
+            change={".reshape(-1, x.shape[-1]).sum(dim=0)": ".sum(dim=0)"},
+            hint="the gradient with respect to the weight is wrong",
+        ),
+        Mistake(
+            "autograd",
+            code="""
+def layer_norm_backward(g, x, weight, eps=1e-5):
+    x, w = x.clone().requires_grad_(), weight.clone().requires_grad_()
+    b = torch.zeros_like(weight).requires_grad_()
+    with torch.enable_grad():
+        return torch.autograd.grad(layer_norm(x, w, b, eps), (x, w, b), g)
+""",
+            hint="autograd is not allowed here",
+        ),
+        Right(
+            "through μ and σ² one by one",
+            code="""
+def layer_norm_backward(g, x, weight, eps=1e-5):
+    D = x.shape[-1]
+    c = x - x.mean(-1, keepdim=True)
+    v = c.pow(2).mean(-1, keepdim=True) + eps
+    gh = g * weight
+    dv = (gh * c * -0.5 * v**-1.5).sum(-1, keepdim=True)
+    dm = -(gh / v.sqrt()).sum(-1, keepdim=True)
+    axes = tuple(range(x.dim() - 1))
+    return gh / v.sqrt() + dv * 2 * c / D + dm / D, (g * c / v.sqrt()).sum(axes), g.sum(axes)
+""",
+        ),
+        Right(
+            "by the Jacobian",
+            code="""
+def layer_norm_backward(g, x, weight, eps=1e-5):
+    D = x.shape[-1]
+    flat_g, flat_x = g.reshape(-1, D), x.reshape(-1, D)
+    rows, dw = [], torch.zeros_like(weight)
+    for gi, xi in zip(flat_g, flat_x):
+        s = ((xi - xi.mean()).pow(2).mean() + eps).sqrt()
+        h = (xi - xi.mean()) / s
+        J = (torch.eye(D).to(x) - 1 / D - torch.outer(h, h) / D) / s
+        rows.append(J.T @ (gi * weight))
+        dw = dw + gi * h
+    return [torch.stack(rows).view_as(x), dw, flat_g.sum(0)]
+""",
+        ),
+    ],
+    "rms-norm": [
+        Mistake("length, not mean", change={"square().mean(": "square().sum("}, hint="the *mean* of the squares stands under the root"),
+        Mistake("no root", change={"torch.sqrt(": "("}, hint="its root is missing"),
+        Mistake(
+            "mean subtracted",
+            change={
+                "wide.square()": "(wide - wide.mean(-1, keepdim=True)).square()",
+                "weight * wide": "weight * (wide - wide.mean(-1, keepdim=True))",
+            },
+            hint="you subtract the mean: RMSNorm does not",
+        ),
+        Mistake("ε outside the root", change={" + eps)": ") + eps"}, hint="ε stands outside the root"),
+        Mistake("no ε", change={" + eps)": ")"}, hint="ε is missing"),
+        Mistake("no weight", change={"weight * wide": "wide"}, hint="the weight γ is not used"),
+        Mistake("over the positions", change={"dim=-1": "dim=-2"}, hint="the mean runs over the positions"),
+        Mistake("over the whole tensor", change={"(dim=-1, keepdim=True)": "()"}, hint="one root mean square for the whole tensor"),
+        Mistake(
+            "half precision throughout",
+            change={"x.float() if x.dtype in (torch.float16, torch.bfloat16) else x": "x"},
+            hint="squares overflow at 65,504",
+        ),
+        Mistake("not converted back", change={".to(x.dtype)": ""}, hint="the result has the dtype of x"),
+        Mistake("ε fixed", change={"+ eps": "+ 1e-5"}, hint="is the argument used, under the root?"),
+        Mistake(
+            "standard deviation",
+            change={"torch.sqrt(wide.square().mean(dim=-1, keepdim=True) + eps)": "wide.std(-1, keepdim=True, unbiased=False) + 0 * eps"},
+            hint="RMSNorm knows no mean",
+        ),
+        Mistake(
+            "torch's own",
+            change={
+                "return (weight * wide / rms).to(x.dtype)": "return F.rms_norm(x.float(), weight.shape, weight.float(), eps).to(x.dtype)"
+            },
+            hint="do not call torch's RMSNorm",
+        ),
+        Mistake("in place", change={"rms = torch.sqrt(": "wide.mul_(1.5)\n    rms = torch.sqrt("}, hint=IN_PLACE),
+        Right(
+            "float32 always, rsqrt",
+            code="""
+def rms_norm(x, weight, eps=1e-5):
+    y = x.to(torch.float32)
+    y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + eps)
+    return (y * weight.to(torch.float32)).to(x.dtype)
+""",
+        ),
+        Right(
+            "in float64, by the norm",
+            code="""
+def rms_norm(x, weight, eps=1e-5):
+    y = x.double()
+    return (weight.double() * y / (y.norm(dim=-1, keepdim=True) ** 2 / x.shape[-1] + eps).sqrt()).to(x.dtype)
+""",
+        ),
+    ],
+    "norm-modules": [
+        Mistake(
+            "plain tensors",
+            change={"nn.Parameter(torch.ones(D))": "torch.ones(D)", "nn.Parameter(torch.zeros(D))": "torch.zeros(D)"},
+            hint="is each an `nn.Parameter` that is assigned to `self`?",
+        ),
+        Mistake(
+            "γ starts at 0", change={"nn.Parameter(torch.ones(D))": "nn.Parameter(torch.zeros(D))"}, hint="a new LayerNorm gives zeros"
+        ),
+        Mistake("β starts at 1", change={"nn.Parameter(torch.zeros(D))": "nn.Parameter(torch.ones(D))"}, hint="β starts at 0"),
+        Mistake("ε not kept", change={", self.eps)": ")"}, hint="LayerNorm: the argument eps is not used"),
+        Mistake(
+            "RMSNorm with a mean",
+            change={"rms_norm(x, self.weight, self.eps)": "layer_norm(x, self.weight, torch.zeros_like(self.weight), self.eps)"},
+            hint="RMSNorm subtracts the mean",
+        ),
+        Mistake(
+            "RMSNorm with a bias",
+            change={
+                "self.weight = nn.Parameter(torch.ones(D))\n        self.eps = eps\n        ### END SOLUTION": "self.weight, self.bias = nn.Parameter(torch.ones(D)), nn.Parameter(torch.zeros(D))\n        self.eps = eps\n        ### END SOLUTION"
+            },
+            hint="RMSNorm has one learned part",
+        ),
+        Mistake(
+            "weight not used",
+            change={"layer_norm(x, self.weight, self.bias": "layer_norm(x, torch.ones_like(self.weight), torch.zeros_like(self.bias)"},
+            hint="LayerNorm: weight and bias are not used",
+        ),
+        Mistake(
+            "buffers",
+            change={"self.weight = nn.Parameter(torch.ones(D))": 'self.register_buffer("weight", torch.ones(D))'},
+            hint="is wrong or missing: are weight and bias parameters",
+        ),
+        Mistake(
+            "no super().__init__()",
+            change={"super().__init__()\n": "pass\n"},
+            hint="cannot assign parameters before Module.__init__() call",
+        ),
+        Right(
+            "derived from torch's",
+            code="""
+class LayerNorm(nn.Module):
+    def __init__(self, D, eps=1e-5):
+        super().__init__()
+        self.register_parameter("weight", nn.Parameter(torch.full((D,), 1.0)))
+        self.register_parameter("bias", nn.Parameter(torch.full((D,), 0.0)))
+        self.register_buffer("small", torch.tensor(eps), persistent=False)
+
+    def forward(self, x):
+        c = x - x.mean(-1, keepdim=True)
+        return c / (c.pow(2).mean(-1, keepdim=True) + self.small).sqrt() * self.weight + self.bias
+"""
+            + RMS_MODULE,
+        ),
+        Right(
+            "one class for both",
+            code="""
+class LayerNorm(nn.Module):
+    rms = False
+
+    def __init__(self, D, eps=1e-5):
+        super().__init__()
+        self.eps, self.weight = eps, nn.Parameter(torch.ones(D))
+        if not self.rms:
+            self.bias = nn.Parameter(torch.zeros(D))
+
+    def forward(self, x):
+        return rms_norm(x, self.weight, self.eps) if self.rms else layer_norm(x, self.weight, self.bias, self.eps)
+
+class RMSNorm(LayerNorm):
+    rms = True
+""",
+        ),
+    ],
+    "influence": [
+        Mistake(
+            "rows and columns exchanged",
+            change={"torch.stack(columns, dim=1)": "torch.stack(columns)"},
+            hint="rows and columns are exchanged",
+        ),
+        Mistake(
+            "shifts stay in place",
+            change={
+                "before, columns = f(x), []": "before, columns = f(x), []\n    shifted = x.clone()",
+                "        shifted = x.clone()\n        shifted[j]": "        shifted[j]",
+            },
+            hint="start again from x for every j",
+        ),
+        Mistake("input changed", change={"shifted = x.clone()": "shifted = x"}, hint=IN_PLACE),
+        Mistake("compared with x", change={"f(shifted) - before": "f(shifted) - x"}, hint="compare them with f(x)"),
+        Mistake("squared", change={".norm(dim=-1)": ".square().sum(-1)"}, hint="the squared length is given"),
+        Mistake("absolute values", change={".norm(dim=-1)": ".abs().sum(-1)"}, hint="the Euclidean length is wanted"),
+        Mistake("whole output's change", change={".norm(dim=-1))": ".norm().expand(len(x)))"}, hint="the length over the last axis only"),
+        Right(
+            "all shifts in a list",
+            code="""
+def influence(f, x, delta):
+    T = len(x)
+    table = torch.zeros(T, T)
+    for j in range(T):
+        e = torch.zeros(T, 1)
+        e[j] = 1
+        move = f(x + e * delta) - f(x)
+        for i in range(T):
+            table[i, j] = (move[i] ** 2).sum() ** 0.5
+    return table
+""",
+        ),
+        Right(
+            "numpy result",
+            change={"return torch.stack(columns, dim=1)": "import numpy as np\n    return np.stack([c.numpy() for c in columns]).T"},
+        ),
+    ],
+    "activations": [
+        Mistake("ReLU leaks", change={"x.clamp(min=0)": "torch.where(x > 0, x, 0.01 * x)"}, hint="not a small share of it"),
+        Mistake("absolute value", change={"x.clamp(min=0)": "x.abs()"}, hint="ReLU is not the absolute value"),
+        Mistake(
+            "GELU is its own approximation",
+            change={
+                "0.5 * x * (1 + torch.erf(x / math.sqrt(2)))": "0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))"
+            },
+            hint="the exact GELU uses `torch.erf`",
+        ),
+        Mistake(
+            "the approximation is exact",
+            change={
+                "0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))": "0.5 * x * (1 + torch.erf(x / math.sqrt(2)))"
+            },
+            hint="the approximation with tanh is asked for",
+        ),
+        Mistake(
+            "σ(1.702 x)",
+            change={"0.5 * x * (1 + torch.erf(x / math.sqrt(2)))": "x * torch.sigmoid(1.702 * x)"},
+            hint="an approximation of GELU: use erf",
+        ),
+        Mistake("no √2", change={"x / math.sqrt(2)": "x"}, hint="the division by √2 inside erf is missing"),
+        Mistake("Φ only", change={"0.5 * x * (1 + torch.erf": "0.5 * (1 + torch.erf"}, hint="this is Φ(x)"),
+        Mistake("no ½", change={"0.5 * x * (1 + torch.erf": "x * (1 + torch.erf"}, hint="the factor ½ is missing"),
+        Mistake("no cubic term", change={" + 0.044715 * x**3": ""}, hint="the cubic term is missing"),
+        Mistake("2/π without its root", change={"math.sqrt(2 / math.pi)": "2 / math.pi"}, hint="not 2/π"),
+        Mistake("β ignored", change={"torch.sigmoid(beta * x)": "torch.sigmoid(x)"}, hint="β is not used"),
+        Mistake(
+            "β outside", change={"x * torch.sigmoid(beta * x)": "beta * x * torch.sigmoid(beta * x)"}, hint="β multiplies x in both places"
+        ),
+        Mistake(
+            "β divides", change={"torch.sigmoid(beta * x)": "torch.sigmoid(x / beta if beta else 0 * x)"}, hint="you divide by β inside σ"
+        ),
+        Mistake("gradient NaN", change={"torch.sigmoid(beta * x)": "(1 / (1 + torch.exp(-beta * x)))"}, hint="Use `torch.sigmoid`"),
+        Mistake(
+            "torch's own",
+            change={"0.5 * x * (1 + torch.erf(x / math.sqrt(2)))": "F.gelu(x)"},
+            hint="do not call torch's relu, gelu or silu",
+        ),
+        Mistake("ReLU in place", change={"x.clamp(min=0)": "x.clamp_(min=0)"}, hint="changes its input in place"),
+        Right(
+            "where, normal distribution",
+            change={
+                "x.clamp(min=0)": "torch.where(x > 0, x, torch.zeros_like(x))",
+                "0.5 * x * (1 + torch.erf(x / math.sqrt(2)))": "x * torch.special.ndtr(x)",
+            },
+        ),
+        Right(
+            "maximum, tanh for σ, erfc",
+            change={
+                "x.clamp(min=0)": "torch.maximum(x, torch.zeros_like(x))",
+                "torch.sigmoid(beta * x)": "(1 + torch.tanh(beta * x / 2)) / 2",
+                "(1 + torch.erf(x / math.sqrt(2)))": "torch.erfc(-x / 2**0.5)",
+            },
+        ),
+    ],
+    "feed-forward": [
+        Mistake(
+            "no activation",
+            change={"self.down(self.activation(self.up(x)))": "self.down(self.up(x))"},
+            hint="FeedForward: the activation is missing",
+        ),
+        Mistake(
+            "given activation ignored",
+            change={"self.activation = activation": "self.activation = gelu"},
+            hint="the activation that is given is not used",
+        ),
+        Mistake("default is ReLU", change={"activation=gelu": "activation=torch.relu"}, hint="the default activation is the exact GELU"),
+        Mistake(
+            "activation at the end, too",
+            change={"self.down(self.activation(self.up(x)))": "self.activation(self.down(self.activation(self.up(x))))"},
+            hint="there is no activation after the second map",
+        ),
+        Mistake(
+            "no biases",
+            change={"nn.Linear(D, hidden)": "nn.Linear(D, hidden, bias=False)", "nn.Linear(hidden, D)": "nn.Linear(hidden, D, bias=False)"},
+            hint="both `nn.Linear` with bias",
+        ),
+        Mistake("residual inside", change={"return self.down(": "return x + self.down("}, hint="FeedForward: the input is added"),
+        Mistake(
+            "W1 and W3 exchanged",
+            change={"swish(self.w1(x)) * self.w3(x)": "swish(self.w3(x)) * self.w1(x)"},
+            hint="SwiGLU: W1 and W3 are exchanged",
+        ),
+        Mistake("GLU", change={"swish(self.w1(x))": "torch.sigmoid(self.w1(x))"}, hint="the gate is a plain σ"),
+        Mistake("no SiLU", change={"swish(self.w1(x))": "self.w1(x)"}, hint="SwiGLU: SiLU is missing"),
+        Mistake("added", change={"swish(self.w1(x)) * ": "swish(self.w1(x)) + "}, hint="the two parts are added"),
+        Mistake(
+            "SiLU of the product",
+            change={"swish(self.w1(x)) * self.w3(x)": "swish(self.w1(x) * self.w3(x))"},
+            hint="SiLU is taken of the product",
+        ),
+        Mistake("GEGLU", change={"swish(self.w1(x))": "gelu(self.w1(x))"}, hint="this is GEGLU"),
+        Mistake("no gate", change={" * self.w3(x)": ""}, hint="SwiGLU: the gate W3 x is missing"),
+        Mistake("SwiGLU with biases", change={"hidden, bias=False)": "hidden)"}, hint="SwiGLU has three parts without bias"),
+        Mistake(
+            "cut from the graph",
+            change={"self.down(self.activation(self.up(x)))": "self.down(self.activation(self.up(x)).detach())"},
+            hint="FeedForward: the gradient with respect to",
+        ),
+        Right(
+            "F.linear",
+            change={
+                "self.down(self.activation(self.up(x)))": "F.linear(self.activation(F.linear(x, self.up.weight, self.up.bias)), self.down.weight, self.down.bias)",
+                "swish(self.w1(x)) * self.w3(x)": "F.silu(self.w1(x)) * self.w3(x)",
+            },
+        ),
+        Right(
+            "one product for both maps up",
+            change={
+                "self.w2(swish(self.w1(x)) * self.w3(x))": "(lambda ac: self.w2(ac[0] * ac[0].sigmoid() * ac[1]))((x @ torch.cat([self.w1.weight, self.w3.weight]).T).chunk(2, -1))"
+            },
+        ),
+    ],
+    "heads": [
+        Mistake(
+            "view alone",
+            change={"x.view(B, T, H, D // H).transpose(1, 2)": "x.reshape(B, H, T, D // H)"},
+            hint="split_heads: `view` straight to (B, H, T, D/H)",
+        ),
+        Mistake(
+            "every H-th column",
+            change={"x.view(B, T, H, D // H).transpose(1, 2)": "x.view(B, T, D // H, H).permute(0, 3, 1, 2)"},
+            hint="head h takes every H-th column",
+        ),
+        Mistake(
+            "head axis stays behind",
+            change={"x.view(B, T, H, D // H).transpose(1, 2)": "x.view(B, T, H, D // H)"},
+            hint="split_heads: the axes are batch, head, position",
+        ),
+        Mistake(
+            "merge without transpose",
+            change={"x.transpose(1, 2).reshape(": "x.reshape("},
+            hint="merge_heads: `reshape` alone mixes positions and heads",
+        ),
+        Mistake(
+            "view after transpose",
+            change={".reshape(B, T, H * width)": ".view(B, T, H * width)"},
+            hint="merge_heads: the heads must stand side by side",
+        ),
+        Mistake(
+            "interleaved",
+            change={"x.transpose(1, 2).reshape(": "x.permute(0, 2, 3, 1).reshape("},
+            hint="merge_heads: the heads are interleaved",
+        ),
+        Mistake(
+            "reverse order", change={".transpose(1, 2)\n": ".transpose(1, 2).flip(1)\n"}, hint="split_heads: the heads are in reverse order"
+        ),
+        Right(
+            "chunks and concatenation",
+            change={
+                "x.view(B, T, H, D // H).transpose(1, 2)": "torch.stack(x.chunk(H, dim=-1), dim=1)",
+                "x.transpose(1, 2).reshape(B, T, H * width)": "torch.cat(x.unbind(1), dim=-1)",
+            },
+        ),
+        Right(
+            "unflatten and flatten",
+            change={
+                "x.view(B, T, H, D // H).transpose(1, 2)": "x.unflatten(-1, (H, -1)).movedim(2, 1)",
+                "x.transpose(1, 2).reshape(B, T, H * width)": "x.permute(0, 2, 1, 3).flatten(2)",
+            },
+        ),
+    ],
+    "multi-head": [
+        Mistake(
+            "no output projection",
+            change={"self.o_proj(merge_heads(mixed))": "merge_heads(mixed)"},
+            hint="the output projection is missing",
+        ),
+        Mistake(
+            "view without transpose",
+            change={"split_heads(project(x), self.H)": "project(x).reshape(x.shape[0], self.H, x.shape[1], -1)"},
+            hint="positions and heads are mixed in the split",
+        ),
+        Mistake("merge without transpose", change={"merge_heads(mixed)": "mixed.reshape(x.shape)"}, hint="the merged heads are mixed"),
+        Mistake(
+            "scale by the whole width",
+            change={ATTENTION: "F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=x.shape[-1] ** -0.5)"},
+            hint="the root of the whole width D",
+        ),
+        Mistake(
+            "no scale",
+            change={ATTENTION: "F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=1.0)"},
+            hint="the scores are not scaled",
+        ),
+        Mistake("mask lost", change={", attn_mask=mask": ""}, hint="the mask is not used"),
+        Mistake(
+            "mask polarity",
+            change={"attn_mask=mask": "attn_mask=None if mask is None else ~mask"},
+            hint="the mask is read the wrong way round",
+        ),
+        Mistake("one wide head", change={"self.H = H": "self.H = 1"}, hint="this is one head over the whole width"),
+        Mistake(
+            "always causal",
+            change={ATTENTION: "F.scaled_dot_product_attention(q, k, v, is_causal=True)"},
+            hint="without a mask the output is causal",
+        ),
+        Mistake("queries and keys exchanged", change={"q, k, v = (": "k, q, v = ("}, hint="the roles of q_proj and k_proj are exchanged"),
+        Mistake(
+            "attention over the heads",
+            change={
+                "split_heads(project(x), self.H)": "project(x).unflatten(-1, (self.H, -1))",
+                "merge_heads(mixed)": "mixed.flatten(2)",
+                "attn_mask=mask": "attn_mask=None",
+            },
+            hint="attention runs over the heads of one position",
+        ),
+        Mistake("bias always", change={", bias=bias": ""}, hint="with bias=False no part has a bias"),
+        Mistake("no complaint", change={"if D % H:": "if False:"}, hint="six columns cannot be shared by four heads"),
+        Mistake(
+            "first sequence's mask for all",
+            change={"attn_mask=mask": "attn_mask=mask[:1] if mask is not None and mask.dim() == 4 else mask"},
+            hint="one sequence's mask is used",
+        ),
+        Mistake(
+            "residual inside",
+            change={"return self.o_proj(": "return x + self.o_proj("},
+            hint="the input is added: the residual comes later",
+        ),
+        Mistake(
+            "values cut from the graph",
+            change={"F.scaled_dot_product_attention(q, k, v,": "F.scaled_dot_product_attention(q, k, v.detach(),"},
+            hint="the gradient with respect to v_proj.weight",
+        ),
+        Right(
+            "attention by hand",
+            change={
+                ATTENTION: "(lambda s: (s if mask is None else s.masked_fill(~mask, -torch.inf)).softmax(-1) @ v)(q @ k.mT / q.shape[-1] ** 0.5)"
+            },
+        ),
+        Right(
+            "einsum, head by head",
+            code="""
+class MultiHeadAttention(nn.Module):
+    def __init__(self, D, H, bias=True):
+        super().__init__()
+        if D != D // H * H:
+            raise ValueError("D must be a multiple of H")
+        for name in "qkvo":
+            self.add_module(f"{name}_proj", nn.Linear(D, D, bias=bias))
+        self.H, self.width = H, D // H
+
+    def forward(self, x, mask=None):
+        q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)
+        B, T, D = x.shape
+        rule = torch.ones(T, T, dtype=torch.bool) if mask is None else mask
+        rule = rule.expand(B, self.H, T, T)
+        outs = []
+        for h in range(self.H):
+            at = slice(h * self.width, (h + 1) * self.width)
+            s = torch.einsum("btd,bsd->bts", q[..., at], k[..., at]) / math.sqrt(self.width)
+            outs.append(torch.where(rule[:, h], s, -math.inf).softmax(-1) @ v[..., at])
+        return self.o_proj(torch.cat(outs, -1))
+""",
+        ),
+    ],
+    "dropout": [
+        Mistake(
+            "also in evaluation",
+            change={"if not training or p == 0": "if p == 0"},
+            hint="in evaluation (training is False) dropout does nothing",
+        ),
+        Mistake("not scaled", change={" / (1 - p)": ""}, hint="what survives is not scaled"),
+        Mistake("p keeps", change={">= p": "< p"}, hint="is p the probability to drop, or to keep?"),
+        Mistake("scaled by 1/p", change={" / (1 - p)": " / p"}, hint="what survives is scaled by 1 / p"),
+        Mistake(
+            "scaled in evaluation",
+            change={"        return x\n": "        return x if training else x * (1 - p)\n", " / (1 - p)": ""},
+            hint="in evaluation nothing is scaled",
+        ),
+        Mistake("p = 1 is NaN", change={" if p < 1 else x * 0": ""}, hint="with p = 1 everything is dropped"),
+        Mistake(
+            "whole rows",
+            change={"torch.rand_like(x)": "torch.rand(x.shape[0], *[1] * (x.dim() - 1))"},
+            hint="whole rows or columns are dropped",
+        ),
+        Mistake(
+            "one mask for all rows", change={"torch.rand_like(x)": "torch.rand(x.shape[-1])"}, hint="whole rows or columns are dropped"
+        ),
+        Mistake(
+            "same entries in each call",
+            change={"torch.rand_like(x)": "torch.rand(x.shape, generator=torch.Generator().manual_seed(0))"},
+            hint="draw anew in every call",
+        ),
+        Mistake("in place", change={"return x * kept / (1 - p)": "return x.mul_(kept).div_(1 - p)"}, hint=IN_PLACE),
+        Mistake(
+            "cut from the graph",
+            change={"x * kept / (1 - p)": "x.detach() * kept / (1 - p)"},
+            hint="the gradient is scaled and zero exactly where the output is",
+        ),
+        Mistake("torch's own", change={"x * kept / (1 - p)": "F.dropout(x, p)"}, hint="do not call torch's dropout"),
+        Mistake(
+            "a fixed number of entries",
+            change={
+                "kept = torch.rand_like(x) >= p": "order = torch.rand(x.numel()).argsort().argsort()\n    kept = (order >= int(p * x.numel())).view_as(x)"
+            },
+            hint="the same number of entries is dropped in every call",
+        ),
+        Right("bernoulli", change={"torch.rand_like(x) >= p": "torch.bernoulli(torch.full_like(x, 1 - p))"}),
+        Right(
+            "where, numpy draws",
+            code="""
+import numpy as np
+
+def dropout(x, p, training):
+    if training and p > 0:
+        keep = torch.from_numpy(np.random.random(tuple(x.shape)) > p)
+        x = torch.where(keep, x / max(1 - p, 1e-9), torch.zeros_like(x))
+    return x
+""",
+        ),
+    ],
+    "block": [
+        Mistake(
+            "post-LN for both",
+            change={
+                OUT: "out = dropout(f(x), self.p, self.training)",
+                'return out if self.norm == "pre" else norm(out)': "return norm(out)",
+            },
+            hint="this is post-LN",
+        ),
+        Mistake(
+            "pre-LN for both",
+            change={' if self.norm == "pre" else x)': ")", 'return out if self.norm == "pre" else norm(out)': "return out"},
+            hint="this is pre-LN",
+        ),
+        Mistake(
+            "residual from the normalised x",
+            change={OUT: 'x = norm(x) if self.norm == "pre" else x\n        out = dropout(f(x), self.p, self.training)'},
+            hint="the residual adds the normalised x",
+        ),
+        Mistake("norm1 twice", change={"self.ffn, self.norm2": "self.ffn, self.norm1"}, hint="the feed-forward branch uses norm1"),
+        Mistake(
+            "norms exchanged",
+            change={"self.norm1)\n": "self.norm2)\n", "self.ffn, self.norm2": "self.ffn, self.norm1"},
+            hint="norm1 and norm2 are exchanged",
+        ),
+        Mistake(
+            "both branches from the input",
+            change={
+                FORWARD: "a = self.branch(x, lambda z: self.attn(z, mask), self.norm1)\n        return a + self.branch(x, self.ffn, self.norm2) - x"
+            },
+            hint="both branches read the block's input",
+        ),
+        Mistake(
+            "feed-forward first",
+            change={
+                FORWARD: "x = self.branch(x, self.ffn, self.norm2)\n        return self.branch(x, lambda z: self.attn(z, mask), self.norm1)"
+            },
+            hint="the feed-forward layer comes first",
+        ),
+        Mistake(
+            "second residual from the input",
+            change={
+                FORWARD: "y = self.branch(x, lambda z: self.attn(z, mask), self.norm1)\n        return self.branch(y, self.ffn, self.norm2) - y + x"
+            },
+            hint="the second residual adds the block's input",
+        ),
+        Mistake(
+            "norm of the branch",
+            change={
+                OUT: "out = dropout(norm(f(x)), self.p, self.training)",
+                'return out if self.norm == "pre" else norm(out)': "return out",
+            },
+            hint="the norm is applied to the branch's output",
+        ),
+        Mistake(
+            "no norms",
+            change={OUT: "out = dropout(f(x), self.p, self.training)", 'return out if self.norm == "pre" else norm(out)': "return out"},
+            hint="the norms are missing",
+        ),
+        Mistake("mask lost", change={"self.attn(z, mask)": "self.attn(z)"}, hint="the mask does not reach the attention"),
+        Mistake("dropout in evaluation", change={"self.p, self.training": "self.p, True"}, hint="hand `self.training` on to dropout"),
+        Mistake("no dropout", change={OUT: 'out = f(norm(x) if self.norm == "pre" else x)'}, hint="dropout is not applied in training"),
+        Mistake(
+            "dropout on the stream",
+            change={
+                OUT: 'out = f(norm(x) if self.norm == "pre" else x)',
+                "out = x + out if self.residual else out": "out = dropout(x + out if self.residual else out, self.p, self.training)",
+            },
+            hint="dropout acts on the stream",
+        ),
+        Mistake(
+            "dropout twice",
+            change={"out = x + out if": "out = x + dropout(out, self.p, self.training) if"},
+            hint="is dropout applied once to each branch?",
+        ),
+        Mistake("residual always", change={" if self.residual else out": ""}, hint="residual=False has no effect"),
+        Mistake("no residual", change={"out = x + out if self.residual else out": "pass"}, hint="there is no residual connection"),
+        Mistake(
+            "another activation",
+            change={"FeedForward(D, hidden)": "FeedForward(D, hidden, relu)"},
+            hint="the output differs from nn.TransformerEncoderLayer",
+        ),
+        Right(
+            "written out",
+            change={
+                FORWARD: """a = lambda z: dropout(self.attn(z, mask), self.p, self.training)
+        f = lambda z: dropout(self.ffn(z), self.p, self.training)
+        r = 1 if self.residual else 0
+        if self.norm == "pre":
+            x = r * x + a(self.norm1(x))
+            return r * x + f(self.norm2(x))
+        x = self.norm1(r * x + a(x))
+        return self.norm2(r * x + f(x))"""
+            },
+        ),
+        Right(
+            "torch's dropout and norms",
+            change={"LayerNorm(D), LayerNorm(D)": "nn.LayerNorm(D), nn.LayerNorm(D)", "dropout(f(": "F.dropout(f("},
+        ),
+    ],
+    "count": [
+        Mistake(
+            "attention without biases", change={"4 * (D * D + D)": "4 * D * D"}, hint="either the biases of the attention, or the two norms"
+        ),
+        Mistake(
+            "feed-forward without biases",
+            change={"D * hidden + hidden + hidden * D + D": "2 * D * hidden"},
+            hint="the biases of the feed-forward layer are missing",
+        ),
+        Mistake("norms without biases", change={"2 * (2 * D)": "2 * D"}, hint="a LayerNorm has a weight and a bias"),
+        Mistake(
+            "three projections", change={"4 * (D * D + D)": "3 * (D * D + D)"}, hint="the output projection of the attention is missing"
+        ),
+        Mistake(
+            "12 D² + 13 D",
+            change={"return attention + feed_forward + 2 * (2 * D)": "return 12 * D * D + 13 * D"},
+            hint="hidden is taken to be 4 D",
+        ),
+        Mistake("output layer counted", change={"return V * D + T * D": "return 2 * V * D + T * D"}, hint="it is not counted twice"),
+        Mistake(
+            "no last norm",
+            change={"block_parameters(D, 4 * D) + 2 * D": "block_parameters(D, 4 * D)"},
+            hint="gpt2_parameters: the last LayerNorm is missing",
+        ),
+        Mistake("no positions", change={" + T * D": ""}, hint="the learned positions are missing"),
+        Mistake(
+            "rounded down",
+            change={"-(-8 * D // (3 * multiple)) * multiple": "8 * D // (3 * multiple) * multiple"},
+            hint="round up, not down",
+        ),
+        Mistake(
+            "always one more",
+            change={"-(-8 * D // (3 * multiple)) * multiple": "(8 * D // (3 * multiple) + 1) * multiple"},
+            hint="round up only if it is not a multiple already",
+        ),
+        Mistake(
+            "4 D kept", change={"-(-8 * D // (3 * multiple)) * multiple": "4 * D"}, hint="the classical layer has two maps, SwiGLU three"
+        ),
+        Mistake("tied LLaMA", change={"2 * V * D + L": "V * D + L"}, hint="the output layer has weights of its own"),
+        Mistake("two maps", change={"3 * D * hidden": "2 * D * hidden"}, hint="llama_parameters: SwiGLU has three maps"),
+        Mistake("LayerNorms", change={"hidden + 2 * D) + D": "hidden + 4 * D) + 2 * D"}, hint="an RMSNorm has no bias"),
+        Right(
+            "counted by modules",
+            change={
+                "return attention + feed_forward + 2 * (2 * D)": "return sum(p.numel() for p in Block(D, 1, hidden).parameters()) if D < 100 else 4 * D * D + 2 * D * hidden + 9 * D + hidden"
+            },
+        ),
+        Right(
+            "with math.ceil on a fraction, floats",
+            code="""
+from fractions import Fraction
+
+def block_parameters(D, hidden):
+    return 4 * D**2 + 2 * D * hidden + 9 * D + hidden
+
+def gpt2_parameters(V, T, L, D):
+    return D * (V + T + 2 + L * (12 * D + 13))
+
+def swiglu_hidden(D, multiple=64):
+    return math.ceil(Fraction(8 * D, 3 * multiple)) * multiple
+
+def llama_parameters(V, L, D, hidden):
+    return float(D * (2 * V + 1 + L * (4 * D + 3 * hidden + 2)))
+""",
+        ),
+    ],
+    "gradient-norms": [
+        Mistake(
+            "sum of lengths",
+            change={
+                "math.sqrt(sum(p.grad.square().sum().item() for p in block.parameters()))": "sum(p.grad.norm().item() for p in block.parameters())"
+            },
+            hint="take all as one vector",
+        ),
+        Mistake("no root", change={"math.sqrt(sum(": "(sum("}, hint="the squared lengths are given"),
+        Mistake("gradients add up", change={"stack.zero_grad()": "pass"}, hint="gradients add up in `.grad`"),
+        Mistake("reversed", change={"in stack.blocks]": "in list(stack.blocks)[::-1]]"}, hint="the order is reversed"),
+        Mistake(
+            "weights, not gradients",
+            change={"p.grad.square()": "p.detach().square()"},
+            hint="the lengths of the weights, not of their gradients",
+        ),
+        Mistake("cotangent ignored", change={"(stack(x) * cotangent)": "stack(x)"}, hint="is the loss the sum of output times cotangent?"),
+        Mistake(
+            "root mean square",
+            change={
+                NORMS: "return [torch.cat([p.grad.flatten() for p in block.parameters()]).square().mean().sqrt().item() for block in stack.blocks]"
+            },
+            hint="these are root mean squares",
+        ),
+        Mistake(
+            "one number",
+            change={NORMS: "return math.sqrt(sum(p.grad.square().sum().item() for p in stack.parameters()))"},
+            hint="one number for each block",
+        ),
+        Mistake(
+            "largest parameter only",
+            change={
+                "math.sqrt(sum(p.grad.square().sum().item() for p in block.parameters()))": "max(p.grad.norm().item() for p in block.parameters())"
+            },
+            hint="the largest of the parameters' gradients",
+        ),
+        Right(
+            "autograd.grad",
+            change={
+                "stack.zero_grad()\n    (stack(x) * cotangent).sum().backward()\n    "
+                + NORMS: "loss = (stack(x) * cotangent).sum()\n    return torch.stack([torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(b.parameters()), retain_graph=True)]).norm() for b in stack.blocks])"
+            },
+        ),
+        Right(
+            "backward with a cotangent",
+            change={
+                "(stack(x) * cotangent).sum().backward()": "torch.autograd.backward(stack(x), cotangent)",
+                "math.sqrt(sum(p.grad.square().sum().item() for p in block.parameters()))": "nn.utils.get_total_norm([p.grad for p in block.parameters()]).item()",
+            },
+        ),
+    ],
+    "distinctness": [
+        Mistake("squared", change={".sum(dim=(-2, -1)).sqrt()": ".sum(dim=(-2, -1))"}, hint="the square is given: the root is missing"),
+        Mistake("mean over the features", change={"x.mean(dim=-2": "x.mean(dim=-1"}, hint="the mean runs over the features"),
+        Mistake(
+            "mean over everything but the features",
+            change={"x.mean(dim=-2, keepdim=True)": "x.flatten(0, -2).mean(0)"},
+            hint="the mean runs over other sequences",
+        ),
+        Mistake(
+            "common share",
+            change={"x - x.mean(dim=-2, keepdim=True)": "x.mean(dim=-2, keepdim=True).expand_as(x)"},
+            hint="this is the common share",
+        ),
+        Mistake(
+            "lengths added",
+            change={
+                "own_part.square().sum(dim=(-2, -1)).sqrt() / x.square().sum(dim=(-2, -1)).sqrt()": "own_part.norm(dim=-1).sum(-1) / x.norm(dim=-1).sum(-1)"
+            },
+            hint="lengths are added",
+        ),
+        Mistake("not divided", change={" / x.square().sum(dim=(-2, -1)).sqrt()": ""}, hint="it is not divided by the length of x"),
+        Mistake("one number for all", change={"(dim=(-2, -1))": "()"}, hint="there is one number per sequence"),
+        Mistake(
+            "shares averaged",
+            change={
+                "own_part.square().sum(dim=(-2, -1)).sqrt() / x.square().sum(dim=(-2, -1)).sqrt()": "(own_part.norm(dim=-1) / x.norm(dim=-1)).mean(-1)"
+            },
+            hint="the shares of the positions are averaged",
+        ),
+        Mistake(
+            "in place",
+            change={
+                "own_part = x - x.mean(dim=-2, keepdim=True)": "total = x.square().sum(dim=(-2, -1)).sqrt()\n    own_part = x.sub_(x.mean(dim=-2, keepdim=True))",
+                "/ x.square().sum(dim=(-2, -1)).sqrt()": "/ total",
+            },
+            hint=IN_PLACE,
+        ),
+        Right(
+            "matrix norms",
+            change={
+                "own_part.square().sum(dim=(-2, -1)).sqrt() / x.square().sum(dim=(-2, -1)).sqrt()": "torch.linalg.matrix_norm(own_part) / torch.linalg.matrix_norm(x)"
+            },
+        ),
+        Right(
+            "numpy, float64",
+            code="""
+import numpy as np
+
+def distinctness(x):
+    a = x.double().numpy()
+    return np.linalg.norm(a - a.mean(-2, keepdims=True), axis=(-2, -1)) / np.linalg.norm(a, axis=(-2, -1))
+""",
+        ),
+    ],
+    "bonus-fold": [
+        Mistake(
+            "γ forgotten", change={"return W * gamma, b + W @ beta": "return W, b + W @ beta"}, hint="fold_norm: γ is not folded into W"
+        ),
+        Mistake("β forgotten", change={"b + W @ beta": "b"}, hint="fold_norm: β is not folded into b"),
+        Mistake("γ acts on β", change={"b + W @ beta": "b + W @ (gamma * beta)"}, hint="γ does not act on it"),
+        Mistake("old bias lost", change={"b + W @ beta": "W @ beta"}, hint="fold_norm: the old bias b is lost"),
+        Mistake("b not centred", change={"b - b.mean()": "b"}, hint="centre_writer: b is not centred"),
+        Mistake("W not centred", change={"W - W.mean(dim=0, keepdim=True)": "W"}, hint="centre_writer: W is not centred"),
+        Mistake("rows centred", change={"mean(dim=0, keepdim=True)": "mean(dim=1, keepdim=True)"}, hint="the mean over the inputs"),
+        Mistake("one mean for all of W", change={"W.mean(dim=0, keepdim=True)": "W.mean()"}, hint="each column has its own"),
+        Mistake(
+            "in place",
+            change={"return W - W.mean(dim=0, keepdim=True), b - b.mean()": "W -= W.mean(dim=0, keepdim=True)\n    return W, b - b.mean()"},
+            hint=IN_PLACE,
+        ),
+        Right(
+            "matrices",
+            change={
+                "W * gamma": "W @ torch.diag(gamma)",
+                "W - W.mean(dim=0, keepdim=True), b - b.mean()": "(torch.eye(len(b)) - 1 / len(b)) @ W, (torch.eye(len(b)) - 1 / len(b)) @ b",
+            },
+        ),
+        Right(
+            "einsum",
+            change={"b + W @ beta": 'b + torch.einsum("kd,d->k", W, beta)', "W.mean(dim=0, keepdim=True)": "W.sum(0) / W.shape[0]"},
+        ),
+    ],
+}
