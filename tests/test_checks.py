@@ -224,6 +224,7 @@ def test_large_scale_does_not_hide_an_error_in_small_entries() -> None:
         (torch.ones(2, 3), torch.ones(3, 2), "shape"),
         (torch.tensor([1.0, math.nan]), torch.ones(2), "NaN"),
         ("text", torch.ones(2), "not numbers"),
+        (torch.ones(0), 1.0, "empty"),
         (torch.tensor([math.inf]), torch.ones(1), "values differ"),
         (torch.ones(2, dtype=torch.complex64), torch.ones(2), "complex"),
     ],

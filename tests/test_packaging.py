@@ -103,7 +103,9 @@ def test_readme_lists_every_assignment_with_a_colab_badge() -> None:
         assert this.colab_link(assignment) in readme
         count, bonus = build.points(source.read(assignment.source))
         (row,) = [line for line in readme.splitlines() if f"(notebooks/{assignment.id}/{assignment.id}.ipynb)" in line]
-        assert f"| {count:g} + {bonus:g} bonus | {assignment.minutes / 60:.2g} h |" in row, f"the README states other points or hours for {assignment.id}"
+        assert f"| {count:g} + {bonus:g} bonus | {assignment.minutes / 60:.2g} h |" in row, (
+            f"the README states other points or hours for {assignment.id}"
+        )
 
 
 def test_links_and_pictures_in_the_documents_exist() -> None:

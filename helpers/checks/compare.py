@@ -87,6 +87,8 @@ def difference(actual: Any, expected: Any, rtol: float | None = None, atol: floa
         return Difference("not numbers", f"got {describe(actual)}")
     if want.dim() and got.shape != want.shape:
         return Difference("the shape is wrong", f"expected {tuple(want.shape)}, got {tuple(got.shape)}")
+    if not got.numel() and not want.dim():
+        return Difference("the result is empty", f"got {describe(actual)}")
     if got.is_complex() != want.is_complex():
         return Difference("a complex number on one side only", f"got {got.dtype}")
     relative, absolute = tolerance(plain_tensor(actual), plain_tensor(expected), rtol, atol)

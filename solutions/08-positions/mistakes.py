@@ -1,0 +1,574 @@
+"""Wrong answers that the tests of 08-positions must catch, and right ones that they must accept."""
+
+from autograder.mistakes import Mistake, Right
+
+IN_PLACE = "your code changes its input in place"
+
+VARIANTS = {
+    "attend": [
+        Mistake(
+            "bias scaled, too",
+            change={"q @ k.mT / q.shape[-1] ** 0.5": "q @ k.mT", "scores + bias": "(scores + bias) / q.shape[-1] ** 0.5"},
+            hint="the bias is divided by the root of the width together with the scores",
+        ),
+        Mistake("bias subtracted", change={"scores + bias": "scores - bias"}, hint="the bias is subtracted: add it"),
+        Mistake("bias multiplied", change={"scores + bias": "scores * bias"}, hint="or multiplied with the scores: it must be added"),
+        Mistake("mask the wrong way round", change={"~mask": "mask"}, hint="is the mask used, with True for may look"),
+        Mistake("no scale", change={" / q.shape[-1] ** 0.5": ""}, hint="the scores are not scaled"),
+        Mistake(
+            "bias without mask only",
+            change={"if mask is not None": "if bias is None and mask is not None"},
+            hint="the mask is ignored where there is a bias",
+        ),
+        Mistake(
+            "bias after the softmax",
+            code="""
+def attend(q, k, v, bias=None, mask=None):
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    w = scores.softmax(-1)
+    return (w if bias is None else w + bias) @ v
+""",
+            hint="the bias is added to the weights, after the softmax",
+        ),
+        Mistake(
+            "mask after the softmax",
+            code="""
+def attend(q, k, v, bias=None, mask=None):
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    w = (scores if bias is None else scores + bias).softmax(-1)
+    return (w if mask is None else w * mask) @ v
+""",
+            hint="the weights are set to 0 after the softmax",
+        ),
+        Mistake("bias detached", change={"scores + bias": "scores + bias.detach()"}, hint="a learned bias needs them, too"),
+        Right(
+            "torch's own",
+            code="""
+def attend(q, k, v, bias=None, mask=None):
+    extra = torch.zeros(q.shape[-2], k.shape[-2]) if bias is None else bias
+    if mask is not None:
+        extra = torch.where(mask, extra, -torch.inf)
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=extra)
+""",
+        ),
+        Right(
+            "einsum, factors",
+            code="""
+def attend(q, k, v, bias=0.0, mask=None):
+    bias = 0.0 if bias is None else bias
+    s = torch.einsum("...nd,...md->...nm", q, k) * q.shape[-1] ** -0.5 + bias
+    s = s if mask is None else torch.where(mask, s, torch.tensor(float("-inf")))
+    e = (s - s.amax(-1, keepdim=True)).exp()
+    return (e / e.sum(-1, keepdim=True)) @ v
+""",
+        ),
+    ],
+    "equivariance-gap": [
+        Mistake("invariance", change={"f(x)[order]": "f(x)"}, hint="that asks for invariance"),
+        Mistake("the other way round", change={"f(x)[order]": "f(x)[order.argsort()]"}, hint="you shuffle f(x) the other way round"),
+        Mistake("mean", change={".max()": ".mean()"}, hint="that is the mean"),
+        Mistake("no absolute value", change={".abs()": ""}, hint="take absolute values before the maximum"),
+        Mistake("norm", change={".abs().max()": ".norm()"}, hint="that is a norm of all the differences"),
+        Mistake("f never sees the shuffled rows", change={"f(x[order])": "f(x)"}, hint="f is never given the shuffled rows"),
+        Right("float", change={"return (f(x[order]) - f(x)[order]).abs().max()": "return float((f(x[order]) - f(x)[order]).abs().max())"}),
+        Right(
+            "permutation matrix",
+            code="""
+def equivariance_gap(f, x, order):
+    P = torch.eye(len(x))[order]
+    return torch.linalg.norm((f(P @ x) - P @ f(x)).flatten(), float("inf"))
+""",
+        ),
+    ],
+    "frequencies": [
+        Mistake(
+            "tensor2tensor's spacing",
+            change={"-torch.arange(0, D, 2) / D": "-torch.arange(D // 2) / max(D // 2 - 1, 1)"},
+            hint="you spread the exponents over D/2 − 1 steps",
+        ),
+        Mistake("half the exponent", change={"torch.arange(0, D, 2)": "torch.arange(D // 2)"}, hint="the exponent is −i/D"),
+        Mistake("sign", change={"(-torch": "(torch"}, hint="the exponent has the wrong sign"),
+        Mistake("base ignored", change={"return base **": "return 10000.0 **"}, hint="the argument `base` is not used"),
+        Mistake("i from 1", change={"torch.arange(0, D, 2)": "torch.arange(2, D + 2, 2)"}, hint="i starts at 0"),
+        Mistake("one for each column", change={"torch.arange(0, D, 2)": "torch.arange(D)"}, hint="one for each pair of columns"),
+        Mistake("doubled", change={"torch.arange(0, D, 2)": "2 * torch.arange(0, D, 2)"}, hint="the exponent is −4i/D"),
+        Right(
+            "by the exponential",
+            change={"base ** (-torch.arange(0, D, 2) / D)": "torch.exp(torch.arange(0, D, 2) * (-math.log(base) / D))"},
+        ),
+        Right("a list", change={"base ** (-torch.arange(0, D, 2) / D)": "torch.tensor([1 / base ** (2 * i / D) for i in range(D // 2)])"}),
+        Right("float64", change={"torch.arange(0, D, 2)": "torch.arange(0, D, 2, dtype=torch.float64)"}),
+    ],
+    "sinusoidal": [
+        Mistake("layouts exchanged", change={'layout == "halves"': 'layout != "halves"'}, hint="this is the other layout"),
+        Mistake("layout ignored", change={'layout == "halves"': "False"}, hint="the argument `layout` is not used"),
+        Mistake(
+            "cosine first", change={"stack([angles.sin(), angles.cos()]": "stack([angles.cos(), angles.sin()]"}, hint="cosines come first"
+        ),
+        Mistake(
+            "cosine first in halves",
+            change={"cat([angles.sin(), angles.cos()]": "cat([angles.cos(), angles.sin()]"},
+            hint="in halves the sines come first",
+        ),
+        Mistake("base ignored", change={"frequencies(D, base)": "frequencies(D)"}, hint="the argument `base` is not used"),
+        Mistake("positions from 1", change={"positions[..., None]": "(positions[..., None] + 1)"}, hint="positions are counted from 1"),
+        Mistake(
+            "counts for itself",
+            change={"positions[..., None]": "torch.arange(len(positions))[:, None]"},
+            hint="positions may have any shape",
+        ),
+        Mistake(
+            "a frequency for each column",
+            change={
+                "torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)": "torch.stack([angles.sin(), (angles * base ** (-1 / D)).cos()], dim=-1).flatten(-2)"
+            },
+            hint="every column has a frequency of its own",
+        ),
+        Right(
+            "filled in",
+            code="""
+def sinusoidal(positions, D, layout="interleaved", base=10000.0):
+    out = torch.zeros(*positions.shape, D)
+    angles = positions.unsqueeze(-1).double() / base ** (torch.arange(0, D, 2).double() / D)
+    if layout == "interleaved":
+        out[..., 0::2], out[..., 1::2] = torch.sin(angles), torch.cos(angles)
+    else:
+        out[..., : D // 2], out[..., D // 2 :] = torch.sin(angles), torch.cos(angles)
+    return out
+""",
+        ),
+        Right(
+            "numpy",
+            code="""
+import numpy as np
+
+def sinusoidal(positions, D, layout="interleaved", base=10000.0):
+    a = positions.numpy()[..., None] * base ** (-2 * np.arange(D // 2) / D)
+    out = np.concatenate([np.sin(a), np.cos(a)], -1)
+    return torch.from_numpy(out if layout == "halves" else out[..., [i // 2 + (i % 2) * (D // 2) for i in range(D)]]).float()
+""",
+        ),
+    ],
+    "sinusoidal-product": [
+        Mistake("mean", change={".sum(": ".mean("}, hint="you took the mean over the pairs"),
+        Mistake("sines", change={".cos()": ".sin()"}, hint="these are sines"),
+        Mistake("twice", change={"return (": "return 2 * ("}, hint="each pair counts twice"),
+        Mistake("base ignored", change={"frequencies(D, base)": "frequencies(D)"}, hint="the argument `base` is not used"),
+        Mistake("no sum", change={".sum(dim=-1)": ""}, hint="one number for each distance"),
+        Right(
+            "the vectors themselves",
+            change={
+                "return (distance[..., None] * frequencies(D, base)).cos().sum(dim=-1)": "return (sinusoidal(distance + 7, D, base=base) * sinusoidal(torch.tensor(7), D, base=base)).sum(-1)"
+            },
+        ),
+        Right(
+            "a loop",
+            change={
+                "return (distance[..., None] * frequencies(D, base)).cos().sum(dim=-1)": "return sum((w * distance).cos() for w in frequencies(D, base))"
+            },
+        ),
+    ],
+    "shift-matrix": [
+        Mistake("backwards", change={"stack([c, s])": "stack([c, -s])", "stack([-s, c])": "stack([s, c])"}, hint="the step goes backwards"),
+        Mistake("base ignored", change={"frequencies(D, base)": "frequencies(D)"}, hint="the argument `base` is not used"),
+        Mistake(
+            "for halves",
+            code="""
+def shift_matrix(r, D, base=10000.0):
+    a = r * frequencies(D, base)
+    c, s = torch.diag(a.cos()), torch.diag(a.sin())
+    return torch.cat([torch.cat([c, s], 1), torch.cat([-s, c], 1)])
+""",
+            hint="this matrix is for the layout `halves`",
+        ),
+        Mistake(
+            "cosine first",
+            change={"stack([c, s])": "stack([s, c])", "stack([-s, c])": "stack([c, -s])"},
+            hint="a step of 0 changes nothing",
+        ),
+        Mistake("both signs plus", change={"stack([-s, c])": "stack([s, c])"}, hint="three steps on and three steps back"),
+        Mistake(
+            "one frequency for all",
+            change={"r * frequencies(D, base)": "[torch.tensor(float(r))] * (D // 2)"},
+            hint="check each 2 × 2 block and its frequency",
+        ),
+        Right(
+            "least squares",
+            code="""
+def shift_matrix(r, D, base=10000.0):
+    p = torch.arange(0, 4000, 7)
+    w = base ** (-torch.arange(0, D, 2).double() / D)
+    s = lambda z: torch.stack([(z[:, None] * w).sin(), (z[:, None] * w).cos()], -1).flatten(-2)
+    return torch.linalg.lstsq(s(p), s(p + r)).solution.T
+""",
+        ),
+        Right(
+            "filled in",
+            code="""
+def shift_matrix(r, D, base=10000.0):
+    M = torch.zeros(D, D)
+    for i, w in enumerate(frequencies(D, base).tolist()):
+        M[2 * i, 2 * i] = M[2 * i + 1, 2 * i + 1] = math.cos(r * w)
+        M[2 * i, 2 * i + 1], M[2 * i + 1, 2 * i] = math.sin(r * w), -math.sin(r * w)
+    return M
+""",
+        ),
+    ],
+    "learned": [
+        Mistake("start ignored", change={"table[start : start + T]": "table[:T]"}, hint="`start` is not used"),
+        Mistake("off by one", change={"start + T > len": "start + T >= len"}, hint="look at `>` and `>=`"),
+        Mistake(
+            "wraps round",
+            change={
+                "if start + T > len(table):": "if False:",
+                "table[start : start + T]": "table[torch.arange(start, start + T) % len(table)]",
+            },
+            hint="seven positions, six rows",
+        ),
+        Mistake("T alone", change={"start + T > len": "T > len"}, hint="start + T counts, not T alone"),
+        Mistake("one row for all", change={"table[start : start + T]": "table[start]"}, hint="the same row is added everywhere"),
+        Mistake("table detached", change={"+ table[": "+ table.detach()["}, hint="do not reach the table"),
+        Mistake("in place", change={"return x + table[start : start + T]": "x += table[start : start + T]\n    return x"}, hint=IN_PLACE),
+        Right("embedding", change={"table[start : start + T]": "torch.nn.functional.embedding(torch.arange(start, start + T), table)"}),
+        Right("a loop", change={"x + table[start : start + T]": "torch.stack([x[:, t] + table[start + t] for t in range(T)], 1)"}),
+    ],
+    "relative-index": [
+        Mistake(
+            "sign",
+            change={"k_positions[None, :] - q_positions[:, None]": "q_positions[:, None] - k_positions[None, :]"},
+            hint="the sign is wrong",
+        ),
+        Mistake("clip not added", change={"clamp(-clip, clip) + clip": "clamp(-clip, clip)"}, hint="`clip` is not added"),
+        Mistake("not clipped", change={".clamp(-clip, clip)": ""}, hint="the distances are not clipped"),
+        Mistake("sign lost", change={"distance.clamp": "distance.abs().clamp"}, hint="the sign of the distance is lost"),
+        Mistake(
+            "counts for itself",
+            change={
+                "k_positions[None, :] - q_positions[:, None]": "torch.arange(len(k_positions))[None, :] - torch.arange(len(q_positions))[:, None]"
+            },
+            hint="use the positions that are given",
+        ),
+        Right(
+            "loops",
+            change={
+                "distance.clamp(-clip, clip) + clip": "torch.tensor([[max(0, min(2 * clip, int(x) + clip)) for x in row] for row in distance])"
+            },
+        ),
+        Right("clipped at the end", change={"distance.clamp(-clip, clip) + clip": "torch.clip(distance + clip, 0, 2 * clip)"}),
+    ],
+    "shaw-bias": [
+        Mistake("not scaled", change={" / q.shape[-1] ** 0.5": ""}, hint="the products are not divided by the root of d"),
+        Mistake("scaled by d", change={" / q.shape[-1] ** 0.5": " / q.shape[-1]"}, hint="divided by d, not by its root"),
+        Mistake(
+            "before and after exchanged",
+            change={"(q_positions, k_positions, len(table) // 2)": "(q_positions, k_positions, len(table) // 2).sub(len(table) - 1).neg()"},
+            hint="before and after are exchanged",
+        ),
+        Mistake("clip too small", change={"len(table) // 2)": "len(table) // 2 - 1)"}, hint="query 0 with the keys here and after"),
+        Mistake(
+            "wrong query",
+            change={'"...nd,nmd->...nm", q, vectors': '"...md,nmd->...nm", q, vectors[:, : q.shape[-2]]'},
+            hint="multiplied with the wrong query",
+        ),
+        Mistake("one axis in front", change={'"...nd,nmd->...nm"': '"nd,nmd->nm"'}, hint="any number of axes may stand in front"),
+        Mistake("table detached", change={"table[relative": "table.detach()[relative"}, hint="do not reach the table"),
+        Right("multiply and sum", change={'torch.einsum("...nd,nmd->...nm", q, vectors)': "(q[..., None, :] * vectors).sum(-1)"}),
+        Right(
+            "products first",
+            change={
+                'torch.einsum("...nd,nmd->...nm", q, vectors)': "torch.stack([(q[..., i, :] @ vectors[i].T) for i in range(len(q_positions))], -2)"
+            },
+        ),
+    ],
+    "rope": [
+        Mistake(
+            "the other way",
+            change={"a * cos - b * sin, a * sin + b * cos": "a * cos + b * sin, b * cos - a * sin"},
+            hint="you turn the other way",
+        ),
+        Mistake("pairing ignored", change={'pairing == "interleaved"': "True"}, hint="the argument `pairing` is not used"),
+        Mistake("pairings exchanged", change={'pairing == "interleaved"': 'pairing != "interleaved"'}, hint="columns 0 and 2 are paired"),
+        Mistake(
+            "positions ignored",
+            change={"positions[..., None]": "torch.arange(x.shape[-2])[:, None]"},
+            hint="nothing is turned: are the given positions used",
+        ),
+        Mistake(
+            "base ignored", change={"frequencies(x.shape[-1], base)": "frequencies(x.shape[-1])"}, hint="the argument `base` is not used"
+        ),
+        Mistake("both signs plus", change={"a * cos - b * sin": "a * cos + b * sin"}, hint="a rotation keeps the length"),
+        Mistake(
+            "positions shifted to start at 0",
+            change={"positions[..., None]": "(positions - positions[..., :1])[..., None]"},
+            hint="nothing is turned: are the given positions used",
+        ),
+        Mistake(
+            "put back as halves",
+            change={"torch.stack(turned, dim=-1).flatten(-2)": "torch.cat(turned, dim=-1)"},
+            hint="the turned columns are put together as halves",
+        ),
+        Mistake(
+            "angles repeated for the other pairing",
+            code="""
+def rope(x, positions, pairing="interleaved", base=10000.0):
+    angles = positions[..., None] * frequencies(x.shape[-1], base)
+    angles = torch.cat([angles, angles], -1)
+    if pairing == "interleaved":
+        other = torch.stack([-x[..., 1::2], x[..., 0::2]], -1).flatten(-2)
+    else:
+        other = torch.cat([-x.chunk(2, -1)[1], x.chunk(2, -1)[0]], -1)
+    return x * angles.cos() + other * angles.sin()
+""",
+            hint="interleaved columns need (ω_0, ω_0, ω_1, ω_1)",
+        ),
+        Right(
+            "complex numbers",
+            code="""
+def rope(x, positions, pairing="interleaved", base=10000.0):
+    d = x.shape[-1]
+    order = torch.arange(d).view(-1, 2) if pairing == "interleaved" else torch.arange(d).view(2, -1).T
+    z = torch.view_as_complex(x[..., order].contiguous())
+    angles = positions[..., None] * frequencies(d, base)
+    turned = torch.view_as_real(z * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+    return turned[..., order.flatten().argsort()]
+""",
+        ),
+        Right(
+            "pair by pair, float64",
+            code="""
+def rope(x, positions, pairing="interleaved", base=10000.0):
+    d, columns = x.shape[-1], [None] * x.shape[-1]
+    for i in range(d // 2):
+        l, r = (2 * i, 2 * i + 1) if pairing == "interleaved" else (i, i + d // 2)
+        angle = positions.double() * base ** (-2 * i / d)
+        columns[l] = x[..., l] * angle.cos() - x[..., r] * angle.sin()
+        columns[r] = x[..., l] * angle.sin() + x[..., r] * angle.cos()
+    return torch.stack(columns, -1).to(x.dtype)
+""",
+        ),
+    ],
+    "rope-score": [
+        Mistake("sign of the sine", change={"(q0 * k1 - q1 * k0)": "(q1 * k0 - q0 * k1)"}, hint="the sign of the sine is wrong"),
+        Mistake("no sine", change={" + (q0 * k1 - q1 * k0) * angles.sin()": ""}, hint="the part with the sine is missing"),
+        Mistake("cross terms added", change={"q0 * k1 - q1 * k0": "q0 * k1 + q1 * k0"}, hint="q_0 k_1 and q_1 k_0 have opposite signs"),
+        Mistake("distance without a sign", change={"r[..., None]": "r.abs()[..., None]"}, hint="the sign of the distance is lost"),
+        Mistake("base ignored", change={"frequencies(len(q), base)": "frequencies(len(q))"}, hint="the argument `base` is not used"),
+        Mistake("mean", change={".sum(dim=-1)": ".mean(dim=-1)"}, hint="the pairs are summed, not averaged"),
+        Mistake("scaled", change={".sum(dim=-1)": ".sum(dim=-1) / len(q) ** 0.5"}, hint="not divided by the root of d here"),
+        Right(
+            "turns the query",
+            code="""
+def rope_score(q, k, r, base=10000.0):
+    return rope(q.expand(*r.shape, len(q)), r, "interleaved", base) @ k
+""",
+        ),
+        Right(
+            "complex numbers",
+            code="""
+def rope_score(q, k, r, base=10000.0):
+    z = torch.view_as_complex(q.view(-1, 2)) * torch.view_as_complex(k.view(-1, 2)).conj()
+    angles = r[..., None] * frequencies(len(q), base)
+    return (z * torch.polar(torch.ones_like(angles), angles)).real.sum(-1)
+""",
+        ),
+    ],
+    "pairing-order": [
+        Mistake(
+            "the way back",
+            change={"torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "torch.arange(d).view(2, -1).T.flatten()"},
+            hint="this is the way back",
+        ),
+        Mistake(
+            "nothing", change={"torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "torch.arange(d)"}, hint="nothing is reordered"
+        ),
+        Mistake(
+            "odd columns first",
+            change={"torch.arange(0, d, 2), torch.arange(1, d, 2)": "torch.arange(1, d, 2), torch.arange(0, d, 2)"},
+            hint="the second columns of the pairs come first",
+        ),
+        Mistake(
+            "second half reversed", change={"torch.arange(1, d, 2)": "torch.arange(1, d, 2).flip(0)"}, hint="the second half is reversed"
+        ),
+        Mistake(
+            "half of it",
+            change={"torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "torch.arange(0, d, 2)"},
+            hint="the shape of the result is wrong",
+        ),
+        Right("a list", change={"torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "[*range(0, d, 2), *range(1, d, 2)]"}),
+        Right(
+            "by transposing",
+            change={"torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "torch.arange(d).view(-1, 2).T.flatten()"},
+        ),
+    ],
+    "alibi-slopes": [
+        Mistake("formula for every H", change={"N = 2 ** (H.bit_length() - 1)": "N = H"}, hint="three is no power of two"),
+        Mistake(
+            "sorted",
+            change={
+                "return torch.cat([slopes, between[: H - N]])": "return torch.cat([slopes, between[: H - N]]).sort(descending=True).values"
+            },
+            hint="the slopes are sorted",
+        ),
+        Mistake("second, fourth, …", change={"[0::2]": "[1::2]"}, hint="the extra slope is there already"),
+        Mistake("in a row", change={"[0::2]": ""}, hint="not the first ones in a row"),
+        Mistake("h from 0", change={"torch.arange(1, N + 1)": "torch.arange(N)"}, hint="h starts at 1"),
+        Mistake(
+            "halved each time",
+            change={"(-8 * torch.arange(1, N + 1) / N)": "(-1.0 * torch.arange(1, N + 1))"},
+            hint="with fewer heads the steps are larger",
+        ),
+        Mistake("negative", change={"return torch": "return -torch"}, hint="slopes are positive here"),
+        Mistake(
+            "first slopes of the next power",
+            change={
+                "return torch.cat([slopes, between[: H - N]])": "return slopes if H == N else (2.0 ** (-8 * torch.arange(1, 2 * N + 1) / (2 * N)))[:H]"
+            },
+            hint="these are the first three slopes of four heads",
+        ),
+        Right(
+            "recursive lists",
+            code="""
+def alibi_slopes(H):
+    if math.log2(H).is_integer():
+        start = 2 ** (-(2 ** -(math.log2(H) - 3)))
+        return torch.tensor([start * start**i for i in range(H)])
+    n = 2 ** math.floor(math.log2(H))
+    return torch.cat([alibi_slopes(n), alibi_slopes(2 * n)[0::2][: H - n]])
+""",
+        ),
+        Right(
+            "numpy",
+            code="""
+import numpy as np
+
+def alibi_slopes(H):
+    N = 1
+    while 2 * N <= H:
+        N *= 2
+    return np.array([2 ** (-8 * h / N) for h in range(1, N + 1)] + [2 ** (-4 * (2 * j + 1) / N) for j in range(H - N)])
+""",
+        ),
+    ],
+    "alibi-bias": [
+        Mistake("positive", change={"-slopes": "slopes"}, hint="far keys are preferred"),
+        Mistake("no absolute value", change={".abs()": ""}, hint="or one side is rewarded"),
+        Mistake("squared", change={"* distance": "* distance**2"}, hint="ALiBi is linear"),
+        Mistake(
+            "axes", change={"-slopes[:, None, None] * distance": "-slopes * distance[..., None]"}, hint="the axes are head, query, key"
+        ),
+        Mistake(
+            "key's position alone",
+            change={"-slopes[:, None, None] * distance": "slopes[:, None, None] * k_positions.expand_as(distance)"},
+            hint="this uses the key's position alone",
+        ),
+        Mistake("future set to 0", change={".abs()": ".clamp(min=0)"}, hint="distances in the future are set to 0"),
+        Mistake("its own slopes", change={"-slopes[:": "-alibi_slopes(len(slopes))[:"}, hint="every head has its own slope, from `slopes`"),
+        Right("einsum", change={"-slopes[:, None, None] * distance": 'torch.einsum("h,nm->hnm", slopes, -distance.float())'}),
+        Right("stacked", change={"-slopes[:, None, None] * distance": "torch.stack([-s * distance for s in slopes])"}),
+    ],
+    "t5-bucket": [
+        Mistake("sign, one direction", change={"(-distance).clamp": "distance.clamp"}, hint="the past is negative"),
+        Mistake("no last bucket", change={"far.clamp(max=buckets - 1)": "far"}, hint="the last bucket is N − 1"),
+        Mistake(
+            "rounded",
+            change={"(share * (buckets - exact)).long()": "(share * (buckets - exact)).round().long()"},
+            hint="the logarithm is rounded",
+        ),
+        Mistake(
+            "always halved",
+            change={"else:\n        r =": "else:\n        buckets = buckets // 2\n        r ="},
+            hint="the halving is for both directions only",
+        ),
+        Mistake("past and future exchanged", change={"distance > 0": "distance < 0"}, hint="past and future are exchanged"),
+        Mistake("zero in the future", change={"distance > 0": "distance >= 0"}, hint="distance 0 belongs to the first half"),
+        Mistake("sign lost", change={"return side + torch": "return torch"}, hint="the sign is lost"),
+        Mistake(
+            "absolute value in one direction",
+            change={"(-distance).clamp(min=0)": "distance.abs()"},
+            hint="all keys in the future fall into bucket 0",
+        ),
+        Mistake(
+            "not halved",
+            change={"buckets = buckets // 2\n        side = (distance > 0) * buckets": "side = (distance > 0) * (buckets // 2)"},
+            hint="use N/2 in the formula, too",
+        ),
+        Mistake("max_distance ignored", change={"max_distance / exact": "128 / exact"}, hint="one direction, 8 buckets, r_max = 16"),
+        Right(
+            "loops",
+            code="""
+def t5_bucket(distance, bidirectional, buckets=32, max_distance=128):
+    n = buckets // 2 if bidirectional else buckets
+    e = n // 2
+    def one(x):
+        r = abs(x) if bidirectional else max(-x, 0)
+        b = r if r < e else min(n - 1, e + math.floor((n - e) * math.log(r / e) / math.log(max_distance / e)))
+        return b + (n if bidirectional and x > 0 else 0)
+    return torch.tensor([one(x) for x in distance.flatten().tolist()]).view(distance.shape)
+""",
+        ),
+        Right(
+            "edges and bucketize",
+            code="""
+def t5_bucket(distance, bidirectional, buckets=32, max_distance=128):
+    n = buckets // 2 if bidirectional else buckets
+    e = n // 2
+    edges = torch.tensor([float(b) for b in range(1, e + 1)] + [e * (max_distance / e) ** (s / (n - e)) for s in range(1, n - e)])
+    r = distance.abs() if bidirectional else torch.relu(-distance)
+    return torch.bucketize(r.float() + 1e-4, edges, right=True) + (n * (distance > 0) if bidirectional else 0)
+""",
+        ),
+    ],
+    "t5-bias": [
+        Mistake("axes", change={".permute(2, 0, 1)": ""}, hint="the axes are head, query, key"),
+        Mistake(
+            "sign",
+            change={"k_positions[None, :] - q_positions[:, None]": "q_positions[:, None] - k_positions[None, :]"},
+            hint="the distance is the key's position minus the query's",
+        ),
+        Mistake("always 32 buckets", change={"len(table), max_distance": "32, max_distance"}, hint="one query far from the beginning"),
+        Mistake(
+            "bidirectional ignored",
+            change={"(distance, bidirectional,": "(distance, True,"},
+            hint="the argument `bidirectional` is not used",
+        ),
+        Mistake("max_distance ignored", change={"len(table), max_distance": "len(table)"}, hint="is `max_distance` handed on"),
+        Mistake("table detached", change={"table[t5": "table.detach()[t5"}, hint="do not reach the table"),
+        Right(
+            "einsum",
+            change={
+                "table[t5_bucket(distance, bidirectional, len(table), max_distance)].permute(2, 0, 1)": 'torch.einsum("nmb,bh->hnm", torch.nn.functional.one_hot(t5_bucket(distance, bidirectional, len(table), max_distance), len(table)).to(table.dtype), table)'
+            },
+        ),
+        Right(
+            "head by head",
+            change={
+                "table[t5_bucket(distance, bidirectional, len(table), max_distance)].permute(2, 0, 1)": "torch.stack([column[t5_bucket(distance, bidirectional, len(table), max_distance)] for column in table.T])"
+            },
+        ),
+    ],
+    "bonus-shaw-lean": [
+        Mistake(
+            "the cube",
+            change={"return products.gather(": "return shaw_bias(q, table, q_positions, k_positions) + 0 * products.gather("},
+            hint="multiply with the table first, then gather",
+        ),
+        Mistake("not scaled", change={" / q.shape[-1] ** 0.5": ""}, hint="the products are not divided by the root of d"),
+        Mistake("before and after exchanged", change={"table.T": "table.flip(0).T"}, hint="before and after are exchanged"),
+        Mistake(
+            "first query for all",
+            change={
+                "products.gather(-1, relative_index(q_positions, k_positions, len(table) // 2))": "products[0][relative_index(q_positions, k_positions, len(table) // 2)]"
+            },
+            hint="every query gets the products of the first one",
+        ),
+        Right("take along", change={"products.gather(-1, relative": "torch.take_along_dim(products, dim=-1, indices=relative"}),
+        Right(
+            "row by row",
+            change={
+                "products.gather(-1, relative_index(q_positions, k_positions, len(table) // 2))": "torch.stack([row[relative_index(p[None], k_positions, len(table) // 2)[0]] for row, p in zip(products, q_positions)])"
+            },
+        ),
+    ],
+}
