@@ -363,7 +363,8 @@ def test_doing_nothing_is_no_merit(check: Check) -> None:
     check.flops(nothing, torch.ones(3), at_most=10, hint="cheap")
     check.largest(nothing, torch.ones(3), elements=10, hint="small")
     assert check.outcome.passed == 0
-    assert findings(check).count("is a `return` missing?") == 3
+    assert findings(check).count("is a `return` missing?") == 1
+    assert findings(check).count("no result to check here: ") == 3
 
 
 def test_equivariant_and_invariant() -> None:

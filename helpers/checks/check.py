@@ -19,6 +19,8 @@ from helpers.checks.guard import NOTHING, Failed, copied, first_failure, guarded
 
 HERE = os.path.dirname(__file__) + os.sep
 
+# What went wrong comes first; the hints of checks that had nothing to look at follow, marked as such.
+NO_RESULT = "no result to check here: "
 UNCOUNTED = "no operation was counted: only what torch computes is seen, so use torch"
 
 # The tests' own random numbers: student code that draws numbers must not change the test's inputs.
@@ -347,7 +349,10 @@ class Check:
         """False, with a failed check on the record, where student code gave nothing to judge."""
         failed = first_failure(value)
         if failed is not None:
-            self._record(False, hint, failed.__dict__["reason"], failed.__dict__["safe_reason"])
+            hidden = in_hidden_region()
+            reason = failed.__dict__["safe_reason" if hidden else "reason"]
+            self.outcome.reached += 1
+            self.outcome.findings.append(report.Finding(reason, f"{NO_RESULT}{hint}" if hint else "", hidden))
         return failed is None
 
     def _numeric(self, value: Any, hint: str) -> bool:

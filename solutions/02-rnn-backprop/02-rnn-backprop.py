@@ -205,6 +205,13 @@ check.close(
     },
 )
 check.distribution(p, "every ŷ_t is a distribution over the n_y classes: along which axis does softmax run?")
+own_rows = (h[1:] @ net.W_yh.T).softmax(1)  # from the student's own states
+check.close(
+    p,
+    own_rows,
+    "ŷ_t is the softmax of W_yh h_t",
+    wrong={"each ŷ_t is computed from the state before, h_{t−1}: o_t = W_yh h_t": (h[:-1] @ net.W_yh.T).softmax(1)},
+)
 check.unchanged(forward, *given)
 ### BEGIN HIDDEN TESTS
 for number, sizes in enumerate([(5, 2, 3, 4), (1, 4, 2, 3), (2, 1, 1, 1), (6, 5, 3, 2)]):
@@ -507,7 +514,7 @@ check.score()
 # ## 3 The general case
 #
 # ### 3.1 Trust, but measure <small>★★☆ · 15 min · 3 points</small>
-# The tests above compared your derivations with finite differences. Write that tool yourself: the *central* difference
+# What the tests above took for the truth was itself checked with finite differences. Write that tool yourself: the *central* difference
 #
 # $$ \frac{\partial f}{\partial W_{ab}} \approx \frac{f(W + \varepsilon E_{ab}) - f(W - \varepsilon E_{ab})}{2 \varepsilon}, $$
 #
@@ -630,6 +637,12 @@ h = check.run(lambda *a: rnn_forward(*a)[0], *given, shape=(5, 4, 4), hint="h is
 p = check.run(lambda *a: rnn_forward(*a)[1], *given, shape=(5, 3, 6), hint="p is (B, T, n_y): one prediction for each step, none for h_0")
 check.close(h[:, 0], many.h0, "h[:, 0] is h_0, as given")
 check.distribution(p, "every prediction is a distribution over the classes, the last axis")
+check.close(
+    p,
+    (h[:, 1:] @ many.W_yh.T).softmax(-1),  # from the student's own states
+    "each prediction is the softmax of W_yh h_t, from the state of the same step",
+    wrong={"each prediction is computed from the state before, h_{t−1}: o_t = W_yh h_t": (h[:, :-1] @ many.W_yh.T).softmax(-1)},
+)
 start = many.h0 @ many.W_hh.T + many.x[:, 0] @ many.W_hx.T
 check.close(
     h[:, 1],
@@ -936,10 +949,11 @@ for rho, steps in with_numbers.items():
 # ### 4.3 Clip <small>★★☆ · 15 min · 4 points</small>
 # An exploding gradient still points downhill; only its length is useless. So keep the direction and cut the length (Pascanu, Mikolov and
 # Bengio, 2013). All gradients together are *one* long vector $g$, with
-# $\lVert g \rVert^2 = \sum_W \lVert g_W \rVert^2$. If $\lVert g \rVert > c$, multiply every one of them by the same number, so that the
-# joint norm becomes $c$. Otherwise leave them as they are.
+# $\lVert g \rVert^2 = \sum_W \lVert g_W \rVert^2$. If $\lVert g \rVert > c$ (the argument `limit`), multiply every one of them by the same number, so
+# that the joint norm becomes $c$. Otherwise leave them as they are.
 #
-# A gradient with `inf` or NaN in it has no direction any more. In that case return zeros: the step is skipped.
+# If the joint norm is not finite, because of an `inf` or NaN somewhere, the gradient has no direction any more. In that case return zeros:
+# the step is skipped.
 
 
 # %% nbgrader={"grade": false, "grade_id": "clip", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -967,6 +981,13 @@ check.close(
         "the root is missing: the norm is the root of the sum of squares": [3 / 25, 0.0, 0.0, 4 / 25, 0.0],
         "norms do not add: add the squares, then take the root": [3 / 7, 0.0, 0.0, 4 / 7, 0.0],
     },
+)
+longer = check.run(lambda a, b: torch.cat([g.flatten() for g in clip_gradients([a, b], 2.0)]), three, four, shape=(5,))
+check.close(
+    longer,
+    [1.2, 0.0, 0.0, 1.6, 0.0],
+    "with limit 2 the joint norm becomes 2",
+    wrong={"the joint norm becomes 1 whatever `limit` is": [0.6, 0.0, 0.0, 0.8, 0.0]},
 )
 loose = check.run(lambda a, b: torch.cat([g.flatten() for g in clip_gradients([a, b], 10.0)]), three, four, shape=(5,))
 check.close(
@@ -1156,8 +1177,9 @@ check.score()
 
 # %% [markdown]
 # ### 5.2 One training step <small>★★☆ · 20 min · 5 points</small>
-# Put your parts together: one-hot vectors (`F.one_hot(indices, V)` gives integers, so convert to the type of the weights), `rnn_forward`,
-# `rnn_bptt`, `clip_gradients`.
+# Put your parts together: one-hot vectors, `rnn_forward`, `rnn_bptt`, `clip_gradients`. (`F.one_hot(indices, n)` gives integers, so
+# convert to the type of the weights. Take the number $n$ of characters from the weights, `W_hx.shape[1]`: the tests use a smaller alphabet.)
+# If 3.2, 3.3 or 4.3 is not green yet, mend that first.
 #
 # - `loss` is the mean of $-\log \hat y$ at the right character, over all $B \cdot T$ positions: a plain number, so that chunks of any
 #   size compare.
@@ -1168,7 +1190,8 @@ check.score()
 
 # %% nbgrader={"grade": false, "grade_id": "train-step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def training_step(weights, h0, inputs, targets, limit):
-    """One pass over a chunk: weights [W_hh, W_hx, W_yh], h0 (B, n_h), inputs and targets (B, T) indices.
+    """One pass over a chunk: weights [W_hh (n_h, n_h), W_hx (n_h, n), W_yh (n, n_h)] for an alphabet of n characters, h0 (B, n_h),
+    inputs and targets (B, T) indices.
 
     Returns (loss, grads, h_last): a float, a list of three tensors, and a tensor (B, n_h).
     """

@@ -169,7 +169,7 @@ widgets.drag_query(KEYS)
 # $$ K = \begin{pmatrix} .47 & .65 & .60 \\ .64 & .50 & -.59 \\ -.03 & -.48 & -.88 \\ .43 & -.83 & .35 \end{pmatrix}. $$
 #
 # They point in different directions and have almost the same length. Softmax only sees differences of scores: when one score leads by
-# $\Delta$, every other weight is at most $e^{-\Delta}$. Multiply a query by a large number $S$, and every lead grows by $S$.
+# $\Delta$, every other weight is at most $e^{-\Delta}$. Multiply a query by a large number $S$, and every lead is multiplied by $S$.
 
 # %%
 lengths = KEYS.norm(dim=1)
@@ -196,7 +196,10 @@ check = Check("select-first", points=2)
 query = check.run(select_first, KEYS, shape=(3,), hint="the query is one vector with the width of a key: not a matrix, and not the weights")
 check.finite(query, "the query must stay finite: infinity times a key gives NaN. Long means S = 1e5, not more than float32 can hold")
 score = query.double() @ KEYS.double().T
-check.true(score[0] > 0, "the first key's score is not positive: your query does not point along that key, or even away from it")
+check.true(
+    (score[0] > 0) | (score.softmax(0)[0] > 0.999),
+    "the first key's score is not positive: your query does not point along that key, or even away from it",
+)
 check.equal(score.argmax().tolist(), 0, "another key gets the most weight: which key does your query point to?")
 check.true(
     score.softmax(0)[0] > 0.999, "the first key should get almost all of the weight: point the query along that key, and make it long"
@@ -595,6 +598,15 @@ check.close(
         "the terms are independent, so their variances add up: d of them, not d²": 64.0**2,
         "that is the standard deviation of the score; the variance was asked for": 8.0,
         "that is the variance of one product: there are d of them": 1.0,
+    },
+)
+check.close(
+    check.run(score_variance, 1, 2.0),
+    16.0,
+    "for σ = 2 each entry has the variance 4, and a product brings two factors",
+    wrong={
+        "σ is a standard deviation, and there are two factors: the variance of one entry is not enough": 4.0,
+        "σ itself is no variance": 2.0,
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -1019,6 +1031,12 @@ check.close(
     torch.ones(2, 3, 5, 6),
     "if all values are one, so is the output: do the weights of every query sum to one?",
 )
+wide = check.run(attention, torch.ones(1, 1, 16), torch.stack([torch.ones(16), torch.zeros(16)])[None], torch.tensor([[[1.0], [0.0]]]))
+check.close(
+    wide,
+    [[[1 / (1 + math.exp(-4.0))]]],
+    "two vectors of 16 ones have the score 16, scaled 4: are the scores divided by √d, where d is the last axis of k?",
+)
 only = torch.tensor([False, False, True, False])
 picked = check.run(
     attention,
@@ -1215,6 +1233,7 @@ check.close(
         "crossover: the scores and the weighted sum both count on the other side": 6,
     },
 )
+check.close(check.run(crossover, 10), 15.0, "crossover: it grows with h, in proportion")
 ### BEGIN HIDDEN TESTS
 check.close(
     check.run(matmul_operations, 7, 11),
@@ -1265,7 +1284,7 @@ plt.show()
 # %% [markdown]
 # ### 6.3 Why GPUs like it all the same <small>★★☆ · 10 min · 3 points, graded by hand</small>
 # A recurrent network needs $O(nh^2)$ operations, fewer than attention on long sequences. Yet on a GPU attention trains much faster. Explain with the number of operations
-# that must follow *one after the other*, and with the shape of the work. When does the quadratic term win in the end? About 80 words.
+# that must follow *one after the other*, and with the shape of the work. When does the quadratic term make attention the slower one after all? About 80 words.
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "written-gpu", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
 # <!-- BEGIN SOLUTION -->
@@ -1383,6 +1402,16 @@ def additive_scores(q, k, Wq, Wk, u):
 # %% nbgrader={"grade": true, "grade_id": "additive-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check = Check("additive", points=3)
 q, k, a, b, u = randn(5, 3), randn(4, 6), randn(3, 7), randn(6, 7), randn(7)
+pair = check.run(additive_scores, *(torch.ones(1, 1) for _ in range(4)), torch.tensor([3.0]), shape=(1, 1))
+check.close(
+    pair,
+    [[3 * math.tanh(2.0)]],
+    "one query and one key with W_q q = W_k k = 1 and u = 3: the score is 3 · tanh(1 + 1)",
+    wrong={
+        "tanh comes last; it belongs inside, before the product with u: 3 · tanh(2), not tanh(6)": [[math.tanh(6.0)]],
+        "each part has its own tanh; add first: 3 · tanh(2), not 3 · (tanh 1 + tanh 1)": [[6 * math.tanh(1.0)]],
+    },
+)
 scores = check.run(
     additive_scores,
     q,
