@@ -100,8 +100,7 @@ def test_release_to_a_file_is_refused(small_course: Path, tmp_path: Path) -> Non
     assert "is a file" in one_line(done.stderr)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system to stand in for a full disk")
-def test_a_full_disk_or_read_only_folder_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "notebook.ipynb"
     path.write_text("old")
 
