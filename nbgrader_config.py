@@ -3,10 +3,10 @@
 import tomllib
 from pathlib import Path
 
-from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
-from nbgrader.preprocessors import GetGrades
+from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
+from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, GetGrades, IgnorePattern, LimitOutput, SaveAutoGrades
 
-from autograder.preprocessors import HideHiddenTests
+from autograder.preprocessors import Examine, GradingReport, HideHiddenTests, markdown_without_scripts
 
 c = get_config()  # noqa: F821  nbgrader provides it
 
@@ -16,10 +16,29 @@ c.CourseDirectory.source_directory = "solutions"
 c.CourseDirectory.release_directory = "notebooks"
 
 # The sources of an assignment lie beside its notebook and must not be released with it.
-c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback", "mistakes.py", "[0-9][0-9]-*.py"]
+c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback", "mistakes.py", "[0-9][0-9]-*.py", "grading.json"]
 
-# One cell may take this long when nbgrader executes a submission; test cells need at most 2 s.
+if "gradebook" in course:
+    c.CourseDirectory.db_url = course["gradebook"]
+
+# `nbgrader autograde` examines submissions as `course grade` does: student code and tests in two processes, sandboxed.
+# Put nbgrader.preprocessors.Execute in place of Examine to get its own way back, which runs student code with your rights.
+c.Autograde.autograde_preprocessors = [
+    Examine,
+    IgnorePattern,
+    ClearMetadataPreprocessor,
+    LimitOutput,
+    SaveAutoGrades,
+    AssignLatePenalties,
+    CheckCellMetadata,
+]
+
+# For those who do: one cell may take this long; test cells need at most 2 s.
 c.Execute.timeout = 30
 
 # nbgrader's feedback prints hidden tests; ours shows their hints only.
-c.GenerateFeedback.preprocessors = [GetGrades, HideHiddenTests, CSSHTMLHeaderPreprocessor]
+c.GenerateFeedback.preprocessors = [GetGrades, GradingReport, HideHiddenTests, CSSHTMLHeaderPreprocessor]
+
+# What a student wrote is shown in the grader's browser: as text and pictures, never as scripts.
+c.HTMLExporter.sanitize_html = True
+c.HTMLExporter.filters = {"markdown2html": markdown_without_scripts}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +68,25 @@ def is_test(cell: Any) -> bool:
     return cell.cell_type == "code" and is_grade(cell) and not is_solution(cell)
 
 
+class Client(NotebookClient):
+    """ipykernel can miss that a request has come, and then waits for ever beside it (ipython/ipykernel#1529, #1554). Another one wakes it."""
+
+    nudge_seconds = 20.0
+
+    async def async_execute_cell(self, *args: Any, **kwargs: Any) -> Any:
+        nudges = asyncio.ensure_future(self.nudge())
+        try:
+            return await super().async_execute_cell(*args, **kwargs)
+        finally:
+            nudges.cancel()
+
+    async def nudge(self) -> None:
+        while True:
+            await asyncio.sleep(self.nudge_seconds)
+            if self.kc is not None:
+                self.kc.kernel_info()  # its answer belongs to no cell, and is passed over
+
+
 def executed(path: Path, **environment: str) -> Any:
     """The notebook after a run from the top in a fresh kernel, at the scale of grading."""
     notebook = read_notebook(path)
@@ -76,7 +96,7 @@ def executed(path: Path, **environment: str) -> Any:
         if cell.cell_type == "code":
             cell.outputs = []
     folder = {"metadata": {"path": str(path.resolve().parent)}}
-    client = NotebookClient(notebook, timeout=CELL_SECONDS, kernel_name="python3", allow_errors=True, resources=folder)
+    client = Client(notebook, timeout=CELL_SECONDS, kernel_name="python3", allow_errors=True, resources=folder)
     try:
         client.execute(env={**os.environ, "NBGRADER_EXECUTION": "validate", **environment})
     except CellTimeoutError:

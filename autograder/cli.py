@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from autograder import course as courses
 from autograder.course import CourseError
@@ -49,7 +51,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Machine-read
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="sequence-models-workbook")
 def course() -> None:
-    """Build, check and release the workbook's assignments.
+    """Build, check, release and grade the workbook's assignments.
 
     Exit codes: 0 done, 1 found failures, 2 could not run.
     """
@@ -127,9 +129,10 @@ def check(notebook: Path, as_json: bool) -> None:
 
 @course.command()
 @click.argument("assignments", nargs=-1)
+@click.option("--sample", type=click.IntRange(1), default=1, help="Try every so many variants only: a quick look, not the release gate.")
 @json_option
 @command
-def verify(assignments: tuple[str, ...], as_json: bool) -> None:
+def verify(assignments: tuple[str, ...], sample: int, as_json: bool) -> None:
     """Test the tests: solution full marks, blank zero, every named mistake caught, every right variant accepted."""
     from autograder import verify as verifier
 
@@ -138,7 +141,7 @@ def verify(assignments: tuple[str, ...], as_json: bool) -> None:
     with err.status("verifying") as status:
         for assignment in this.select(assignments):
             name = assignment.id
-            reports.append(verifier.verify(this, assignment, lambda text: status.update(f"{name} · {text}")))  # noqa: B023
+            reports.append(verifier.verify(this, assignment, lambda text: status.update(f"{name} · {text}"), sample))  # noqa: B023
     if as_json:
         print(json.dumps([vars(report) for report in reports], ensure_ascii=False))
     else:
@@ -240,19 +243,96 @@ def collect(archive: Path, assignment: str | None, as_json: bool) -> None:
 @course.command()
 @click.argument("assignment")
 @click.option("--student", default="*", help="Only students whose id matches this pattern.")
+@click.option("--workers", type=click.IntRange(1), help="Submissions graded at the same time. Default: one per processor.")
+@click.option("--scheduler", metavar="ADDRESS", help="Grade on the Dask cluster of this scheduler, e.g. tcp://10.0.0.1:8786.")
+@click.option("--force", is_flag=True, help="Grade again what has not changed since it was graded.")
+@click.option("--unsafe", is_flag=True, help="Grade without a sandbox: student code runs with your rights.")
+@json_option
+@command
+def grade(assignment: str, student: str, workers: int | None, scheduler: str | None, force: bool, unsafe: bool, as_json: bool) -> None:
+    """Grade submitted/ in the sandboxed examiner, into nbgrader's gradebook. Exit 1 if a submission could not be graded."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    from autograder import grade as grader
+
+    this = courses.load()
+    (chosen,) = this.select([assignment])
+    if unsafe:
+        err.print("course: --unsafe: student code runs without a sandbox and with your rights", markup=False)
+    trouble = 0
+    columns = [
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    ]
+    with Progress(*columns, console=err, transient=True) as progress:
+        task = progress.add_task(f"{chosen.id}: starting", total=None)
+
+        def begin(total: int, skipped: int) -> None:
+            progress.update(task, total=total, description=f"{chosen.id}: {skipped} unchanged, {total} to grade")
+
+        def step(row: dict[str, Any], done: int, total: int) -> None:
+            nonlocal trouble
+            trouble += bool(row["lost"] or row["unreadable"])
+            progress.update(task, completed=done, description=f"{chosen.id}: {done} graded, {trouble} with trouble")
+
+        found = grader.grade(
+            this, chosen, student=student, workers=workers or 0, scheduler=scheduler, force=force, unsafe=unsafe, started=begin, told=step
+        )
+    if as_json:
+        print(json.dumps(vars(found)))
+    else:
+        table = Table("student", "score", "of", "seconds", "to look at")
+        for row in found.rows:
+            marks = (
+                [f"not read: {row['unreadable']}"] if row["unreadable"] else [f"{name}: {reason}" for name, reason in row["lost"].items()]
+            )
+            notes = marks[:2] + ([f"and {len(marks) - 2} more"] if len(marks) > 2 else [])
+            notes += [f"{len(row['repairs'])} repairs"] if row["repairs"] else []
+            notes += [f"{len(row['tamper'])} signs of tampering"] if row["tamper"] else []
+            notes += [f"late: {row['late_penalty']:g} points will be taken off"] if row["late_penalty"] else []
+            notes += ["waits for a manual grade"] if row["waiting"] else []
+            table.add_row(row["student"], f"{row['score']:g}", f"{row['out_of']:g}", f"{row['seconds']:.1f}", Text("; ".join(notes)))
+        out.print(table)
+        out.print(f"{len(found.rows)} graded, {found.skipped} unchanged since they were graded, {found.seconds:.1f} s")
+        for line in found.failed:
+            err.print(f"course: {line}", markup=False)
+    sys.exit(1 if found.failed else 0)
+
+
+@course.command()
+@click.argument("assignment")
+@click.option("--student", default="*", help="Only students whose id matches this pattern.")
 @command
 def feedback(assignment: str, student: str) -> None:
     """Write a feedback page per graded submission: hints, never a hidden test's source."""
-    from autograder.demo import nbgrader
+    from autograder.nbgrader_command import nbgrader
 
     this = courses.load()
     (chosen,) = this.select([assignment])
     if not list((this.root / "autograded").glob(f"{student}/{chosen.id}")):
-        raise CourseError(f"nothing graded matches autograded/{student}/{chosen.id}: run `nbgrader autograde {chosen.id}` first")
+        raise CourseError(f"nothing graded matches autograded/{student}/{chosen.id}: run `course grade {chosen.id}` first")
+    trouble = ""
     with err.status("writing feedback"):
-        nbgrader(this, "generate_feedback", chosen.id, "--force", f"--student={student}")
-    for page in sorted((this.root / "feedback").glob(f"{student}/{chosen.id}/{chosen.id}.html")):
-        out.print(str(page.relative_to(this.root)))
+        try:
+            nbgrader(this, "generate_feedback", chosen.id, "--force", f"--student={student}")
+        except CourseError as error:  # of one student: the others have their pages
+            trouble = str(error)
+    pages = sorted((this.root / "feedback").glob(f"*/{chosen.id}/*.html"))
+    for page in pages:
+        if fnmatch.fnmatchcase(page.parent.parent.name, student):
+            out.print(str(page.relative_to(this.root)), markup=False)
+    graded = {
+        path.parent.name for path in (this.root / "autograded").glob(f"*/{chosen.id}") if fnmatch.fnmatchcase(path.parent.name, student)
+    }
+    missing = sorted(graded - {page.parent.parent.name for page in pages})
+    for name in missing:
+        reason = trouble or "its id has signs that nbgrader takes for a pattern?"
+        err.print(f"course: no page was written for {name}: {reason}", markup=False)
+    sys.exit(1 if missing else 0)
 
 
 @course.command()
@@ -267,7 +347,7 @@ def export(assignments: tuple[str, ...], form: str, target: Path | None) -> None
     this = courses.load()
     rows = marks.marks(this, this.select(assignments))
     if not rows:
-        raise CourseError("nothing is graded yet: run `nbgrader autograde` first")
+        raise CourseError("nothing is graded yet: run `course grade` first")
     text = marks.export(rows, form)
     waiting = sum(row.waiting for row in rows)
     if waiting:
@@ -281,17 +361,30 @@ def export(assignments: tuple[str, ...], form: str, target: Path | None) -> None
 
 @course.command()
 @click.argument("assignment")
+@click.option(
+    "--integrity", is_flag=True, help="Instead: who edited tests, patched libraries or tried to leave the sandbox, and what was repaired."
+)
 @json_option
 @command
-def report(assignment: str, as_json: bool) -> None:
+def report(assignment: str, integrity: bool, as_json: bool) -> None:
     """How the class did: average and full marks per exercise, and the hints given most."""
-    from autograder.report import class_report
+    from autograder.report import class_report, integrity_report
 
     this = courses.load()
     (chosen,) = this.select([assignment])
+    if integrity:
+        lines = integrity_report(this, chosen)
+        if as_json:
+            print(json.dumps(lines))
+            return
+        table = Table("student", "kind", "what")
+        for line in lines:
+            table.add_row(line["student"], line["kind"], Text(line["what"]))
+        out.print(table if lines else "Nothing was repaired, nothing looks like tampering.")
+        return
     entries = class_report(this, chosen)
     if not entries:
-        raise CourseError(f"nothing of {chosen.id} is graded yet: run `nbgrader autograde {chosen.id}` first")
+        raise CourseError(f"nothing of {chosen.id} is graded yet: run `course grade {chosen.id}` first")
     if as_json:
         print(json.dumps([entry.as_dict() for entry in entries], ensure_ascii=False))
         return

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import re
+import stat
 import tarfile
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from autograder.course import Course, CourseError, write_whole
 
 LARGEST_NOTEBOOK = 50 * 2**20
 
-# How the systems name what they hand out; `student` becomes the folder's name.
+# How the systems name what they hand out; `student` becomes the folder's name, `number` tells two people of one name apart.
 NAMES = [
-    re.compile(r"(?:.*/)?(?P<student>[^/]+)_\d+_assignsubmission_file_?/[^/]*\.ipynb"),  # Moodle: Name_123_assignsubmission_file_/x.ipynb
-    re.compile(r"(?:.*/)?(?P<student>[^/_]+)_(?:LATE_)?\d+_\d+_[^/]*\.ipynb"),  # Canvas: name_123_456_x.ipynb
-    re.compile(r"(?:.*/)?submission_(?P<student>\d+)/[^/]*\.ipynb"),  # Gradescope: submission_123/x.ipynb
-    re.compile(r"(?:.*/)?(?P<student>[^/]+)/(?P<assignment>[^/]+)/[^/]+\.ipynb"),  # nbgrader: student/assignment/x.ipynb
-    re.compile(r"(?:.*/)?(?P<student>[^/]+)/[^/]+\.ipynb"),  # student/x.ipynb
+    re.compile(r"(?:.*/)?(?P<student>[^/]+)_(?P<number>\d+)_assignsubmission_file_?/.*"),  # Moodle: Name_123_assignsubmission_file_/x.ipynb
+    re.compile(r"(?:.*/)?(?P<student>[^/_]+)_(?:LATE_)?(?P<number>\d+)_\d+_[^/]*"),  # Canvas: name_123_456_x.ipynb
+    re.compile(r"(?:.*/)?submission_(?P<student>\d+)/.*"),  # Gradescope: submission_123/x.ipynb
 ]
+FOLDER = re.compile(r"(?:.*/)?(?P<student>[^/]+)/[^/]+")  # student/x.ipynb
+NOTEBOOKS = (".ipynb", ".ipynb.txt", ".ipynb.json")  # the last two are what browsers make of it
 
 
 @dataclass
@@ -31,40 +35,61 @@ class Collected:
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
 
-def members(archive: Path) -> Iterator[tuple[str, int, bytes]]:
-    """(name, size, content) of every notebook in a zip, tar or folder. Links are not followed; large files are not read."""
+@dataclass(frozen=True)
+class Member:
+    """A file of an archive: its content, or why there is none."""
+
+    name: str
+    content: bytes = b""
+    problem: str = ""
+
+
+def members(archive: Path) -> Iterator[Member]:
+    """Every file in a zip, tar or folder. Links are not followed; only notebooks are read, and only up to a size."""
     if archive.is_dir():
-        for path in sorted(archive.rglob("*.ipynb")):
+        for path in sorted(archive.rglob("*")):
             if path.is_file() and not path.is_symlink() and path.resolve().is_relative_to(archive.resolve()):
-                size = path.stat().st_size
-                yield path.relative_to(archive).as_posix(), size, path.read_bytes() if size <= LARGEST_NOTEBOOK else b""
+                yield member(path.relative_to(archive).as_posix(), partial(path.open, "rb"))
     elif zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as bundle:
             for info in bundle.infolist():
-                if info.filename.endswith(".ipynb") and not info.is_dir():
-                    with bundle.open(info) as stream:  # what an entry says of its size is not believed
-                        content = stream.read(LARGEST_NOTEBOOK + 1)
-                    yield info.filename, len(content), content
+                if not info.is_dir() and not stat.S_ISLNK(info.external_attr >> 16):
+                    yield member(info.filename, partial(bundle.open, info))
     elif tarfile.is_tarfile(archive):
-        with tarfile.open(archive) as bundle:
-            for entry in bundle:
-                if entry.isfile() and entry.name.endswith(".ipynb"):
-                    member = bundle.extractfile(entry)
-                    content = member.read(LARGEST_NOTEBOOK + 1) if member is not None else b""
-                    yield entry.name, len(content), content
+        with tarfile.open(archive) as files:
+            try:
+                for entry in files:
+                    if entry.isfile():
+                        yield member(entry.name, partial(files.extractfile, entry))
+            except (tarfile.TarError, EOFError, OSError, zlib.error):
+                yield Member(archive.name, problem="the archive is damaged: what comes after this is lost. Download it again")
     else:
         raise CourseError(f"{archive} is neither a folder nor a zip or tar archive")
 
 
-def student_of(name: str) -> str | None:
-    """The student's id as the archive's naming has it, made safe as a folder's name; None where it cannot be told."""
+def member(name: str, opened: Callable[[], Any]) -> Member:
+    if not name.lower().endswith(NOTEBOOKS):
+        return Member(name, problem="it is not a notebook (.ipynb)")
+    try:
+        with opened() as stream:  # what an entry says of its size is not believed
+            content = stream.read(LARGEST_NOTEBOOK + 1)
+    except (OSError, RuntimeError, NotImplementedError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, tarfile.TarError) as error:
+        return Member(name, problem=f"it cannot be read: {error}")
+    return Member(name, content, f"larger than {LARGEST_NOTEBOOK // 2**20} MiB" if len(content) > LARGEST_NOTEBOOK else "")
+
+
+def student_of(name: str, assignments: Collection[str] = ()) -> tuple[str, str] | None:
+    """The student's id as the archive's naming has it, made safe as a folder's name, and a number; None where it cannot be told."""
     path = PurePosixPath(name.replace("\\", "/")).as_posix()
-    for pattern in NAMES:
-        match = pattern.fullmatch(path)
-        if match:
-            student = re.sub(r"[^\w.@+-]+", "-", match["student"].strip()).strip("-.")
-            return student or None
-    return None
+    match = next((found for pattern in NAMES if (found := pattern.fullmatch(path))), None)
+    if match is None:
+        parts = path.split("/")
+        inner = next((place for place in range(len(parts) - 2, 0, -1) if parts[place] in assignments), None)
+        student = parts[inner - 1] if inner else found["student"] if (found := FOLDER.fullmatch(path)) else ""
+    else:
+        student = match["student"]
+    safe = re.sub(r"[^\w.@+-]+", "-", student.strip()).strip("-.")[:120]
+    return (safe, match.groupdict().get("number") or "" if match else "") if safe else None
 
 
 def assignment_of(course: Course, name: str, content: bytes) -> str | None:
@@ -72,7 +97,7 @@ def assignment_of(course: Course, name: str, content: bytes) -> str | None:
     for assignment in course.assignments:
         if assignment.id in name:
             return assignment.id
-    text = content.decode("utf-8", "replace")
+    text = re.sub(r'"grade_id":\s*', '"grade_id": ', content.decode("utf-8", "replace"))
     best = {a.id: sum(f'"grade_id": "{grade_id}"' in text for grade_id in ids_of(a.source)) for a in course.assignments}
     winner = max(best, key=lambda key: best[key], default=None)
     return winner if winner is not None and best[winner] > 3 else None
@@ -83,25 +108,47 @@ def ids_of(source: Path) -> list[str]:
 
 
 def collect(course: Course, archive: Path, only: str | None = None) -> Collected:
-    """Put every recognised notebook into submitted/STUDENT/ASSIGNMENT/ASSIGNMENT.ipynb. The last of several wins, and is said."""
+    """Put every recognised notebook into submitted/STUDENT/ASSIGNMENT/ASSIGNMENT.ipynb.
+
+    Of several, the last one that bears the assignment's name wins, and is said; so is everything that is left out.
+    """
     if not archive.exists():
         raise CourseError(f"{archive} does not exist: give the archive you downloaded, or a folder")
     result = Collected()
-    for name, size, content in members(archive):
-        student = student_of(name)
-        assignment = only or assignment_of(course, name, content)
-        if "__MACOSX" in name or ".ipynb_checkpoints" in name:
+    ids = {assignment.id for assignment in course.assignments}
+    numbers: dict[str, str] = {}
+    named: set[tuple[str, str]] = set()
+    for found in members(archive):
+        name = found.name
+        if "__MACOSX" in name or ".ipynb_checkpoints" in name or PurePosixPath(name).name.startswith("."):
             continue
-        if size > LARGEST_NOTEBOOK:
-            result.skipped.append((name, f"larger than {LARGEST_NOTEBOOK // 2**20} MiB"))
-        elif student is None:
+        owner = student_of(name, ids)
+        assignment = only or assignment_of(course, name, found.content)
+        if found.problem:
+            result.skipped.append((name, found.problem))
+            continue
+        if owner is None:
             result.skipped.append((name, "whose submission is this? Put it into a folder named after the student"))
-        elif assignment is None:
+            continue
+        if assignment is None:
             result.skipped.append((name, "of which assignment? Say so with --assignment"))
-        else:
-            if (student, assignment) in result.placed:
-                result.skipped.append((name, f"{student} handed in more than one notebook: this one replaced the one before"))
-            else:
-                result.placed.append((student, assignment))
-            write_whole(course.root / "submitted" / student / assignment / f"{assignment}.ipynb", content)
+            continue
+        student, number = owner
+        if numbers.setdefault(student, number) != number:
+            result.skipped.append((name, f"there are two people called {student}: this one is put into {student}-{number}"))
+            student = f"{student}-{number}"
+        exact = assignment in PurePosixPath(name).name
+        if (student, assignment) in result.placed:
+            if (student, assignment) in named and not exact:
+                result.skipped.append((name, f"{student} handed in more than one notebook: another one bears the assignment's name"))
+                continue
+            result.skipped.append((name, f"{student} handed in more than one notebook: this one replaced the one before"))
+        try:
+            write_whole(course.root / "submitted" / student / assignment / f"{assignment}.ipynb", found.content)
+        except CourseError as error:
+            result.skipped.append((name, str(error)))
+            continue
+        named |= {(student, assignment)} if exact else set()
+        if (student, assignment) not in result.placed:
+            result.placed.append((student, assignment))
     return result

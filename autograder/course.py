@@ -9,6 +9,10 @@ import tomllib
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from autograder.examiner.sandbox import Limits
 
 
 class CourseError(Exception):
@@ -25,6 +29,7 @@ class Assignment:
     part: str
     minutes: int
     needs: tuple[str, ...] = ()
+    limits: tuple[tuple[str, float], ...] = ()
 
     @property
     def source(self) -> Path:
@@ -53,6 +58,20 @@ class Course:
     repository: str
     branch: str
     assignments: tuple[Assignment, ...]
+    gradebook: str = ""
+    common_limits: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def gradebook_url(self) -> str:
+        """nbgrader's gradebook: a file in the course's folder, or what `gradebook` in course.toml names (PostgreSQL)."""
+        return self.gradebook or f"sqlite:///{self.root / 'gradebook.db'}"
+
+    def limits(self, assignment: Assignment) -> Limits:
+        """What a submission may use: the defaults, changed by `[limits]` and by the assignment's own `limits`."""
+        from autograder.examiner.sandbox import Limits
+
+        common = Limits().with_changes(dict(self.common_limits), "course.toml [limits]")
+        return common.with_changes(dict(assignment.limits), f"course.toml, limits of {assignment.id}")
 
     def select(self, ids: tuple[str, ...] | list[str]) -> list[Assignment]:
         """The named assignments, or all of them; a wrong name gets the nearest right one as advice."""
@@ -92,10 +111,20 @@ def load(root: Path | None = None) -> Course:
         raise CourseError(f"{path} is not valid TOML: {error}") from None
     try:
         entries = tuple(
-            Assignment(root, str(e["id"]), str(e["title"]), str(e["part"]), int(e["minutes"]), tuple(e.get("needs", ())))
+            Assignment(
+                root,
+                str(e["id"]),
+                str(e["title"]),
+                str(e["part"]),
+                int(e["minutes"]),
+                tuple(e.get("needs", ())),
+                tuple(e.get("limits", {}).items()),
+            )
             for e in table.get("assignment", [])
         )
-        return Course(root, table["title"], table["course_id"], table["repository"], table.get("branch", "main"), entries)
+        limits = tuple(table.get("limits", {}).items())
+        branch, book = table.get("branch", "main"), table.get("gradebook", "")
+        return Course(root, table["title"], table["course_id"], table["repository"], branch, entries, book, limits)
     except KeyError as error:
         raise CourseError(f"{path}: the key {error} is missing") from None
 

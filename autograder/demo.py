@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import ast
 import csv
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
 
 from autograder import build
-from autograder.course import Assignment, Course, CourseError, load
+from autograder.course import Assignment, Course, load
+from autograder.grade import grade
 from autograder.mistakes import Mistake
 from autograder.mistakes import load as load_mistakes
+from autograder.nbgrader_command import nbgrader
 from autograder.source import BEGIN_SOLUTION, END_SOLUTION, SourceCell
 
 Progress = Callable[[str], None]
@@ -85,32 +84,19 @@ def three_students(assignment: Assignment, cells: list[SourceCell]) -> dict[str,
     return answers
 
 
-def nbgrader(course: Course, *args: str) -> None:
-    """One nbgrader command in the course's folder; its own last words if it fails."""
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
-    done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", *args], cwd=course.root, env=environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        lines = [line for line in done.stderr.strip().splitlines() if line.strip()] or ["it gave no reason"]
-        raise CourseError(f"`nbgrader {' '.join(args)}` failed: {lines[-1]}")
-
-
 def run(course: Course, assignment: Assignment, target: Path, progress: Progress = lambda text: None) -> list[dict[str, str]]:
     """Release, collect three submissions, autograde, write feedback, export. Gives the exported rows."""
     progress("building")
     made = demo_course(course, assignment, target)
     (this,) = made.assignments
-    progress("nbgrader generate_assignment")
-    nbgrader(made, "generate_assignment", this.id, "--force")
     cells, _ = build.checked_cells(this)
     student = this.student_notebook.read_text(encoding="utf-8")
     for name, answers in three_students(this, cells).items():
         place = made.root / "submitted" / name / this.id
         place.mkdir(parents=True, exist_ok=True)
         (place / f"{this.id}.ipynb").write_text(submission(student, answers), encoding="utf-8")
-    progress("nbgrader autograde (three submissions)")
-    nbgrader(made, "autograde", this.id, "--create")
+    progress("course grade (three submissions)")
+    grade(made, this)
     progress("nbgrader generate_feedback")
     nbgrader(made, "generate_feedback", this.id)
     progress("nbgrader export")

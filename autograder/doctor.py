@@ -7,6 +7,8 @@ import sys
 from dataclasses import dataclass
 from importlib import metadata
 
+from autograder.examiner.sandbox import protections
+
 NEEDED = ["torch", "jupyterlab", "nbgrader", "nbclient", "jupytext", "ipywidgets", "seaborn"]
 
 
@@ -49,6 +51,10 @@ def examine() -> list[Finding]:
     findings.append(
         Finding("Chromium", chromium is not None, chromium or "none", "only the browser tests need it: apt-get install chromium")
     )
+    findings += [
+        Finding(p.name, p.active, p.detail, "student code is graded without this protection" if p.active is False else "")
+        for p in protections()
+    ]
     if findings[1].good:
         findings.append(accelerator())
     return findings

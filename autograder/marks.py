@@ -32,10 +32,11 @@ class Mark:
 
 
 def gradebook(course: Course) -> Gradebook:
+    """nbgrader's gradebook, if there is one."""
     path = course.root / "gradebook.db"
-    if not path.exists():
-        raise CourseError(f"no gradebook at {path}: run `nbgrader generate_assignment` and grade something first")
-    return Gradebook(f"sqlite:///{path}", course.course_id)
+    if not course.gradebook and not path.exists():
+        raise CourseError(f"no gradebook at {path}: grade something first, with `course grade`")
+    return Gradebook(course.gradebook_url, course.course_id)
 
 
 def marks(course: Course, chosen: list[Assignment]) -> list[Mark]:

@@ -1,22 +1,115 @@
-"""Steps that the course adds to nbgrader's own pipeline."""
+"""What the course adds to nbgrader's own pipeline, used by `nbgrader_config.py`."""
 
 from __future__ import annotations
 
+import atexit
+import html
+import json
+import re
+from pathlib import Path
 from typing import Any
 
+import bleach
+from jinja2 import pass_context
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from autograder import course as courses
+from autograder.examiner import notebook as notebooks
+from autograder.examiner import page
+from autograder.examiner.sandbox import Limits
 from autograder.source import BEGIN_HIDDEN, END_HIDDEN
+
+NO_PICTURE = {"image/gif": "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"}  # a single transparent point
+NOT_GRADED = "NotGraded"  # the examiner's own words, which quote nothing
+
+
+class Examine(NbGraderPreprocessor):
+    """`nbgrader autograde` with the examiner in place of its Execute: student code and tests in two processes, sandboxed."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        from autograder.examiner import pool as pools
+
+        about = resources["nbgrader"]
+        this = courses.load()
+        assignment = next((a for a in this.assignments if a.id == about["assignment"]), None)
+        limits = Limits() if assignment is None else this.limits(assignment)
+        cells = [
+            {"kind": c.cell_type, "source": c.source, "metadata": json.loads(json.dumps(c.metadata)), "id": c.get("id", "")}
+            for c in nb.cells
+        ]
+        pool = shared_pool(limits.output_kb << 10)
+        name = f"{about['assignment']}/{about['notebook']}"
+        data = notebooks.from_cells(instructor_cells(this, about, cells))
+        folder = Path(resources["metadata"]["path"])
+        files = [
+            (str(path.relative_to(folder)), str(path)) for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".ipynb"
+        ]
+        message = {"op": "grade", "job": about["student"], "prepared": name, "cells": cells, "repairs": [], "files": files}
+        home = this.root / "solutions" / about["assignment"]
+        for request in (
+            {"op": "prepare", "assignment": about["assignment"], "notebooks": {about["notebook"]: data}, "folder": str(home)},
+            {**message, "limits": limits.as_dict(), "rlimits": limits.settings()},
+        ):
+            pools.send(pool.sockets[0], request)
+            answer = pools.receive(pool.sockets[0])
+            if answer is None or "error" in answer:
+                raise RuntimeError(f"the examiner could not grade this: {(answer or {}).get('error', 'its worker ended')}")
+        for cell, graded in zip(nb.cells, json.loads(answer["notebook"])["cells"], strict=True):
+            if cell.cell_type == "code":
+                cell.outputs = [notebook_node(output) for output in graded["outputs"]]
+                cell.execution_count = graded["execution_count"]
+        for line in [*answer["repairs"], *answer["tamper"], *answer["events"]]:
+            self.log.warning("%s: %s", about["student"], line)
+        return nb, resources
+
+
+def notebook_node(output: Any) -> Any:
+    import nbformat
+
+    return nbformat.from_dict(output)
+
+
+def instructor_cells(course: courses.Course, about: dict[str, Any], cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Cells to take imports and names from: the instructor's own notebook where it is at hand, else the locked cells of this one."""
+    path = course.root / "solutions" / about["assignment"] / f"{about['notebook']}.ipynb"
+    if not path.exists():
+        return [cell for cell in cells if cell["metadata"].get("nbgrader", {}).get("locked")]
+    found = []
+    for entry in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = entry["source"] if isinstance(entry["source"], str) else "".join(entry["source"])
+        found.append({"kind": entry["cell_type"], "source": source, "metadata": entry.get("metadata", {}), "id": entry.get("id", "")})
+    return found
+
+
+_pools: list[Any] = []
+
+
+def shared_pool(output_bytes: int) -> Any:
+    """One worker for this nbgrader process, started when the first submission needs it."""
+    if not _pools:
+        from autograder.examiner import pool as pools
+        from autograder.submissions import PACKAGES
+
+        _pools.append(pools.Pool(1, PACKAGES, [], output_bytes))
+        atexit.register(_pools[0].close)
+    return _pools[0]
 
 
 class HideHiddenTests(NbGraderPreprocessor):
     """Takes hidden tests out of what a student sees: their source, and the tracebacks that quote it."""
 
+    seen = False
+
     def preprocess_cell(self, cell: Any, resources: Any, cell_index: int) -> tuple[Any, Any]:
-        if cell.cell_type == "code" and BEGIN_HIDDEN in cell.source:
+        self.seen = (self.seen if cell_index else False) or (cell.cell_type == "code" and BEGIN_HIDDEN in cell.source)
+        graded = cell.metadata.get("nbgrader", {}).get("grade", False)
+        if cell.cell_type == "code" and (
+            BEGIN_HIDDEN in cell.source or (self.seen and graded)
+        ):  # after a hidden test, errors could quote it
             cell.source = without_hidden(cell.source)
             for output in cell.outputs:
-                if output.output_type == "error":
+                if output.output_type == "error" and output.ename != NOT_GRADED:
                     output.traceback = [f"{output.ename} in a hidden test of this cell."]
                     output.evalue = ""
         return cell, resources
@@ -34,3 +127,79 @@ def without_hidden(source: str) -> str:
         elif not hidden:
             lines.append(line)
     return "\n".join(lines)
+
+
+@pass_context
+def markdown_without_scripts(context: Any, source: str) -> str:
+    """nbconvert's way from Markdown to HTML, with links that could run code made harmless. A template filter of the HTML exporter."""
+    path = context.get("resources", {}).get("metadata", {}).get("path", "")
+    attachments = context.get("cell", {}).get("attachments", {})
+    for name in re.findall(r"attachment:([^)\s\"'>]+)", source):  # a text that was copied without its picture still has a page
+        attachments = {name: NO_PICTURE, **attachments}
+    renderer = IPythonRenderer(escape=False, allow_harmful_protocols=False, attachments=attachments, path=path)
+    made = str(MarkdownWithMath(renderer=renderer).render(source))
+    if made.count("<") > page.MOST_TAGS:
+        return f"<pre>{html.escape(source)}</pre>"
+    return str(bleach.clean(made, tags=TAGS, attributes=attribute_is_harmless, protocols={"http", "https", "mailto", "data"}, strip=False))
+
+
+TAGS = page.TAGS | {"details", "summary", "kbd", "dl", "dt", "dd", "del", "ins", "mark", "cite", "q", "center", "tt", "var", "samp", "big"}
+ATTRIBUTES = {"title", "alt", "width", "height", "colspan", "rowspan", "align", "border", "open", "start", "type"}
+CLASSES = re.compile(r"highlight|hl-[\w-]+|anchor-link|[a-z][a-z0-9]{0,2}")  # of code in colours; a page's own would move things about
+
+
+def attribute_is_harmless(tag: str, name: str, value: str) -> bool:
+    """No handler, no style, no data for the page's scripts; pictures may carry their bytes, links lead somewhere."""
+    if name == "class":
+        return all(CLASSES.fullmatch(word) for word in value.split())
+    if name == "src":
+        return tag == "img" and (
+            not value.lower().lstrip().startswith("data:") or value.startswith(("data:image/png", "data:image/jpeg", "data:image/gif"))
+        )
+    if name == "href":
+        return tag == "a" and not value.lower().lstrip().startswith("data:")
+    return name in ATTRIBUTES
+
+
+class GradingReport(NbGraderPreprocessor):
+    """On top of a feedback page: what was repaired, what could not be graded and why, time and memory used."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        import nbformat
+
+        path = Path(resources["metadata"]["path"]) / "grading.json"
+        if path.exists():
+            record = json.loads(path.read_text(encoding="utf-8"))
+            text = report_text(record["notebooks"].get(resources["nbgrader"]["notebook"], {}))
+            if text:
+                nb.cells.insert(0, nbformat.v4.new_markdown_cell(text))
+        return nb, resources
+
+
+def report_text(record: dict[str, Any]) -> str:
+    """The report as Markdown. What a student's process said about itself is text, and shown as text."""
+    if not record:
+        return ""
+    lines = ["### About the grading of this notebook", ""]
+    if record.get("unreadable"):
+        lines.append(f"- **It could not be graded:** {shown(record['unreadable'])}")
+    lines += [f"- **{shown(name)}** was not graded: {shown(reason)}" for name, reason in record["lost"].items()]
+    lines += [f"- Repaired: {shown(text)}" for text in record["repairs"]]
+    lines += [f"- Stopped: {shown(text)}" for text in record["events"] if not text.startswith("unreadable")]
+    limits = record["limits"]
+    lines.append(
+        f"- Your cells used {record['cpu_seconds']:.1f} s of processor time and at most {record['peak_mb']} MB of memory, libraries included "
+        f"(allowed: {limits['cell_seconds']:g} s a cell, {limits['memory_mb']} MB beyond the libraries)."
+    )
+    own = {
+        name: seconds for name, seconds in record["times"].items() if name not in record["grades"]
+    }  # a test's time tells what it was given
+    slow = sorted(own.items(), key=lambda entry: -entry[1])[:3]
+    if slow:
+        lines.append("- Slowest: " + ", ".join(f"{shown(name)} {seconds:.2f} s" for name, seconds in slow) + ".")
+    return "\n".join(lines)
+
+
+def shown(text: str) -> str:
+    """Text that stays text in Markdown and HTML."""
+    return html.escape(re.sub(r"([\\`*_\[\]#|])", r"\\\1", " ".join(str(text).split())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from nbgrader.api import MissingEntry
 from autograder.check import message_of
 from autograder.course import Assignment, Course
 from autograder.marks import gradebook
+from autograder.submissions import RECORD
 
 
 @dataclass
@@ -43,6 +45,23 @@ class ExerciseReport:
             "waiting": self.waiting,
             "hints": dict(self.hints.most_common()),
         }
+
+
+def integrity_report(course: Course, assignment: Assignment) -> list[dict[str, str]]:
+    """What the records of the examiner say beyond scores: signs of tampering, questions that were lost, repairs."""
+    found = []
+    for path in sorted((course.root / "autograded").glob(f"*/{assignment.id}/{RECORD}")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        for notebook in record["notebooks"].values():
+            lost = [f"{name}: {reason}" for name, reason in notebook["lost"].items()]
+            for kind, texts in (
+                ("tampering", notebook["tamper"]),
+                ("stopped", notebook["events"]),
+                ("not graded", lost),
+                ("repair", notebook["repairs"]),
+            ):
+                found += [{"student": record["student"], "kind": kind, "what": text} for text in texts]
+    return found
 
 
 def class_report(course: Course, assignment: Assignment) -> list[ExerciseReport]:

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import jupytext
 from IPython.core.inputtransformer2 import TransformerManager
 
 from autograder.course import CourseError
@@ -166,6 +165,8 @@ def read(path: Path) -> list[SourceCell]:
         raise CourseError(f"{path} is missing: an assignment's source is solutions/NN-name/NN-name.py") from None
     except UnicodeDecodeError:
         raise CourseError(f"{path} is not UTF-8 text") from None
+    import jupytext  # a second: the examiner, which only asks for names, does without
+
     try:
         notebook = jupytext.reads(text, fmt="py:percent")
     except Exception as error:  # noqa: BLE001  jupytext raises many kinds for text it cannot read

@@ -43,8 +43,8 @@ class Report:
     failures: list[str] = field(default_factory=list)
 
 
-def verify(course: Course, assignment: Assignment, progress: Callable[[str], None] = lambda text: None) -> Report:
-    """Run the gate for one assignment."""
+def verify(course: Course, assignment: Assignment, progress: Callable[[str], None] = lambda text: None, sample: int = 1) -> Report:
+    """Run the gate for one assignment; with `sample`, for every so many variants only."""
     torch.set_num_threads(1)
     cells, _ = build.checked_cells(assignment)
     known = load(assignment.mistakes)
@@ -64,13 +64,15 @@ def verify(course: Course, assignment: Assignment, progress: Callable[[str], Non
                 continue
             name = cell.grade_id
             if name in exercises and name in tests:
-                for variant in known.by_exercise.get(name, []):
-                    progress(f"{name}: {variant.name}")
+                for number, variant in enumerate(known.by_exercise.get(name, []), list(exercises).index(name)):
                     try:
                         text = variant.source(cell)
                     except CourseError as error:
                         report.failures.append(str(error))
                         continue
+                    if number % sample:
+                        continue
+                    progress(f"{name}: {variant.name}")
                     report.variants += 1
                     test = tests[name]
                     child = fork(name, partial(run_variant, shell, text, test.source))

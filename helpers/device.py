@@ -21,4 +21,7 @@ def seed(n: int) -> None:
     """Start every random generator from the same place, so that a run can be repeated."""
     random.seed(n)
     np.random.seed(n)
-    torch.manual_seed(n)
+    if torch.cuda.is_available() or torch.backends.mps.is_available():
+        torch.manual_seed(n)
+    else:  # the same numbers; torch.manual_seed also leaves a note, with a traceback, for a device that is not there
+        torch.default_generator.manual_seed(n)

@@ -404,6 +404,11 @@ def test_flops_growth_and_largest_tensor() -> None:
     unseen.largest(lambda a: a.tolist(), torch.ones(3), elements=10, hint="hint")
     assert unseen.outcome.passed == 0
     assert "use torch" in report.text(unseen.outcome)
+    wrong = Check("w", 1)
+    wrong.equal(wrong.run(lambda: 1), 2, "two")
+    wrong.largest(lambda a: a + 1, torch.ones(3), elements=3, hint="too large")
+    assert wrong.outcome.passed == 0  # cheap, but wrong
+    assert "nothing is right" in report.text(wrong.outcome)
     for good, order in [(True, 2), (False, 1)]:
         check = Check("o", 1)
         check.growth(lambda x: x @ x.T, lambda n: (torch.ones(n, 4),), (64, 128), order, "linear, please")
@@ -519,6 +524,13 @@ def test_copied_and_plain() -> None:
     assert plain(torch.ones(1, requires_grad=True) * 2).requires_grad is False
     assert plain(np.float64(3)).item() == 3
     assert plain([np.ones(2)], torch.float32)[0].dtype == torch.float32
+
+
+def test_a_variable_of_one_s_own_is_no_use_of_a_name() -> None:
+    assert "grad" not in beside.names_in("def f(p, q):\n    grad = -p * q\n    return grad", own=False)
+    assert "grad" in beside.names_in("def f(y, x):\n    grad = torch.autograd.grad\n    return grad(y, x)", own=False)
+    assert "grad" in beside.names_in("from torch.autograd import grad\ndef f(y, x):\n    return grad(y, x)", own=False)
+    assert "mask" not in beside.names_in("def f(x, mask):\n    return x * mask", own=False)
 
 
 def test_names_in_a_source_text() -> None:

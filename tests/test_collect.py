@@ -47,7 +47,8 @@ def zipped(path: Path, files: dict[str, str]) -> Path:
     ],
 )
 def test_the_student_is_read_off_the_name(name: str, student: str | None) -> None:
-    assert student_of(name) == student
+    found = student_of(name, {"03-attention"})
+    assert (found and found[0]) == student
 
 
 def test_a_zip_is_collected_and_what_is_odd_is_said(place: course.Course, tmp_path: Path) -> None:
@@ -65,9 +66,46 @@ def test_a_zip_is_collected_and_what_is_odd_is_said(place: course.Course, tmp_pa
     )
     found = collect(place, archive)
     assert found.placed == [("ada", "03-attention"), ("ben", "03-attention")]
-    assert [name for name, _ in found.skipped] == ["ben_1_4_03-attention-2.ipynb", "03-attention.ipynb", "cleo/something.ipynb"]
+    assert [name for name, _ in found.skipped] == [
+        "ben_1_4_03-attention-2.ipynb",
+        "03-attention.ipynb",
+        "cleo/something.ipynb",
+        "readme.txt",
+    ]
     assert (place.root / "submitted" / "ben" / "03-attention" / "03-attention.ipynb").read_text().endswith("} ")
     assert collect(place, archive, "03-attention").placed[-1] == ("cleo", "03-attention")
+
+
+def test_people_of_one_name_nested_folders_and_second_files(place: course.Course, tmp_path: Path) -> None:
+    second = NOTEBOOK.replace("5}", "5} ")
+    archive = zipped(
+        tmp_path / "all.zip",
+        {
+            "smithjohn_1003_9_03-attention.ipynb": NOTEBOOK,
+            "smithjohn_1004_10_03-attention.ipynb": second,
+            "smithjohn_1004_11_scratch.ipynb": NOTEBOOK,
+            "submission_13/hw/nb/03-attention.ipynb": NOTEBOOK,
+            "submission_14/hw/nb/03-attention.ipynb": NOTEBOOK,
+            "homework/ada/03-attention.ipynb": NOTEBOOK,
+            "homework/ben/03-attention.ipynb": NOTEBOOK,
+            "essay.pdf": "x",
+        },
+    )
+    found = collect(place, archive, "03-attention")
+    assert {student for student, _ in found.placed} == {"smithjohn", "smithjohn-1004", "13", "14", "ada", "ben"}
+    assert (place.root / "submitted" / "smithjohn-1004" / "03-attention" / "03-attention.ipynb").read_text() == second
+    assert {"essay.pdf", "smithjohn_1004_11_scratch.ipynb"} <= {name for name, _ in found.skipped}
+
+
+def test_a_damaged_entry_costs_itself_only(place: course.Course, tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "all.zip", {"ada/03-attention.ipynb": NOTEBOOK, "ben/03-attention.ipynb": NOTEBOOK + " " * 500})
+    data = bytearray(archive.read_bytes())
+    at = data.index(b"ben/03-attention.ipynb") + 40
+    data[at : at + 8] = b"\xff" * 8
+    archive.write_bytes(data)
+    found = collect(place, archive)
+    assert ("ada", "03-attention") in found.placed
+    assert [name for name, _ in found.skipped] == ["ben/03-attention.ipynb"]
 
 
 def test_nothing_is_written_outside_the_submitted_folder(place: course.Course, tmp_path: Path) -> None:

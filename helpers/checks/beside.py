@@ -1,8 +1,8 @@
 """What has to happen where the student's code lives.
 
 In the student's kernel and under plain nbgrader these are plain calls. Where tests and student code live in two
-processes, each function here is the part that is carried out on the student's side. None of them judges anything:
-they return plain data.
+processes, each function here is the part that is carried out on the student's side: the examiner sets `far`, and a call
+that is about a stand-in goes across. None of them judges anything: they return plain data.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import inspect
 import random
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from functools import wraps
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -23,7 +24,37 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
 from helpers.checks.guard import NOTHING, TODO, copied, fail, plain
-from helpers.device import seed as seed  # the same three generators, on the student's side
+from helpers.device import seed as seed_here
+
+# The bridge to the student's process, where that is another one; None where tests and student code share a kernel.
+far: Any = None
+
+UNREADABLE = "the source of your function cannot be read: define it with `def` in its own cell"
+NO_TENSOR = "a tensor should come back: gradients can only flow through torch operations"
+NO_GRADIENT = "no gradient flows from the output back to the input: is there a `.detach()`, `.item()`, NumPy call or new tensor in between?"
+REASONS = (NOTHING, TODO, UNREADABLE, NO_TENSOR, NO_GRADIENT)
+
+Measurement = TypeVar("Measurement", bound=Callable[..., Any])
+
+
+def student_side(function: Measurement) -> Measurement:
+    """A measurement that is carried out where the student's object lives, if it is about one."""
+
+    @wraps(function)
+    def carried(*args: Any, **kwargs: Any) -> Any:
+        if far is not None and far.owns((args, kwargs)):
+            return far.carry(function, args, kwargs)
+        return function(*args, **kwargs)
+
+    return carried  # type: ignore[return-value]
+
+
+def seed(number: int) -> None:
+    """Seed Python's, NumPy's and torch's generators, on both sides."""
+    seed_here(number)
+    if far is not None:
+        far.seed(number)
+
 
 # ---- random state ---------------------------------------------------------------------------------------------------
 
@@ -43,19 +74,24 @@ def restore_random_state(state: tuple[Any, ...]) -> None:
 
 def put(value: Any) -> Any:
     """Give a value to the student's side and keep a handle on it."""
-    return copied(value)
+    return copied(value) if far is None else far.put(value)
 
 
 def keep(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call, and keep the result where it is: a handle whose methods can be called, not plain data."""
+    if far is not None and far.lives_there(function):
+        return far.keep(function, args, kwargs)
     return function(*copied(args), **copied(kwargs))
 
 
 def value(handle: Any) -> Any:
     """The plain data behind a handle."""
+    if far is not None and far.owns(handle):
+        return plain(far.value(handle))
     return plain(copied(handle))
 
 
+@student_side
 def isinstance(obj: Any, kind: Any) -> bool:
     """Is the student's object of this kind? `kind` is a class, or a dotted name such as "torch.nn.Module"."""
     if builtins.isinstance(kind, str):
@@ -75,6 +111,7 @@ class Gradients(NamedTuple):
     params: dict[str, torch.Tensor | None]
 
 
+@student_side
 def gradients(function: Callable[..., Any], args: Sequence[Any], cotangent: Any = None, params: Iterable[str] | None = None) -> Gradients:
     """Vector-Jacobian product through student code: of every floating tensor in `args`, and of a module's parameters.
 
@@ -91,17 +128,22 @@ def gradients(function: Callable[..., Any], args: Sequence[Any], cotangent: Any 
     with torch.enable_grad():
         output = function(*given)
         if not builtins.isinstance(output, torch.Tensor):
-            fail(f"a tensor should come back, got {type(output).__name__}: gradients can only flow through torch operations")
+            fail(NO_TENSOR)
         if not output.requires_grad:
-            fail(
-                "no gradient flows from the output back to the input: is there a `.detach()`, `.item()`, NumPy call or new tensor in between?"
-            )
+            fail(NO_GRADIENT)
         weight = torch.ones_like(output) if cotangent is None else plain(cotangent).to(output.dtype)
-        found = torch.autograd.grad(output, leaves + list(named.values()), weight, allow_unused=True)
+        if weight.shape != output.shape:
+            raise ValueError(f"the output has shape {tuple(output.shape)}, expected {tuple(weight.shape)}")
+        wanted = leaves + list(named.values())
+        if output.is_complex():
+            found = torch.autograd.grad(output, wanted, weight, allow_unused=True)
+        else:  # the same, but with grad_outputs torch imports sympy, half a second
+            found = torch.autograd.grad((output * weight).sum(), wanted, allow_unused=True)
     inputs = tuple(None if g is None else g.detach() for g in found[: len(leaves)])
     return Gradients(output.detach(), inputs, {name: plain(g) for name, g in zip(named, found[len(leaves) :], strict=True)})
 
 
+@student_side
 def inout(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, tuple[Any, ...]]:
     """The result and the arguments as they are after the call: the one way to see whether inputs were modified."""
     given = copied(args)
@@ -109,6 +151,7 @@ def inout(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any,
     return plain(copied(result)), plain(given)
 
 
+@student_side
 def optimizer(
     cls: Callable[..., Any], params: Sequence[torch.Tensor], grads_per_step: Sequence[Sequence[torch.Tensor]], **options: Any
 ) -> list[list[torch.Tensor]]:
@@ -156,14 +199,27 @@ class CostCounter(TorchDispatchMode):
     dense: ClassVar[set[str]] = {"_linalg_svd", "linalg_qr", "linalg_pinv", "_linalg_eigh", "linalg_lstsq", "_linalg_solve_ex"}
     dense |= {"linalg_inv_ex", "linalg_lu_factor_ex", "linalg_cholesky_ex"}
 
+    running: ClassVar[list[CostCounter]] = []
+
     def __init__(self) -> None:
         super().__init__()
         self.flops = 0
         self.largest = 0
+        self.operations = 0
+
+    def __enter__(self) -> CostCounter:
+        self.running.append(self)
+        super().__enter__()
+        return self
+
+    def __exit__(self, *problem: Any) -> None:
+        self.running.remove(self)
+        super().__exit__(*problem)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         out = func(*args, **kwargs)
+        self.operations += 1
         tensors = [leaf for leaf in tree_leaves(out) if builtins.isinstance(leaf, torch.Tensor)]
         given = [leaf for leaf in tree_leaves((args, kwargs)) if builtins.isinstance(leaf, torch.Tensor)]
         packet = func._overloadpacket
@@ -184,12 +240,20 @@ class CostCounter(TorchDispatchMode):
 
 def cost(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Cost:
     """FLOPs and the largest tensor of one call."""
-    given, named = copied(args), copied(kwargs)
-    with CostCounter() as counter:
-        result = function(*given, **named)
+    if far is not None and far.owns((function, args, kwargs)):
+        result, *spent = far.costed(function, args, kwargs)
+    else:
+        result, *spent = costed(function, copied(args), copied(kwargs))
     if result is None:  # code that does nothing costs nothing: that is no merit
         fail(NOTHING)
-    return Cost(counter.flops, counter.largest)
+    return Cost(*spent[:2])
+
+
+def costed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, int, int, int]:
+    """Result and cost of a call, and how many operations of torch it took."""
+    with CostCounter() as counter:
+        result = function(*args, **kwargs)
+    return result, counter.flops, counter.largest, counter.operations
 
 
 def flops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
@@ -202,10 +266,13 @@ def flops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
 
 def source(function: Any) -> str:
     """The text of the student's function or class."""
+    if far is not None and far.owns(function):
+        text = far.source(function)
+        return textwrap.dedent(text) if text else fail(UNREADABLE)
     try:
         return textwrap.dedent(inspect.getsource(getattr(function, "__wrapped__", function)))
     except (OSError, TypeError):
-        fail("the source of your function cannot be read: define it with `def` in its own cell")
+        fail(UNREADABLE)
 
 
 def written(function: Any) -> str:
@@ -216,8 +283,11 @@ def written(function: Any) -> str:
     return text
 
 
-def names_in(text: str) -> set[str]:
-    """Every name, attribute and statement keyword ("for", "while", "if", "lambda", "@", comprehensions as "for") in a source text."""
+def names_in(text: str, own: bool = True) -> set[str]:
+    """Every name, attribute and statement keyword ("for", "while", "if", "lambda", "@", comprehensions as "for") in a source text.
+
+    Without its `own` variables: `grad = p * q` then uses no `grad`, while `grad = torch.autograd.grad` does.
+    """
     found: set[str] = set()
     words: dict[type, str] = {
         ast.For: "for",
@@ -229,9 +299,12 @@ def names_in(text: str) -> set[str]:
         ast.MatMult: "@",
         ast.Try: "try",
     }
-    for node in ast.walk(ast.parse(text)):
+    nodes = list(ast.walk(ast.parse(text)))
+    stored = {node.id for node in nodes if builtins.isinstance(node, ast.Name) and builtins.isinstance(node.ctx, ast.Store)}
+    stored |= {node.arg for node in nodes if builtins.isinstance(node, ast.arg)}
+    for node in nodes:
         if builtins.isinstance(node, ast.Name):
-            found.add(node.id)
+            found |= {node.id} if own else {node.id} - stored
         elif builtins.isinstance(node, ast.Attribute):
             found.add(node.attr)
         elif builtins.isinstance(node, ast.alias):

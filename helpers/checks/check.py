@@ -15,12 +15,14 @@ import torch
 
 from helpers.checks import beside, report
 from helpers.checks.compare import Difference, as_tensor, describe, difference
-from helpers.checks.guard import NOTHING, Failed, copied, first_failure, guarded, plain
+from helpers.checks.guard import NOTHING, Failed, StudentError, copied, first_failure, guarded, plain
 
 HERE = os.path.dirname(__file__) + os.sep
 
 # What went wrong comes first; the hints of checks that had nothing to look at follow, marked as such.
 NO_RESULT = "no result to check here: "
+NOT_PLAIN = "the result should be plain data: numbers, text, lists, dictionaries or tensors"
+ONLY_RIGHT = "so far nothing is right: what a wrong answer costs is no merit"
 UNCOUNTED = "no operation was counted: only what torch computes is seen, so use torch"
 
 # The tests' own random numbers: student code that draws numbers must not change the test's inputs.
@@ -67,6 +69,11 @@ def in_hidden_region() -> bool:
     return hidden
 
 
+def discreet() -> bool:
+    """In the examiner a student's values are not quoted once hidden inputs were handed out: they could be those inputs."""
+    return beside.far is not None and bool(getattr(beside.far, "discreet", False))
+
+
 class Check:
     """The judge of one test cell.
 
@@ -90,7 +97,7 @@ class Check:
         back as a `Failed`, which fails every check it is given to.
         """
         dtype = next((a.dtype for a in [*args, *kwargs.values()] if isinstance(a, torch.Tensor) and a.is_floating_point()), None)
-        result = self._guarded(lambda: plain(function(*copied(args), **copied(kwargs)), dtype))
+        result = self._guarded(lambda: usable(plain(function(*copied(args), **copied(kwargs)), dtype), dtype))
         return result if shape is None else self.shape(result, shape, hint)
 
     def keep(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -106,7 +113,7 @@ class Check:
     def true(self, condition: Any, hint: str) -> None:
         """The condition holds (a bool, or a tensor of which every entry must be true)."""
         if self._usable(condition, hint):
-            good = bool(condition.all()) if isinstance(condition, torch.Tensor) else bool(condition)
+            good = condition.numel() > 0 and bool(condition.all()) if isinstance(condition, torch.Tensor) else bool(condition)
             self._record(good, hint)
 
     def equal(self, actual: Any, expected: Any, hint: str, wrong: Mapping[str, Any] | None = None) -> None:
@@ -165,7 +172,11 @@ class Check:
         if not self._numeric(p, hint):
             return
         tensor = as_tensor(p)
-        if bool(tensor.isnan().any()):
+        if not tensor.numel():
+            self._record(False, hint, "the result is empty", "the result is empty")
+        elif tensor.is_complex():
+            self._record(False, hint, "the numbers are complex", "the numbers are complex")
+        elif bool(tensor.isnan().any()):
             self._record(False, hint, "there is a NaN")
         elif bool((tensor < 0).any()):
             self._record(False, hint, f"a probability is negative: {tensor.min().item():.4g}", "a probability is negative")
@@ -179,7 +190,8 @@ class Check:
         if self._numeric(value, hint):
             tensor = as_tensor(value)
             bad = int((~torch.isfinite(tensor)).sum())
-            self._record(bad == 0, hint, f"{bad} of {tensor.numel()} values are NaN or infinite", "NaN or infinity")
+            seen = f"{bad} of {tensor.numel()} values are NaN or infinite" if tensor.numel() else "the result is empty"
+            self._record(bad == 0 and tensor.numel() > 0, hint, seen, "NaN or infinity" if tensor.numel() else seen)
 
     def raises(self, function: Callable[..., Any], *args: Any, error: str, hint: str, **kwargs: Any) -> None:
         """Student code refuses this input with an exception of the class named `error`."""
@@ -248,7 +260,10 @@ class Check:
     def invariant(self, function: Callable[..., Any], args: Sequence[Any], others: Sequence[Any], hint: str) -> None:
         """The same result for two inputs."""
         first, second = self.run(function, *args), self.run(function, *others)
-        self.close(second, first, hint) if self._numeric(first, hint) else None
+        if self._numeric(first, hint):
+            self.close(second, first, hint) if as_tensor(first).numel() else self._record(
+                False, hint, "the result is empty", "the result is empty"
+            )
 
     def equivariant(self, function: Callable[[Any], Any], x: torch.Tensor, hint: str, dim: int = 0, out_dim: int = 0) -> None:
         """Shuffling the input along `dim` shuffles the output along `out_dim` in the same way."""
@@ -272,7 +287,7 @@ class Check:
     def flops(self, function: Callable[..., Any], *args: Any, at_most: float, hint: str) -> None:
         """Counted floating-point operations of one call."""
         spent = self._guarded(lambda: beside.flops(function, *args))
-        if self._usable(spent, hint):
+        if self._usable(spent, hint) and self._worth_counting():
             seen = f"{spent:,} operations, at most {int(at_most):,} allowed" if spent else UNCOUNTED
             self._record(0 < spent <= at_most, hint, seen, "too many operations" if spent else UNCOUNTED)
 
@@ -281,7 +296,7 @@ class Check:
     ) -> None:
         """Counted operations grow no faster than size ** order (between the two largest sizes, with a margin of 0.2)."""
         counts = self._guarded(lambda: [beside.flops(function, *make_args(n)) for n in sizes])
-        if self._usable(counts, hint):
+        if self._usable(counts, hint) and self._worth_counting():
             if not all(counts):
                 self._record(False, hint, UNCOUNTED, UNCOUNTED)
                 return
@@ -291,7 +306,7 @@ class Check:
     def largest(self, function: Callable[..., Any], *args: Any, elements: int, hint: str) -> None:
         """No tensor created on the way has more than this many elements."""
         cost = self._guarded(lambda: beside.cost(function, *args))
-        if self._usable(cost, hint):
+        if self._usable(cost, hint) and self._worth_counting():
             seen = f"a tensor of {cost.largest:,} elements was created" if cost.largest else UNCOUNTED
             self._record(0 < cost.largest <= elements, hint, seen, "too large a tensor was created" if cost.largest else UNCOUNTED)
 
@@ -309,7 +324,7 @@ class Check:
 
     def avoids(self, function: Any, *names: str, hint: str) -> None:
         """The submitted source mentions none of these names."""
-        found = self._guarded(lambda: beside.names_in(beside.written(function)))
+        found = self._guarded(lambda: beside.names_in(beside.written(function), own=False))
         if self._usable(found, hint):
             used = [name for name in names if name in found]
             self._record(not used, hint, f"used: {', '.join(used)}")
@@ -320,6 +335,13 @@ class Check:
         found = self._guarded(lambda: beside.parameters_of(beside.written(function)))
         if self._usable(found, hint):
             self._record(list(found) == list(names), hint, f"expected ({', '.join(names)}), got ({', '.join(found)})")
+
+    def _worth_counting(self) -> bool:
+        """Where every check before failed, a cost check fails, too."""
+        if self.outcome.reached and not self.outcome.passed:
+            self._record(False, ONLY_RIGHT)
+            return False
+        return True
 
     # ---- the end ----------------------------------------------------------------------------------------------------
 
@@ -350,7 +372,7 @@ class Check:
         failed = first_failure(value)
         if failed is not None:
             hidden = in_hidden_region()
-            reason = failed.__dict__["safe_reason" if hidden else "reason"]
+            reason = failed.__dict__["safe_reason" if hidden or discreet() else "reason"]
             self.outcome.reached += 1
             self.outcome.findings.append(report.Finding(reason, f"{NO_RESULT}{hint}" if hint else "", hidden))
         return failed is None
@@ -387,7 +409,33 @@ class Check:
             self.outcome.passed += 1
             return
         hidden = in_hidden_region()
-        self.outcome.findings.append(report.Finding(hint, safe_seen if hidden else seen, hidden))
+        self.outcome.findings.append(report.Finding(hint, safe_seen if hidden or discreet() else seen, hidden))
+
+
+PLAIN = (bool, int, float, complex, str, bytes, type(None), set, frozenset, range, slice, torch.dtype, torch.device, torch.Tensor)
+
+
+def usable(value: Any, dtype: torch.dtype | None) -> Any:
+    """What `run` gives: plain data. An object with methods of its own would take part in its own judgement.
+
+    Where no input says how precise the result should be, half precision buys no tolerance.
+    """
+    if isinstance(value, list | tuple):
+        items = [usable(item, dtype) for item in value]
+        return (
+            value
+            if all(a is b for a, b in zip(items, value, strict=True))
+            else type(value)(items)
+            if type(value) in (list, tuple)
+            else items
+        )
+    if isinstance(value, dict):
+        return {key: usable(item, dtype) for key, item in value.items()}
+    if isinstance(value, torch.Tensor) and dtype is None and value.dtype in (torch.float16, torch.bfloat16):
+        return value.float()
+    if not isinstance(value, (*PLAIN, Failed)):
+        raise StudentError(Failed(f"{NOT_PLAIN}, got {type(value).__name__}", NOT_PLAIN))
+    return value
 
 
 def same(a: Any, b: Any) -> bool:
@@ -397,9 +445,12 @@ def same(a: Any, b: Any) -> bool:
             left, right = as_tensor(a), as_tensor(b)
         except (TypeError, ValueError, RuntimeError):
             return False
-        if left.shape != right.shape:
+        if left.shape != right.shape or left.is_complex() != right.is_complex():
             return False
-        return bool(torch.isclose(left.double(), right.double(), rtol=0, atol=0, equal_nan=True).all())
+        if not (left.is_floating_point() or right.is_floating_point() or left.is_complex()):
+            return bool((left == right).all())
+        kind = torch.complex128 if left.is_complex() else torch.float64
+        return bool(torch.isclose(left.to(kind), right.to(kind), rtol=0, atol=0, equal_nan=True).all())
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
         return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict) and isinstance(b, dict):

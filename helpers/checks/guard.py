@@ -216,9 +216,14 @@ def guarded(function: Callable[[], Any], hide_stdout: bool = False, test_file: s
             result = error.failed
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # noqa: BLE001  SystemExit and friends must not end the cell either
+        except BaseException as error:  # SystemExit and friends must not end the cell either
+            if getattr(error, "ends_the_cell", False):  # there is nothing left to ask: the student's process is gone
+                raise
             result = failure_of(error, test_file)
     return result, kept
+
+
+MOST_LINES = 80
 
 
 def failure_of(error: BaseException, test_file: str = "") -> Failed:
@@ -230,11 +235,15 @@ def failure_of(error: BaseException, test_file: str = "") -> Failed:
         return Failed(TODO, TODO)
     at = f" at line {place} of the cell: `{line}`" if line else ""
     message = " ".join(str(error).split())[:300]
-    return Failed(f"your code raised {name}{': ' + message if message else ''}{at}", f"your code raised {known}{at}")
+    told = at if place <= MOST_LINES else ""  # a cell made of thousands of lines could tell by their numbers what a hidden test gave it
+    return Failed(f"your code raised {name}{': ' + message if message else ''}{at}", f"your code raised {known}{told}")
 
 
 def student_line(error: BaseException, test_file: str) -> tuple[int, str]:
     """Line number and text of the innermost frame that is in a notebook cell, or (0, '')."""
+    place: tuple[int, str] | None = getattr(error, "place", None)  # raised in another process, which named the line
+    if place is not None:
+        return place
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         name = frame.filename
         installed = "site-packages" in name or any(part in name for part in COURSE_PACKAGES) or f"{os.sep}lib{os.sep}python" in name

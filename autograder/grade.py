@@ -1,0 +1,311 @@
+"""`course grade`: a whole class through the examiner, one writer to nbgrader's gradebook.
+
+Killed at any instant, the next run carries on: a submission is graded when its `grading.json` names the content that was graded, and that
+file is written last. Everything before it is written whole or not at all, and writing it twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import platform
+import selectors
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from autograder.course import Assignment, Course, CourseError
+from autograder.examiner import pool as pools
+from autograder.examiner.repair import Cell
+from autograder.examiner.sandbox import Limits
+from autograder.submissions import PACKAGES, RECORD, Job, combined, jobs_of, likely_modules, submissions
+
+
+@dataclass
+class Summary:
+    """What a run did. `rows` are (student, score, out of, seconds, notes)."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    skipped: int = 0
+    failed: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def environment_digest(course: Course, data: dict[str, dict[str, Any]], limits: Limits) -> str:
+    """Tests, limits, check library, examiner and versions: a change of any of them makes every submission worth grading again."""
+    digest = hashlib.sha256(json.dumps([data, limits.as_dict()], sort_keys=True).encode())
+    for folder in (*PACKAGES, Path(__file__).parent / "examiner"):
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.read_bytes())
+    digest.update(platform.python_version().encode())
+    for package in ("torch", "numpy", "nbgrader"):
+        with suppress(metadata.PackageNotFoundError):
+            digest.update(f"{package}{metadata.version(package)}".encode())
+    return digest.hexdigest()
+
+
+Told = Callable[[dict[str, Any], int, int], None]
+
+
+def grade(
+    course: Course,
+    assignment: Assignment,
+    *,
+    student: str = "*",
+    workers: int = 0,
+    scheduler: str | None = None,
+    force: bool = False,
+    unsafe: bool = False,
+    started: Callable[[int, int], None] = lambda total, skipped: None,
+    told: Told = lambda row, done, total: None,
+) -> Summary:
+    """Grade every matching submission that has changed since it was graded. One student never stops the class."""
+    begun = time.monotonic()
+    everyone = submissions(course, assignment, student)
+    if not everyone:
+        raise CourseError(f"nothing to grade: no folder submitted/{student}/{assignment.id}. `course collect` puts submissions there")
+    limits = course.limits(assignment)
+    with ExitStack() as stack:
+        early = None
+        if scheduler is None and (
+            force or any(not (course.root / "autograded" / n / assignment.id / RECORD).exists() for n, _ in everyone)
+        ):
+            count = min(workers or os.cpu_count() or 1, len(everyone))
+            early = stack.enter_context(
+                pools.Pool(count, PACKAGES, likely_modules(assignment), limits.output_kb << 10, unsafe)
+            )  # it warms up meanwhile
+        from autograder import gradebook  # nbgrader takes two seconds to import: the pool warms up meanwhile
+
+        data = gradebook.register(course, assignment)
+        base = environment_digest(course, data, limits)
+        summary = Summary()
+        book = stack.enter_context(gradebook.open_gradebook(course))
+        writer = gradebook.Writer(course, assignment, book)
+        base += gradebook.due_date(book, assignment)
+        todo: dict[str, list[Job]] = {}
+        for name, folder in everyone:
+            if not name.isprintable() or name.encode("utf-8", "replace").decode() != name:
+                summary.failed.append(f"the folder submitted/{name!a} has a name that is no student id: rename it")
+                continue
+            if folder.is_symlink() or folder.parent.is_symlink():
+                summary.failed.append(f"{name}: submitted/{name}/{assignment.id} is a link, not a folder: nothing was graded")
+                continue
+            try:
+                jobs = jobs_of(course, assignment, name, folder, list(data), base)
+            except OSError as error:
+                summary.failed.append(f"{name}: the submission cannot be read: {error.strerror}: {error.filename}")
+                continue
+            if not force and writer.graded(name, combined(jobs)):
+                summary.skipped += 1
+            else:
+                todo[name] = jobs
+        started(len(todo), summary.skipped)
+        finished: dict[str, dict[str, dict[str, Any]]] = {}
+        queue = [job for jobs in todo.values() for job in jobs]
+        run = (
+            on_cluster(scheduler, assignment.id, queue, data, limits, unsafe)
+            if scheduler is not None
+            else on_this_machine(
+                workers or os.cpu_count() or 1, assignment.id, queue, data, limits, unsafe, early, assignment.source.parent
+            )
+        )
+        done = 0
+        for job, result in run if queue else ():
+            finished.setdefault(job.student, {})[job.notebook] = result
+            if len(finished[job.student]) < len(todo[job.student]):
+                continue
+            results = {name: gradebook.with_marks(result) for name, result in finished.pop(job.student).items()}
+            broken = [result["failed"] for result in results.values() if "failed" in result]
+            digest = "" if broken else combined(todo[job.student])
+            done += 1
+            try:
+                record = writer.save(job.student, job.folder, results, digest)
+            except (OSError, CourseError) as error:  # this student's files; the class goes on
+                summary.failed.append(f"{job.student}: the result could not be written: {error}")
+                continue
+            row = row_of(record, results)
+            summary.rows.append(row)
+            summary.failed += [f"{job.student}: {reason}" for reason in broken]
+            told(row, done, len(todo))
+    summary.rows.sort(key=lambda row: row["student"])
+    summary.seconds = time.monotonic() - begun
+    return summary
+
+
+def row_of(record: dict[str, Any], results: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A line of the summary."""
+    return {
+        "student": record["student"],
+        "score": record["score"],
+        "out_of": record["out_of"],
+        "waiting": record["waiting_for_manual_grade"],
+        "late_penalty": record["late_penalty"],
+        "seconds": round(sum(r.get("seconds", 0.0) for r in results.values()), 2),
+        "repairs": [text for r in results.values() for text in r["repairs"]],
+        "tamper": [text for r in results.values() for text in r["tamper"]],
+        "lost": {name: reason for r in results.values() for name, reason in r["lost"].items()},
+        "unreadable": next((r["unreadable"] for r in results.values() if "unreadable" in r), None),
+    }
+
+
+def prepare_message(assignment: str, data: dict[str, dict[str, Any]], folder: Path | None = None) -> dict[str, Any]:
+    return {"op": "prepare", "assignment": assignment, "notebooks": data, "folder": str(folder or "")}
+
+
+def job_message(job: Job, assignment: str, limits: Limits) -> dict[str, Any]:
+    return {
+        "op": "grade",
+        "job": job.student,
+        "prepared": f"{assignment}/{job.notebook}",
+        "path": job.path,
+        "repairs": job.repairs,
+        "files": job.files,
+        "limits": limits.as_dict(),
+        "rlimits": limits.settings(),
+    }
+
+
+def on_this_machine(
+    workers: int,
+    assignment: str,
+    queue: list[Job],
+    data: dict[str, dict[str, Any]],
+    limits: Limits,
+    unsafe: bool,
+    pool: pools.Pool | None = None,
+    folder: Path | None = None,
+) -> Iterator[tuple[Job, dict[str, Any]]]:
+    """Hand jobs to the workers of one pool, and give results as they come."""
+    waiting = list(queue)
+    with ExitStack() as stack:
+        if pool is None:
+            modules = list(dict.fromkeys(name for one in data.values() for name in one["modules"]))
+            pool = stack.enter_context(pools.Pool(min(workers, len(queue)), PACKAGES, modules, limits.output_kb << 10, unsafe))
+        ready = stack.enter_context(selectors.DefaultSelector())
+        busy: dict[Any, Job | None] = {}
+        for sock in pool.sockets:
+            pools.send(sock, prepare_message(assignment, data, folder))
+            ready.register(sock, selectors.EVENT_READ)
+            busy[sock] = None
+        while busy:
+            for key, _ in ready.select():
+                sock = next(one for one in busy if one.fileno() == key.fd)
+                job, message = busy[sock], pools.receive(sock)
+                if message is None:  # the worker is gone
+                    ready.unregister(sock)
+                    del busy[sock]
+                elif "error" in message and job is None:
+                    raise CourseError(f"{assignment}: {message['error']}")
+                if job is not None:
+                    problem = "the worker ended" if message is None else message.get("error", "")
+                    if problem and job.tries == 0 and not (message or {}).get("late"):
+                        job.tries += 1
+                        waiting.append(job)
+                    else:
+                        yield job, failed(data[job.notebook], problem) if problem else message
+                if message is None:
+                    continue
+                busy[sock] = waiting.pop(0) if waiting else None
+                if busy[sock] is None:
+                    ready.unregister(sock)
+                    del busy[sock]
+                else:
+                    pools.send(sock, job_message(waiting_job(busy[sock]), assignment, limits))
+        for job in waiting:
+            yield job, failed(data[job.notebook], "every worker ended")
+
+
+def waiting_job(job: Job | None) -> Job:
+    assert job is not None
+    return job
+
+
+def failed(data: dict[str, Any], reason: str) -> dict[str, Any]:
+    """A record for a submission that the examiner itself could not finish: nothing is earned, and the next run tries again."""
+    from autograder.examiner import submission
+
+    made = submission.unreadable([Cell(**cell) for cell in data["cells"]], data["released"], f"the grader failed ({reason})", [])
+    return {**made, "failed": reason, "seconds": 0.0}
+
+
+# ---- clusters ---------------------------------------------------------------------------------------------------------------------
+
+
+def on_cluster(
+    scheduler: str, assignment: str, queue: list[Job], data: dict[str, dict[str, Any]], limits: Limits, unsafe: bool
+) -> Iterator[tuple[Job, dict[str, Any]]]:
+    """The same jobs on a Dask cluster. Files travel with the job: the machines need not share a disk."""
+    try:
+        from dask.distributed import Client, as_completed
+    except ImportError:
+        raise CourseError("`--scheduler` needs Dask: pip install 'sequence-models-workbook[cluster]'") from None
+    try:
+        client = Client(scheduler, timeout="20s")
+    except (OSError, TimeoutError) as error:
+        raise CourseError(f"no Dask scheduler answers at {scheduler}: {error}") from None
+    with client:
+        if not client.scheduler_info()["workers"]:
+            raise CourseError(f"the Dask scheduler at {scheduler} has no workers")
+        shared = client.scatter(data, broadcast=True)
+        futures = {
+            client.submit(grade_far, packed(job), job_message(job, assignment, limits), shared, assignment, unsafe, pure=False): job
+            for job in queue
+        }
+        for future in as_completed(futures):
+            job = futures[future]
+            if future.status == "finished":
+                result = future.result()
+                yield job, failed(data[job.notebook], result["error"]) if "error" in result else result
+            else:
+                yield job, failed(data[job.notebook], f"the cluster lost it: {future.exception()}")
+
+
+def packed(job: Job) -> dict[str, Any]:
+    """The files of a job as text."""
+    named = [("notebook", job.path)] if job.path is not None and Path(job.path).is_file() and not Path(job.path).is_symlink() else []
+    named += [(f"file {name}", path) for name, path in job.files]
+    return {label: base64.b64encode(Path(path).read_bytes()).decode() for label, path in named}
+
+
+_far: dict[str, Any] = {}
+
+
+def grade_far(
+    files: dict[str, str], message: dict[str, Any], data: dict[str, dict[str, Any]], assignment: str, unsafe: bool
+) -> dict[str, Any]:
+    """On a worker of the cluster: unpack, and grade with a pool of one that stays warm for the next job."""
+    digest = hashlib.sha256(json.dumps([data, unsafe], sort_keys=True).encode()).hexdigest()
+    if _far.get("digest") != digest:
+        if "pool" in _far:
+            _far.pop("pool").close()
+        modules = list(dict.fromkeys(name for one in data.values() for name in one["modules"]))
+        pool = pools.Pool(1, PACKAGES, modules, message["limits"]["output_kb"] << 10, unsafe)
+        pools.send(pool.sockets[0], prepare_message(assignment, data))
+        answer = pools.receive(pool.sockets[0])
+        if answer is None or "error" in answer:
+            return {"error": (answer or {}).get("error", "the worker's pool ended")}
+        _far.update(pool=pool, digest=digest)
+    with tempfile.TemporaryDirectory() as folder:
+        message = {**message, "files": [], "path": None}
+        for number, (label, text) in enumerate(files.items()):
+            path = Path(folder) / str(number)
+            path.write_bytes(base64.b64decode(text))
+            if label == "notebook":
+                message["path"] = str(path)
+            else:
+                message["files"].append((label.removeprefix("file "), str(path)))
+        sock = _far["pool"].sockets[0]
+        pools.send(sock, message)
+        found = pools.receive(sock)
+    if found is None:
+        _far.clear()
+        return {"error": "the worker's pool ended"}
+    assert isinstance(found, dict)
+    return found

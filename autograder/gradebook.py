@@ -1,0 +1,237 @@
+"""nbgrader's gradebook: the assignment as it is stored there, and the one writer of results."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import warnings
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbgrader import utils
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.utils import parse_utc
+from sqlalchemy.exc import SAWarning
+
+from autograder import build
+from autograder.course import Assignment, Course, CourseError, replace_folder, write_whole
+from autograder.examiner import notebook as notebooks
+from autograder.nbgrader_command import nbgrader
+from autograder.submissions import RECORD, ignored, safe_files
+
+# ---- the assignment -----------------------------------------------------------------------------------------------------------
+
+
+def register(course: Course, assignment: Assignment) -> dict[str, dict[str, Any]]:
+    """The assignment's notebooks as the gradebook has them; brought up to date first where the sources have changed."""
+    if out_of_date(course, assignment):
+        if assignment.source.exists():
+            with tempfile.TemporaryDirectory() as folder:  # notebooks/ is what `course build` made: nbgrader's copy of it goes elsewhere
+                nbgrader(course, "generate_assignment", assignment.id, "--force", f"--CourseDirectory.release_directory={folder}")
+        else:
+            nbgrader(course, "generate_assignment", assignment.id, "--force")
+    layouts = released_notebooks(assignment)
+    with open_gradebook(course) as book:
+        return {name: notebooks.from_gradebook(book, assignment.id, name, layout) for name, layout in layouts.items()}
+
+
+def released_notebooks(assignment: Assignment) -> dict[str, dict[str, Any]]:
+    """Name and cells of every notebook that students were given."""
+    folder = assignment.student_notebook.parent
+    found = {path.stem: notebooks.layout_of(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.ipynb"))}
+    if not found:
+        raise CourseError(f"{folder} holds no notebook: run `course build {assignment.id}` first")
+    return found
+
+
+def instructor_texts(course: Course, assignment: Assignment) -> dict[str, str]:
+    """The instructor's notebooks as text; an assignment with a percent script is built, others are taken as they are."""
+    if assignment.source.exists():
+        cells, _ = build.checked_cells(assignment)
+        text = build.instructor_notebook(course, assignment, cells)
+        if not assignment.instructor_notebook.exists() or assignment.instructor_notebook.read_text(encoding="utf-8") != text:
+            write_whole(assignment.instructor_notebook, text)
+        return {assignment.id: text}
+    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(assignment.source.parent.glob("*.ipynb"))}
+
+
+def out_of_date(course: Course, assignment: Assignment) -> bool:
+    """Does the gradebook lack this assignment, or have other tests than solutions/?"""
+    texts = instructor_texts(course, assignment)
+    if not texts:
+        raise CourseError(f"solutions/{assignment.id} holds no source of this assignment")
+    if not gradebook_exists(course):
+        return True
+    with open_gradebook(course) as book:
+        for name, text in texts.items():
+            try:
+                stored = {cell.name: cell for cell in book.find_notebook(name, assignment.id).source_cells}
+            except MissingEntry:
+                return True
+            for entry in json.loads(text)["cells"]:
+                known = entry["metadata"].get("nbgrader", {})
+                if not known.get("grade_id"):
+                    continue
+                row = stored.get(known["grade_id"])
+                source = entry["source"] if isinstance(entry["source"], str) else "".join(entry["source"])
+                if row is None or (row.locked and not known.get("solution") and row.source.strip() != source.strip()):
+                    return True
+    return False
+
+
+def gradebook_exists(course: Course) -> bool:
+    return not course.gradebook_url.startswith("sqlite:///") or Path(course.gradebook_url.removeprefix("sqlite:///")).exists()
+
+
+def due_date(book: Gradebook, assignment: Assignment) -> str:
+    return str(book.find_assignment(assignment.id).duedate)
+
+
+def open_gradebook(course: Course) -> Gradebook:
+    return Gradebook(course.gradebook_url, course.course_id)
+
+
+def with_marks(result: dict[str, Any]) -> dict[str, Any]:
+    """An examiner's record with what nbgrader reads from the graded notebook: points and comments."""
+    grades, comments = {}, {}
+    for cell in nbformat.from_dict(json.loads(result["notebook"])).cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if not name:
+            continue
+        if utils.is_grade(cell):
+            auto, most = utils.determine_grade(cell)
+            if utils.is_solution(cell) and f"the answer {name!r} was missing; it was put back as it was given" in result["repairs"]:
+                auto = None  # it may stand somewhere else in the notebook: a person looks
+            grades[name] = {"auto": auto, "max": most}
+        if utils.is_solution(cell) or utils.is_task(cell):
+            blank = cell.metadata.nbgrader.get("checksum") == utils.compute_checksum(cell) and not utils.is_task(cell)
+            comments[name] = "No response." if blank else None
+    return {**result, "grades": grades, "comments": comments}
+
+
+# ---- one writer ----------------------------------------------------------------------------------------------------------------
+
+
+class Writer:
+    """Puts finished submissions where nbgrader keeps them: notebook, gradebook, record, in this order."""
+
+    def __init__(self, course: Course, assignment: Assignment, book: Gradebook) -> None:
+        self.course, self.assignment, self.book = course, assignment, book
+        stored = book.find_assignment(assignment.id)
+        self.names = {cell.id: cell.name for one in stored.notebooks for cell in [*one.grade_cells, *one.solution_cells, *one.task_cells]}
+        self.notebook_names = {one.id: one.name for one in stored.notebooks}
+
+    def folder(self, student: str) -> Path:
+        return self.course.root / "autograded" / student / self.assignment.id
+
+    def graded(self, student: str, digest: str) -> bool:
+        """Is exactly this content graded, and is it in the gradebook?"""
+        try:
+            record = json.loads((self.folder(student) / RECORD).read_text(encoding="utf-8"))
+            self.book.find_submission(self.assignment.id, student)
+        except (OSError, ValueError, MissingEntry):
+            return False
+        return bool(record.get("digest") == digest)
+
+    def save(self, student: str, submitted: Path, results: dict[str, dict[str, Any]], digest: str) -> dict[str, Any]:
+        folder = self.folder(student)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".grading-") as place:
+            new = Path(place) / self.assignment.id
+            new.mkdir()
+            for name, path in safe_files(submitted):
+                if not ignored(name):
+                    (new / name).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(path, new / name)
+            timestamp = submitted / "timestamp.txt"
+            if timestamp.is_file() and not timestamp.is_symlink():
+                shutil.copyfile(timestamp, new / "timestamp.txt")
+            for name, result in results.items():
+                (new / f"{name}.ipynb").write_text(result["notebook"], encoding="utf-8", errors="replace")
+            replace_folder(new, folder)
+        score, out_of, waiting = self.to_gradebook(student, submitted, results)
+        late, penalty = self.lateness(student)
+        record = {
+            "student": student,
+            "assignment": self.assignment.id,
+            "digest": digest,
+            "score": score,
+            "out_of": out_of,
+            "waiting_for_manual_grade": waiting,
+            "seconds_late": late,
+            "late_penalty": penalty,
+            "notebooks": {name: {key: value for key, value in result.items() if key != "notebook"} for name, result in results.items()},
+        }
+        write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
+        return record
+
+    def to_gradebook(self, student: str, submitted: Path, results: dict[str, dict[str, Any]]) -> tuple[float, float, bool]:
+        """One transaction. Manual grades stay; where there is one and the automatic score is new, a grader should look again."""
+        book = self.book
+        book.update_or_create_student(student)
+        timestamp = read_timestamp(submitted)
+        extra = {} if timestamp is None else {"timestamp": timestamp}
+        with warnings.catch_warnings():  # nbgrader fills a new submission before it adds it, which SQLAlchemy remarks on
+            warnings.simplefilter("ignore", SAWarning)
+            submission = book.update_or_create_submission(self.assignment.id, student, **extra)
+        score, out_of, waiting = 0.0, 0.0, False
+        for one in submission.notebooks:
+            result = results.get(self.notebook_names[one.notebook_id])
+            for grade in one.grades:
+                found = (result or {"grades": {}})["grades"].get(self.names[grade.cell_id], {"auto": 0.0, "max": None})
+                grade.auto_score = found["auto"]
+                grade.needs_manual_grade = grade.manual_score is not None or found["auto"] is None
+                score += grade.manual_score if grade.manual_score is not None else found["auto"] or 0.0
+                out_of += found["max"] or 0.0
+                waiting = waiting or grade.needs_manual_grade
+            for comment in one.comments:
+                comment.auto_comment = (result or {"comments": {}})["comments"].get(self.names[comment.cell_id])
+        late = submission.total_seconds_late > 0 or any(one.late_submission_penalty for one in submission.notebooks)
+        book.db.commit()
+        book.db.expunge_all()
+        if late:
+            self.penalise(student, results)
+        return round(score, 6), out_of, waiting
+
+    def lateness(self, student: str) -> tuple[float, float]:
+        """Seconds after the due date, and the points that nbgrader takes off for them."""
+        submission = self.book.find_submission(self.assignment.id, student)
+        found = submission.total_seconds_late, sum(one.late_submission_penalty or 0.0 for one in submission.notebooks)
+        self.book.db.expunge_all()
+        return found
+
+    def penalise(self, student: str, results: dict[str, dict[str, Any]]) -> None:
+        """nbgrader's own late penalty, with the course's configuration."""
+        from nbgrader.preprocessors import AssignLatePenalties
+
+        for name in results:
+            about = {"notebook": name, "assignment": self.assignment.id, "student": student, "db_url": self.course.gradebook_url}
+            try:
+                AssignLatePenalties(config=self.config).preprocess(nbformat.v4.new_notebook(), {"nbgrader": about})
+            except Exception as error:  # the course's own plugin can raise anything
+                raise CourseError(f"the late penalty of nbgrader_config.py failed: {type(error).__name__}: {error}") from error
+
+    @cached_property
+    def config(self) -> Any:
+        """The course's nbgrader configuration."""
+        from traitlets.config import Config
+        from traitlets.config.loader import PyFileConfigLoader
+
+        config = Config()
+        if (self.course.root / "nbgrader_config.py").exists():
+            config.merge(PyFileConfigLoader("nbgrader_config.py", path=str(self.course.root)).load_config())
+        return config
+
+
+def read_timestamp(folder: Path) -> Any:
+    path = folder / "timestamp.txt"
+    if not path.is_file() or path.is_symlink():
+        return None
+    try:
+        with open(path, encoding="utf-8") as file:
+            return parse_utc(file.read(100).strip())
+    except (ValueError, UnicodeDecodeError, OverflowError):
+        return None

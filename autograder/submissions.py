@@ -1,0 +1,160 @@
+"""What is to be graded: the submissions below `submitted/`, their files, and a digest of all that their result depends on.
+
+No link is followed and nothing is executed here. (Nor is nbgrader imported: that takes two seconds, in which the workers warm up.)
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.course import Assignment, Course
+from autograder.examiner import notebook as notebooks
+from autograder.examiner.repair import MOST_BYTES
+
+RECORD = "grading.json"
+MOST_FILES, MOST_FILE_BYTES, DEEPEST = 200, 50 << 20, 20
+IGNORED = [
+    RECORD,
+    "*.ipynb",
+    "*.html",
+    "*.pyc",
+    "__pycache__*",
+    ".ipynb_checkpoints*",
+    "timestamp.txt",
+    "mistakes.py",
+    "[0-9][0-9]-*.py",
+    ".*",
+]
+ENDINGS = (".ipynb", ".ipynb.txt", ".ipynb.json")  # what browsers make of it
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = [ROOT / "helpers", ROOT / "data" / "english_french"]  # what notebooks import of the course
+
+
+@dataclass
+class Job:
+    """One notebook of one submission."""
+
+    student: str
+    folder: Path
+    notebook: str
+    path: str | None
+    repairs: list[str]
+    files: list[tuple[str, str]]
+    digest: str
+    tries: int = 0
+
+
+def likely_modules(assignment: Assignment) -> list[str]:
+    """What the released notebooks import: enough to warm up with while the gradebook is looked at."""
+    found: dict[str, None] = {}
+    for path in sorted(assignment.student_notebook.parent.glob("*.ipynb")):
+        cells = notebooks.layout_of(path.read_text(encoding="utf-8"))["cells"]
+        code = [
+            {"source": c["source"] if isinstance(c["source"], str) else "".join(c["source"])} for c in cells if c["cell_type"] == "code"
+        ]
+        found.update(dict.fromkeys(notebooks.modules(code)))
+    return list(found)
+
+
+def submissions(course: Course, assignment: Assignment, student: str) -> list[tuple[str, Path]]:
+    """Students with a submission of this assignment, and its folder."""
+    root = course.root / "submitted"
+    found = []
+    for folder in sorted(root.iterdir()) if root.is_dir() else []:
+        if fnmatch.fnmatchcase(folder.name, student) and os.path.lexists(folder / assignment.id):
+            found.append((folder.name, folder / assignment.id))
+    return found
+
+
+def jobs_of(course: Course, assignment: Assignment, student: str, folder: Path, names: list[str], base: str) -> list[Job]:
+    """A job per notebook, with the files that belong beside it and the digest of everything the result depends on."""
+    listed = list(safe_files(folder))
+    own = [(name, path) for name, path in listed if not ignored(name)]
+    given = [(name, path) for name, path in safe_files(assignment.source.parent) if not ignored(name)]
+    found = []
+    for name in names:
+        path, repairs = find_notebook(folder, listed, name, names)
+        beside = {(str(p.relative_to(path.parent)) if path and p.is_relative_to(path.parent) else label): p for label, p in own}
+        files = [(label, str(p)) for label, p in {**beside, **dict(given)}.items()]
+        digest = hashlib.sha256(base.encode())
+        for label, place in [*sorted(own), *sorted(given), ("notebook", path), ("timestamp", folder / "timestamp.txt")]:
+            digest.update(f"\n{label}\n".encode("utf-8", "replace"))
+            if place is not None and place.is_file() and not place.is_symlink():
+                add_file(digest, place)
+        found.append(Job(student, folder, name, str(path) if path is not None else None, repairs, files, digest.hexdigest()))
+    return found
+
+
+def add_file(digest: Any, path: Path) -> None:
+    """Size and beginning of a file: what is longer than a notebook can be is refused without being read."""
+    try:
+        digest.update(str(path.stat().st_size).encode())
+        with open(path, "rb") as file:
+            left = MOST_BYTES
+            while left > 0 and (chunk := file.read(min(left, 1 << 20))):
+                digest.update(chunk)
+                left -= len(chunk)
+    except OSError as error:  # the record of this submission will say so
+        digest.update(str(error.strerror).encode())
+
+
+def ignored(name: str) -> bool:
+    return any(fnmatch.fnmatch(part, pattern) for pattern in IGNORED for part in (name, name.rpartition("/")[2], name.partition("/")[0]))
+
+
+def safe_files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Regular files below a folder, by relative name: notebooks, and others up to a number and a size. No link is followed."""
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    count, size = 0, 0
+    left = [(folder, 0)]
+    while left:
+        place, depth = left.pop(0)
+        for path in sorted(place.iterdir(), key=lambda path: path.name):
+            if path.is_symlink() or path.name == "__MACOSX" or path.name.startswith("._"):  # what a Mac adds to an archive
+                continue
+            if path.is_dir():
+                left += [(path, depth + 1)] if depth < DEEPEST else []
+                continue
+            if not path.is_file():
+                continue
+            if not path.name.lower().endswith(ENDINGS):
+                count, size = count + 1, size + path.stat().st_size
+                if count > MOST_FILES or size > MOST_FILE_BYTES:
+                    continue
+            yield str(path.relative_to(folder)), path
+
+
+def find_notebook(folder: Path, listed: list[tuple[str, Path]], name: str, names: list[str]) -> tuple[Path | None, list[str]]:
+    """The submitted notebook: under its own name, or the one that must be it."""
+    exact = folder / f"{name}.ipynb"
+    others = [
+        path
+        for label, path in listed
+        if label.lower().endswith(ENDINGS)
+        and ".ipynb_checkpoints" not in label
+        and path != exact
+        and (path.stem not in names or path.stem == name)
+    ]
+    more = [f"there were other notebooks, which were not looked at: {', '.join(repr(path.name) for path in others[:5])}"] if others else []
+    if os.path.lexists(exact):
+        return exact, more if len(names) == 1 else []
+    inside = [path for path in others if path.name == exact.name]
+    if inside:
+        newest = max(inside, key=lambda path: path.stat().st_mtime)
+        return newest, [f"the notebook was in the folder {newest.parent.name!r}", *(more if len(others) > 1 else [])]
+    similar = [path for path in others if name.lower() in path.stem.lower().replace(" ", "-").replace("_", "-")] or others
+    if len(names) == 1 and similar:
+        chosen = max(similar, key=lambda path: (path.stat().st_mtime, path.name))
+        return chosen, [f"the file was called {chosen.name!r}; it was taken as {name}.ipynb", *(more if len(others) > 1 else [])]
+    return None, []
+
+
+def combined(jobs: list[Job]) -> str:
+    return hashlib.sha256("".join(job.digest for job in jobs).encode()).hexdigest()

@@ -1,0 +1,99 @@
+"""The examiner gives honest submissions the score that one kernel would give them, cell for cell, and keeps its own rules."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT
+
+from autograder import build, course, demo, grade, gradebook, shell
+from autograder.examiner import notebook as notebooks
+from autograder.examiner import sandbox
+from autograder.mistakes import Mistake
+from autograder.mistakes import load as load_mistakes
+
+COURSE = course.load(ROOT)
+MIXED = ("02-rnn-backprop", "05-logit-bias", "06-tokenization", "09-gpt")  # call-backs, iterators, kept models, cost: all that crosses
+needs_sandbox = pytest.mark.skipif(sandbox.why_not() is not None, reason=f"no sandbox here: {sandbox.why_not()}")
+
+
+def instructor_cells(assignment: course.Assignment) -> list[dict[str, Any]]:
+    cells, _ = build.checked_cells(assignment)
+    found = json.loads(build.instructor_notebook(COURSE, assignment, cells))
+    return [{"kind": c["cell_type"], "source": "".join(c["source"]), "metadata": c["metadata"], "id": c["id"]} for c in found["cells"]]
+
+
+def examined(assignment: course.Assignment, submissions: dict[str, str], folder: Path, **limits: float) -> dict[str, dict[str, Any]]:
+    """Records of these submissions (name to notebook text), from real workers in the real sandbox."""
+    data = {assignment.id: notebooks.from_cells(instructor_cells(assignment))}
+    jobs = []
+    for name, text in submissions.items():
+        path = folder / f"{name}.ipynb"
+        path.write_text(text, encoding="utf-8")
+        jobs.append(grade.Job(name, folder, assignment.id, str(path), [], [], ""))
+    bounds = sandbox.Limits().with_changes(limits, "test")
+    return {job.student: gradebook.with_marks(result) for job, result in grade.on_this_machine(2, assignment.id, jobs, data, bounds, False)}
+
+
+def scores(record: dict[str, Any]) -> dict[str, float]:
+    assert "error" not in record, record
+    return {name: entry["auto"] for name, entry in record["grades"].items() if entry["auto"] is not None and name.endswith("-test")}
+
+
+def run_in_one_process(cells: list[dict[str, Any]], answers: dict[str, str]) -> dict[str, float]:
+    """What the tests give in an ordinary shell: run in a process of its own, by `in_one_process`."""
+    from autograder.verify import score_of
+
+    here = shell.Shell()
+    found = {}
+    for cell in cells:
+        name = cell["metadata"].get("nbgrader", {}).get("grade_id", "")
+        if cell["kind"] == "code":
+            result = here.run(answers.get(name, cell["source"]))
+            if name.endswith("-test"):
+                found[name] = score_of(result)
+    return found
+
+
+def in_one_process(cells: list[dict[str, Any]], answers: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """A fresh process, not a fork: this one may have used several threads, and a copy of it would wait for them for ever."""
+    for name, value in {"NBGRADER_EXECUTION": "autograde", "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(folder)  # for the files that notebooks write
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
+        return fresh.submit(run_in_one_process, cells, answers).result()
+
+
+@pytest.mark.slow
+@needs_sandbox
+@pytest.mark.parametrize("assignment", COURSE.assignments, ids=lambda a: a.id)
+def test_scores_are_those_of_one_process(assignment: course.Assignment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells, _ = build.checked_cells(assignment)
+    known = load_mistakes(assignment.mistakes).by_exercise
+    exercises = [cell for cell in cells if cell.kind == "code" and cell.is_solution]
+    perfect = {cell.grade_id: demo.answer_of(cell.source) for cell in exercises}
+    classes = {"perfect": perfect}
+    for number in range(2) if assignment.id in MIXED else ():  # every second exercise is answered with a named mistake
+        answers = dict(perfect)
+        for cell in exercises[number::2]:
+            wrong = [variant for variant in known.get(cell.grade_id, []) if isinstance(variant, Mistake)]
+            if wrong:
+                answers[cell.grade_id] = demo.answer_of(wrong[-1 - number].source(cell))
+        classes[f"mistakes-{number}"] = answers
+    student = assignment.student_notebook.read_text(encoding="utf-8")
+    records = examined(assignment, {name: demo.submission(student, answers) for name, answers in classes.items()}, tmp_path)
+    whole = instructor_cells(assignment)
+    for name, answers in classes.items():
+        found = scores(records[name])
+        assert records[name]["lost"] == {}, name
+        assert records[name]["repairs"] == []
+        assert [line for line in records[name]["tamper"] if not line.startswith("attempt:")] == []  # 13 starts processes, as it should
+        most = {test: entry["max"] for test, entry in records[name]["grades"].items() if test in found}
+        expected = most if name == "perfect" else in_one_process(whole, answers, tmp_path, monkeypatch)
+        assert found == pytest.approx(expected, abs=1e-6), name
+        assert name == "perfect" or sum(found.values()) < sum(most.values())

@@ -1,0 +1,89 @@
+"""`course grade` as an instructor uses it: without a sandbox where told, on a cluster, with nbgrader's own notebooks, limits by assignment."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import nbgrader
+import pytest
+from conftest import ROOT, run_course
+
+from autograder import course, demo, grade
+from autograder.examiner import sandbox
+
+needs_sandbox = pytest.mark.skipif(sandbox.why_not() is not None, reason=f"no sandbox here: {sandbox.why_not()}")
+RIGHT = 'def double(x):\n    """Twice x."""\n    return 2 * x'
+SAMPLES = Path(nbgrader.__file__).parent / "docs" / "source" / "user_guide"
+
+
+def hand_in(root: Path, **answers: str) -> None:
+    """Submissions of the small course: student and answer."""
+    assert run_course("build", cwd=root).returncode == 0
+    student = (root / "notebooks" / "01-small" / "01-small.ipynb").read_text(encoding="utf-8")
+    for name, answer in answers.items():
+        folder = root / "submitted" / name / "01-small"
+        folder.mkdir(parents=True)
+        (folder / "01-small.ipynb").write_text(demo.submission(student, {"double": answer}), encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_without_a_sandbox_only_when_told(small_course: Path) -> None:
+    hand_in(small_course, ada=RIGHT, ben="def double(x):\n    return x")
+    done = run_course("grade", "01-small", "--unsafe", "--workers", "1", "--json", cwd=small_course)
+    assert done.returncode == 0, done.stderr
+    assert "without a sandbox" in done.stderr
+    assert {row["student"]: row["score"] for row in json.loads(done.stdout)["rows"]} == {"ada": 2.0, "ben": 0.0}
+    refused = run_course("grade", "01-small", "--force", cwd=small_course, PATH="/nonexistent")
+    assert refused.returncode == 2
+    assert "bubblewrap" in refused.stderr
+
+
+@pytest.mark.slow
+@needs_sandbox
+def test_on_a_cluster(small_course: Path) -> None:
+    from dask.distributed import LocalCluster
+
+    hand_in(small_course, ada=RIGHT, ben="def double(x):\n    return x", cleo="import os; os._exit(3)")
+    this = course.load(small_course)
+    (assignment,) = this.assignments
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        found = grade.grade(this, assignment, scheduler=cluster.scheduler_address)
+    assert found.failed == []
+    assert {row["student"]: row["score"] for row in found.rows} == {"ada": 2.0, "ben": 0.0, "cleo": 0.0}
+
+
+@pytest.mark.slow
+@needs_sandbox
+def test_nbgraders_own_sample_course(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLES / "source" / "ps1", tmp_path / "solutions" / "ps1")
+    shutil.copytree(SAMPLES / "submitted", tmp_path / "submitted")
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    head = 'title = "Sample"\ncourse_id = "sample"\nrepository = "https://example.org"\n'
+    (tmp_path / "course.toml").write_text(head + '[[assignment]]\nid = "ps1"\ntitle = "Problem set 1"\npart = "I"\nminutes = 60\n')
+    done = run_course("grade", "ps1", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = {row["student"]: row for row in json.loads(done.stdout)["rows"]}
+    assert {name: row["score"] for name, row in rows.items()} == {"bitdiddle": 1.5, "hacker": 3.0}
+    assert all(row["lost"] == {} and row["waiting"] for row in rows.values())
+    again = run_course("grade", "ps1", "--json", cwd=tmp_path)
+    assert json.loads(again.stdout)["skipped"] == 2
+
+
+def test_limits_come_from_the_course_and_the_assignment(small_course: Path) -> None:
+    path = small_course / "course.toml"
+    path.write_text(path.read_text() + "limits = { cell_seconds = 7 }\n\n[limits]\nmemory_mb = 300\ncell_seconds = 5\n")
+    this = course.load(small_course)
+    found = this.limits(this.assignments[0])
+    assert (found.cell_seconds, found.memory_mb, found.processes) == (7, 300, 64)
+    path.write_text(path.read_text().replace("memory_mb", "memory"))
+    with pytest.raises(course.CourseError, match="no limit 'memory'"):
+        course.load(small_course).limits(this.assignments[0])
+
+
+def test_nothing_to_grade_is_one_line(small_course: Path) -> None:
+    done = run_course("grade", "01-small", cwd=small_course)
+    assert done.returncode == 2
+    assert "nothing to grade" in done.stderr
+    assert "Traceback" not in done.stderr

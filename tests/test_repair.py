@@ -1,0 +1,206 @@
+"""Damaged notebooks: every kind of damage is mended, on the record, and the student's answers survive."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from autograder.examiner import repair
+from autograder.examiner.repair import Cell, Unreadable
+
+
+def known(name: str, *, solution: bool = False, grade: bool = False, points: float = 0) -> dict[str, Any]:
+    found: dict[str, Any] = {"grade_id": name, "solution": solution, "grade": grade, "locked": not solution, "schema_version": 3}
+    return {"nbgrader": {**found, **({"points": points} if grade else {})}}
+
+
+STUB = 'def double(x):\n    """Twice x."""\n    # YOUR CODE HERE\n    raise NotImplementedError()'
+TEST = "assert double(2) == 4\nassert double('ab') == 'abab'\n### BEGIN HIDDEN TESTS\nassert double(7) == 14\n### END HIDDEN TESTS"
+VISIBLE = "assert double(2) == 4\nassert double('ab') == 'abab'\n"
+INSTRUCTOR = [
+    Cell("markdown", "# Doubling", {}, "title"),
+    Cell("code", "import math\nimport torch  # the set-up", known("setup"), "setup"),
+    Cell("code", STUB, known("double", solution=True), "double"),
+    Cell("code", TEST, known("double-test", grade=True, points=2), "double-test"),
+    Cell("markdown", "Why?", known("why", solution=True, grade=True, points=1), "why"),
+    Cell("markdown", "The end.", {}, "end"),
+]
+RELEASED = {"setup": INSTRUCTOR[1].source, "double": STUB, "double-test": VISIBLE, "why": "Why?"}
+ANSWER = "def double(x):\n    return x + x"
+
+
+def submitted() -> list[dict[str, Any]]:
+    """An honest submission, as a list of cells."""
+    sources = {"double": ANSWER, "double-test": VISIBLE, "why": "Because of symmetry."}
+    return [
+        {"cell_type": c.kind, "id": c.id, "metadata": copy.deepcopy(c.metadata), "source": sources.get(c.name, c.source)}
+        for c in INSTRUCTOR
+    ]
+
+
+def repaired(cells: list[dict[str, Any]]) -> repair.Repaired:
+    data = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+    return repair.repair(repair.read(data), INSTRUCTOR, RELEASED)
+
+
+def by_name(done: repair.Repaired) -> dict[str, Cell]:
+    return {cell.name: cell for cell in done.cells if cell.name}
+
+
+def whole(done: repair.Repaired) -> None:
+    """Everything is in its place, with the instructor's tests and the student's answers."""
+    assert [cell.name for cell in done.cells if cell.name] == ["setup", "double", "double-test", "why"]
+    found = by_name(done)
+    assert found["double"].source == ANSWER
+    assert found["double-test"].source == TEST
+    assert found["double-test"].nbgrader["points"] == 2
+    assert found["why"].source == "Because of symmetry."
+
+
+def test_an_honest_notebook_needs_no_repair() -> None:
+    done = repaired(submitted())
+    whole(done)
+    assert done.repairs == []
+    assert done.edited == []
+
+
+def test_edited_tests_and_points_become_the_instructors() -> None:
+    cells = submitted()
+    cells[3]["source"] = "assert True"
+    cells[3]["metadata"]["nbgrader"]["points"] = 200
+    done = repaired(cells)
+    whole(done)
+    assert "double-test" in done.edited[0]
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_stripped_metadata(ids: bool) -> None:
+    cells = submitted()
+    for cell in cells:
+        cell["metadata"] = {}
+        if not ids:
+            del cell["id"]
+    done = repaired(cells)
+    whole(done)
+    assert len(done.repairs) == 4
+
+
+def test_colab_keeps_ids_in_the_metadata() -> None:
+    cells = submitted()
+    for cell in cells:
+        cell["metadata"] = {"id": cell.pop("id")}
+    whole(repaired(cells))
+
+
+def test_deleted_cells_come_back() -> None:
+    cells = submitted()
+    done = repaired([cells[0], cells[2], cells[4]])
+    whole(done)
+    assert any("'double-test' was missing" in text for text in done.repairs)
+    without_answer = repaired([cell for cell in cells if cell["id"] != "double"])
+    assert by_name(without_answer)["double"].source == STUB
+
+
+def test_duplicated_cells_the_last_answer_counts() -> None:
+    cells = submitted()
+    first = copy.deepcopy(cells[2])
+    first["source"] = "def double(x):\n    return 3 * x"
+    blank = copy.deepcopy(cells[2])
+    blank["source"] = STUB
+    done = repaired([*cells[:2], first, cells[2], blank, *cells[3:]])
+    whole(done)
+    assert any("3 cells named 'double'" in text for text in done.repairs)
+
+
+def test_order_is_restored_and_own_cells_stay() -> None:
+    cells = submitted()
+    own = {"cell_type": "code", "metadata": {}, "source": "my_note = 1"}
+    done = repaired([cells[3], cells[2], own, cells[4], cells[1], cells[0], cells[5]])
+    whole(done)
+    place = [cell.source for cell in done.cells]
+    assert place.index("my_note = 1") == place.index(ANSWER) + 1
+    assert any("another order" in text for text in done.repairs)
+
+
+def test_retyped_cells() -> None:
+    cells = submitted()
+    cells[2]["cell_type"], cells[3]["cell_type"], cells[4]["cell_type"] = "markdown", "raw", "code"
+    done = repaired(cells)
+    whole(done)
+    assert [by_name(done)[name].kind for name in ("double", "double-test", "why")] == ["code", "code", "markdown"]
+
+
+def test_a_false_graded_cell_is_only_a_cell() -> None:
+    extra = {"cell_type": "code", "metadata": known("gift", grade=True, points=100), "source": "100.0"}
+    done = repaired([*submitted(), extra])
+    whole(done)
+    assert done.cells[-1].nbgrader == {}
+    assert any("'gift'" in text for text in done.repairs)
+
+
+def test_a_written_answer_without_metadata_is_found_by_its_place() -> None:
+    cells = submitted()
+    cells[4]["metadata"] = {}
+    del cells[4]["id"]
+    whole(repaired(cells))
+
+
+def test_an_answer_written_below_an_untouched_prompt_is_moved_to_it() -> None:
+    cells = submitted()
+    cells[4]["source"] = "Why?"
+    own = {"cell_type": "markdown", "id": "new", "metadata": {}, "source": "Because of symmetry."}
+    done = repaired([*cells[:5], own, *cells[5:]])
+    assert by_name(done)["why"].source == "Why?\n\nBecause of symmetry."
+    assert "The end." in [cell.source for cell in done.cells]  # the instructor's next text is not taken for an answer
+    assert [text for text in done.repairs if "'why' was written in a new cell below" in text]
+    answered = submitted()
+    done = repaired([*answered[:5], own, *answered[5:]])  # a remark below an answer stays a remark
+    assert by_name(done)["why"].source == "Because of symmetry."
+    assert done.repairs == []
+
+
+def test_pasted_pictures_stay() -> None:
+    cells = submitted()
+    cells[4]["attachments"] = {"x.png": {"image/png": "aGk="}}
+    assert by_name(repaired(cells))["why"].attachments == {"x.png": {"image/png": "aGk="}}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda nb: nb["cells"][2].update(source=[ANSWER[:10], ANSWER[10:]]),
+        lambda nb: nb["cells"][0].pop("metadata"),
+        lambda nb: nb["cells"][0].update(metadata=None, source=None),
+        lambda nb: nb["cells"].insert(0, "not a cell"),
+        lambda nb: nb["cells"].insert(0, {"cell_type": 7}),
+        lambda nb: nb.update(nbformat=5, nbformat_minor=99, metadata=[]),
+        lambda nb: nb.update(nbformat=3, worksheets=[{"cells": nb.pop("cells")}]),
+        lambda nb: [cell.update(input=cell.pop("source")) for cell in nb["cells"] if cell["cell_type"] == "code"],
+    ],
+)
+def test_other_formats_and_broken_parts(damage: Any) -> None:
+    notebook: dict[str, Any] = {"cells": submitted(), "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    damage(notebook)
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        whole(repair.repair(repair.read(json.dumps(notebook).encode(encoding)), INSTRUCTOR, RELEASED))
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "empty"),
+        (b"\0" * 100, "empty"),
+        (b'{"cells": [', "cut off"),
+        (b"PK\x03\x04 this is a zip file", "zip archive"),
+        (b"[1, 2]", "no cells"),
+        (b'{"cells": 5}', "no cells"),
+        (b"[" * 100_000, "too deeply"),
+        (b'{"cells": [' + b"{}," * 6000 + b"{}]}", "6001 cells"),
+    ],
+)
+def test_what_cannot_be_read_says_why(data: bytes, reason: str) -> None:
+    with pytest.raises(Unreadable, match=reason):
+        repair.read(data)
