@@ -10,6 +10,7 @@ import numpy as np
 import seaborn as sns
 import torch
 from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, MaxNLocator
 
 MARKERS = ["o", "s", "^", "D", "v", "P"]
 LINES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1))]
@@ -36,24 +37,28 @@ def heatmap(
 ) -> Axes:
     """Attention weights: one row per query, one column per key; small matrices show their numbers."""
     use_course_style()
-    grid = array(weights)
+    given = array(weights)
+    grid, form = given.astype(float), "d" if np.issubdtype(given.dtype, np.integer) else ".2f"
     if ax is None:
         _, ax = plt.subplots(figsize=(1.6 + 0.55 * min(grid.shape[1], 16), 1.2 + 0.45 * min(grid.shape[0], 16)))
-    sns.heatmap(
-        grid,
-        vmin=0,
-        vmax=max(1.0, float(np.nanmax(grid))) if grid.size else 1.0,
-        cmap="cividis",
-        annot=grid.size <= 64,
-        fmt=".2f",
-        square=grid.size <= 400,
-        xticklabels=columns if columns is not None else "auto",
-        yticklabels=rows if rows is not None else "auto",
-        cbar_kws={"label": label},
-        ax=ax,
-    )
+    top = max(1.0, float(np.nanmax(grid))) if grid.size else 1.0
+    # Not seaborn's heatmap: it draws the whole figure once for every heat map in it.
+    image = ax.imshow(grid, vmin=0, vmax=top, cmap="cividis", aspect="equal" if grid.size <= 400 else "auto", interpolation="nearest")
+    ax.figure.colorbar(image, ax=ax, label=label).outline.set_visible(False)
+    if grid.size <= 64:
+        for (row, column), value in np.ndenumerate(given):
+            ink = "white" if value < 0.6 * top else "black"
+            ax.text(column, row, f"{value:{form}}", ha="center", va="center", color=ink, fontsize="small", in_layout=False)
+    for axis, names in ((ax.xaxis, columns), (ax.yaxis, rows)):
+        axis.set_major_locator(MaxNLocator(min_n_ticks=1, integer=True) if names is None else FixedLocator(range(len(names))))
+        if names is not None:
+            axis.set_ticklabels(list(names))
+    longest = max((len(name) for name in columns or ()), default=0)
+    if longest > 4:
+        ax.tick_params(axis="x", rotation=90 if longest > 8 else 45)
+    ax.grid(False)
+    ax.spines[:].set_visible(False)
     ax.set(title=title, xlabel=column_label, ylabel=row_label)
-    ax.tick_params(axis="y", rotation=0)
     return ax
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import regex
 from IPython.display import HTML
 
+from helpers.checks import beside
 from helpers.checks.guard import StudentError, fail, first_failure
 
 # How GPT-2 cuts a text before byte-pair encoding: contractions, letters, digits, other signs (each with one space in front at
@@ -135,6 +136,7 @@ class Drained(NamedTuple):
     taken: list[int]
 
 
+@beside.student_side
 def drain(tokenizer: Any, chunks: Sequence[str], most: int | None = None) -> Drained:
     """Feed chunks to `tokenizer.encode_iterable`, one at a time, and note when ids come out; `most` stops after that many ids."""
     taken = 0
@@ -159,6 +161,7 @@ class TooMuchWork(BaseException):
     """Ends a metered call; not an Exception, so that code under test does not catch it by accident."""
 
 
+@beside.student_side
 def metered(function: Callable[..., Any], *args: Any, limit: int) -> tuple[Any, int]:
     """The result of a call and how many lines of Python it ran, counted, not timed. More than `limit` lines end it: (None, limit + 1)."""
     lines = 0

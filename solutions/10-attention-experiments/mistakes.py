@@ -1,0 +1,746 @@
+"""Wrong answers that the tests of 10-attention-experiments must catch, and right ones that they must accept."""
+
+from autograder.mistakes import Mistake, Right
+
+IN_PLACE = "your code changes its input in place"
+COVERED = """
+def covered(lengths, limit):
+    return sum(length <= limit for length in lengths) / len(lengths)
+"""
+LOST = """
+def words_lost(lengths, limit):
+    return sum(max(0, length - limit) for length in lengths) / sum(lengths)
+"""
+MAP = """
+def gradient_map(f, x):
+    jacobian = torch.autograd.functional.jacobian(f, x)
+    return jacobian.pow(2).sum(dim=(1, 3)).sqrt()
+"""
+LIMIT = "next(limit for limit in sorted(set(lengths)) if covered(lengths, limit) >= share)"
+
+VARIANTS = {
+    "lengths": [
+        Mistake("strictly shorter", change={"length <= limit for": "length < limit for"}, hint="a sentence of exactly `limit` words fits"),
+        Mistake(
+            "a count",
+            change={"sum(length <= limit for length in lengths) / len(lengths)": "sum(length <= limit for length in lengths)"},
+            hint="this is a number of sentences",
+        ),
+        Mistake("share that is cut", change={"length <= limit for": "length > limit for"}, hint="this is the share that is cut"),
+        Mistake(
+            "share of words",
+            change={"sum(length <= limit for length in lengths) / len(lengths)": "sum(n for n in lengths if n <= limit) / sum(lengths)"},
+            hint="this counts words",
+        ),
+        Mistake(
+            "whole sentences are lost",
+            change={"sum(max(0, length - limit) for length in lengths)": "sum(length for length in lengths if length > limit)"},
+            hint="this drops whole sentences",
+        ),
+        Mistake("negative losses", change={"max(0, length - limit)": "length - limit"}, hint="short sentences give a negative loss"),
+        Mistake(
+            "per sentence",
+            change={"for length in lengths) / sum(lengths)": "for length in lengths) / len(lengths)"},
+            hint="not of sentences",
+        ),
+        Mistake("not sorted", change={"sorted(set(lengths))": "lengths"}, hint="the lengths are not in order"),
+        Mistake("more than the share", change={">= share": "> share"}, hint="one too far: at least the share"),
+        Mistake("rounded down", change={LIMIT: "sorted(lengths)[max(0, int(share * len(lengths)) - 1)]"}, hint="the share is rounded down"),
+        Mistake("median", change={LIMIT: "float(torch.tensor(lengths).double().quantile(share))"}, hint="give a length that occurs"),
+        Mistake(
+            "sorts in place",
+            change={"return " + LIMIT: "lengths.sort()\n    return next(n for n in lengths if covered(lengths, n) >= share)"},
+            hint=IN_PLACE,
+        ),
+        Right(
+            "tensors",
+            code="""
+def covered(lengths, limit):
+    return (torch.tensor(lengths) <= limit).double().mean().item()
+
+
+def words_lost(lengths, limit):
+    n = torch.tensor(lengths)
+    return ((n - limit).clamp_min(0).sum() / n.sum()).item()
+
+
+def limit_for(lengths, share):
+    n = torch.tensor(lengths).sort().values
+    return int(n[math.ceil(share * len(n)) - 1])
+""",
+        ),
+        Right(
+            "numpy quantile",
+            code=COVERED
+            + LOST
+            + """
+import numpy as np
+
+
+def limit_for(lengths, share):
+    return int(np.quantile(lengths, share, method="inverted_cdf"))
+""",
+        ),
+    ],
+    "additive": [
+        Mistake("no tanh", change={"pairs.tanh()": "pairs"}, hint="there is no tanh"),
+        Mistake(
+            "tanh outside",
+            change={'torch.einsum("bhtsd,hd->bhts", pairs.tanh(), v)': 'torch.einsum("bhtsd,hd->bhts", pairs, v).tanh()'},
+            hint="tanh comes after the sum",
+        ),
+        Mistake("scaled", change={"pairs.tanh(), v)": "pairs.tanh(), v) / q.shape[-1] ** 0.5"}, hint="additive scores have no 1/√d"),
+        Mistake("transposed", change={"q @ W_q": "q @ W_q.mT", "k @ W_k": "k @ W_k.mT"}, hint="the matrices are transposed"),
+        Mistake("swapped matrices", change={"q @ W_q": "q @ W_k", "k @ W_k": "k @ W_q"}, hint="W_q belongs to the queries"),
+        Mistake(
+            "head 0 for all",
+            change={"q @ W_q": "q @ W_q[0]", "k @ W_k": "k @ W_k[0]", "hd->bhts": "d->bhts", "pairs.tanh(), v)": "pairs.tanh(), v[0])"},
+            hint="every head has its own matrices",
+        ),
+        Mistake(
+            "keys by queries",
+            change={"(q @ W_q)[:, :, :, None, :] + (k @ W_k)[:, :, None, :, :]": "(q @ W_q)[:, :, None] + (k @ W_k)[:, :, :, None]"},
+            hint="one score per query and key: (B, H, T, S)",
+        ),
+        Mistake("mean", change={"pairs.tanh(), v)": "pairs.tanh(), v) / q.shape[-1]"}, hint="this is a mean over the d entries"),
+        Mistake("detached", change={"pairs.tanh()": "pairs.tanh().detach()"}, hint="the gradient through the scores"),
+        Right(
+            "loops over heads",
+            code="""
+def additive_scores(q, k, W_q, W_k, v):
+    heads = []
+    for h in range(q.shape[1]):
+        a, b = q[:, h] @ W_q[h], k[:, h] @ W_k[h]
+        heads.append(torch.tanh(a.unsqueeze(2) + b.unsqueeze(1)) @ v[h])
+    return torch.stack(heads, dim=1)
+""",
+        ),
+        Right(
+            "multiply and sum",
+            change={'torch.einsum("bhtsd,hd->bhts", pairs.tanh(), v)': "(torch.tanh(pairs) * v[None, :, None, None, :]).sum(-1)"},
+        ),
+    ],
+    "elements": [
+        Mistake("additive without d", change={"B * H * T * S * d": "B * H * T * S"}, hint="tanh is applied before the sum over d"),
+        Mistake("dot with d", change={"return B * H * T * S,": "return B * H * T * S * d,"}, hint="d is summed over while multiplying"),
+        Mistake(
+            "no heads", change={"B * H * T * S, B * H * T * S * d": "B * T * S, B * T * S * d"}, hint="dot product: the heads are missing"
+        ),
+        Mistake("side by side", change={"B * H * T * S * d": "B * H * (T + S) * d"}, hint="every query meets every key"),
+        Mistake("T squared", change={"B * H * T * S,": "B * H * T * T,"}, hint="queries and keys differ in number"),
+        Mistake("one number", change={"B * H * T * S, B * H * T * S * d": "B * H * T * S * d"}, hint="two numbers of elements"),
+        Right("a list", change={"return B * H * T * S, B * H * T * S * d": "return [B * H * T * S, d * S * T * H * B]"}),
+        Right(
+            "by shapes",
+            code="""
+def largest_tensors(B, H, T, S, d):
+    scores = torch.empty(B, H, T, S, device="meta")
+    pairs = torch.empty(B, H, T, S, d, device="meta")
+    return scores.numel(), pairs.numel()
+""",
+        ),
+    ],
+    "count": [
+        Mistake("tied", change={" + D * V": ""}, hint="the output layer is not tied"),
+        Mistake("no positions", change={" + T * D": ""}, hint="the positions are missing"),
+        Mistake("no final norm", change={" + norm + D": " + D"}, hint="the LayerNorm after the last block is missing"),
+        Mistake("one norm a block", change={"2 * norm)": "norm)"}, hint="a block has two LayerNorms"),
+        Mistake(
+            "no biases",
+            change={"(D * D + D)": "(D * D)", "(D * 4 * D + 4 * D) + (4 * D * D + D)": "8 * D * D"},
+            hint="the linear layers of attention and feed-forward have biases",
+        ),
+        Mistake(
+            "no output projection",
+            change={'{"separate": 4, "shared-qk": 3, "shared-qkv": 2}': '{"separate": 3, "shared-qk": 2, "shared-qkv": 1}'},
+            hint="attention has an output projection",
+        ),
+        Mistake("head with bias", change={" + D * V": " + D * V + V"}, hint="the output layer has no bias"),
+        Mistake(
+            "sharing ignored", change={'"shared-qk": 3, "shared-qkv": 2': '"shared-qk": 4, "shared-qkv": 4'}, hint="sharing changes nothing"
+        ),
+        Mistake(
+            "biases not shared",
+            change={"attention = matrices * (D * D + D)": "attention = matrices * D * D + 4 * D"},
+            hint="a shared projection saves its bias too",
+        ),
+        Mistake(
+            "saved once",
+            change={
+                "attention = matrices * (D * D + D)": "attention = 4 * (D * D + D)",
+                "return V * D": "return (matrices - 4) * (D * D + D) + V * D",
+            },
+            hint="in every block, not once",
+        ),
+        Right(
+            "torch counts",
+            code="""
+def count_parameters(V, T, D, L, projections="separate"):
+    shape = models.Shape(V, D, 1, L, context=T, projections=projections)
+    return sum(part.numel() for part in models.LanguageModel(shape).parameters())
+""",
+        ),
+        Right(
+            "expanded by hand",
+            code="""
+def count_parameters(V, T, D, L, projections="separate"):
+    total = 2 * V * D + T * D + 2 * D
+    for _ in range(L):
+        total += 12 * D * D + 13 * D
+        if projections != "separate":
+            total -= D * (D + 1)
+        if projections == "shared-qkv":
+            total -= D * (D + 1)
+    return total
+""",
+        ),
+    ],
+    "masks": [
+        Mistake(
+            "polarity", change={"masked_fill(~mask, -torch.inf)": "masked_fill(mask, -torch.inf)"}, hint="yours hides what may be seen"
+        ),
+        Mistake(
+            "zero instead of minus infinity",
+            change={"masked_fill(~mask, -torch.inf)": "masked_fill(~mask, 0.0)"},
+            hint="a score of 0 is not a weight of 0",
+        ),
+        Mistake(
+            "both zeroed",
+            change={"scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)": "scores.softmax(dim=-1).masked_fill(~mask, 0.0)"},
+            hint="masked_weights: the hidden scores still count",
+        ),
+        Mistake(
+            "both right",
+            change={
+                "scores.softmax(dim=-1).masked_fill(~mask, 0.0)": "torch.where(mask, scores, torch.full_like(scores, -torch.inf)).softmax(dim=-1)"
+            },
+            hint="zeroed_weights is normalised again",
+        ),
+        Mistake("zeroing the past", change={"masked_fill(~mask, 0.0)": "masked_fill(mask, 0.0)"}, hint="yours zeroes what may be seen"),
+        Mistake(
+            "over the queries",
+            change={"-torch.inf).softmax(dim=-1)": "-torch.inf).softmax(dim=-2).nan_to_num()"},
+            hint="softmax runs over the queries",
+        ),
+        Mistake("not zeroed", change={".masked_fill(~mask, 0.0)": ""}, hint="the hidden weights are still there"),
+        Mistake("small stand-in", change={"-torch.inf": "-100.0"}, hint="a finite stand-in for −∞ must be lower"),
+        Mistake("in place", change={"scores.masked_fill(~mask, -torch.inf)": "scores.masked_fill_(~mask, -torch.inf)"}, hint=IN_PLACE),
+        Right(
+            "where and product",
+            change={
+                "scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)": "torch.where(mask, scores, -torch.inf).softmax(-1)",
+                "scores.softmax(dim=-1).masked_fill(~mask, 0.0)": "scores.softmax(-1) * mask",
+            },
+        ),
+        Right(
+            "added mask, exp by hand",
+            code="""
+def masked_weights(scores, mask):
+    bias = torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(mask.logical_not(), float("-inf"))
+    shifted = scores + bias
+    e = (shifted - shifted.max(-1, keepdim=True).values).exp()
+    return e / e.sum(-1, keepdim=True)
+
+
+def zeroed_weights(scores, mask):
+    e = (scores - scores.max(-1, keepdim=True).values).exp()
+    return mask * (e / e.sum(-1, keepdim=True))
+""",
+        ),
+    ],
+    "derive": [
+        Mistake("sign", change={"-p[j] * p[l]": "p[j] * p[l]"}, hint="the sign: if the future key scores higher"),
+        Mistake("own score", change={"-p[j] * p[l]": "p[j] * (1 - p[j])"}, hint="this is the derivative by the key's own score"),
+        Mistake("zero", change={"-p[j] * p[l]": "p[j] * 0"}, hint="zero is the answer for −∞ masking"),
+        Mistake("one probability", change={"-p[j] * p[l]": "-p[l]"}, hint="only one of the two probabilities"),
+        Mistake("squared", change={"-p[j] * p[l]": "-p[j] ** 2"}, hint="p_j is squared here"),
+        Mistake(
+            "autograd",
+            code="""
+def leak_derivative(s, j, l):
+    s = s.clone().requires_grad_()
+    return torch.autograd.grad(s.softmax(-1)[j], s)[0][l]
+""",
+            hint="derive it on paper",
+        ),
+        Mistake("a row of derivatives", change={"-p[j] * p[l]": "-p * p[l]"}, hint="one number: the derivative"),
+        Mistake("overflows", change={"s.softmax(dim=-1)": "s.exp() / s.exp().sum()"}, hint="with large scores exp overflows"),
+        Mistake(
+            "visible softmax",
+            change={"-p[j] * p[l]": "-s[: j + 1].softmax(dim=-1)[j] * p[l]"},
+            hint="p is the softmax over all scores",
+        ),
+        Right(
+            "numpy",
+            code="""
+import numpy as np
+
+
+def leak_derivative(s, j, l):
+    z = s.numpy() - s.numpy().max()
+    p = np.exp(z) / np.exp(z).sum()
+    return -p[j] * p[l]
+""",
+        ),
+        Right("from log-probabilities", change={"-p[j] * p[l]": "-(s.log_softmax(0)[j] + s.log_softmax(0)[l]).exp()"}),
+    ],
+    "gradient": [
+        Mistake("transposed", change={".sqrt()": ".sqrt().T"}, hint="rows are outputs, columns are inputs"),
+        Mistake("no root", change={".sqrt()": ""}, hint="the root is missing"),
+        Mistake(
+            "plain sum",
+            change={"jacobian.pow(2).sum(dim=(1, 3)).sqrt()": "jacobian.sum(dim=(1, 3))"},
+            hint="entries are added before squaring",
+        ),
+        Mistake(
+            "absolute sum",
+            change={"jacobian.pow(2).sum(dim=(1, 3)).sqrt()": "jacobian.abs().sum(dim=(1, 3))"},
+            hint="these are sums of absolute values",
+        ),
+        Mistake(
+            "largest",
+            change={"jacobian.pow(2).sum(dim=(1, 3)).sqrt()": "jacobian.abs().amax(dim=(1, 3))"},
+            hint="this is the largest absolute entry",
+        ),
+        Mistake(
+            "outputs added first",
+            change={
+                "torch.autograd.functional.jacobian(f, x)": "torch.autograd.functional.jacobian(lambda z: f(z).sum(dim=1, keepdim=True), x)"
+            },
+            hint="are added before the derivative",
+        ),
+        Mistake("wrong axes", change={"sum(dim=(1, 3))": "sum(dim=(0, 2))"}, hint="one number per output and input"),
+        Mistake("diagonal counts", change={"G.triu(1)": "G.triu(0)"}, hint="the diagonal is the present"),
+        Mistake("looks back", change={"G.triu(1)": "G.tril(-1)"}, hint="this looks below the diagonal"),
+        Mistake(
+            "next only", change={"G.triu(1).max().item()": "max(G.diagonal(1).tolist(), default=0.0)"}, hint="the leak may reach further"
+        ),
+        Mistake("sum of leaks", change={"G.triu(1).max()": "G.triu(1).sum()"}, hint="this is a sum: take the largest entry"),
+        Mistake("a tensor", change={".max().item()": ".max()"}, hint="future_leak gives a Python float"),
+        Mistake(
+            "empty maximum",
+            change={"G.triu(1).max().item()": "max(G[i, j].item() for i in range(len(G)) for j in range(i + 1, len(G)))"},
+            hint="with one position there is no future",
+        ),
+        Right(
+            "row by row",
+            code="""
+def gradient_map(f, x):
+    x = x.clone().requires_grad_()
+    out = f(x)
+    G = torch.zeros(len(x), len(x), dtype=x.dtype)
+    for i in range(out.shape[0]):
+        for e in range(out.shape[1]):
+            (g,) = torch.autograd.grad(out[i, e], x, retain_graph=True)
+            G[i] += (g**2).sum(dim=1)
+    return G**0.5
+
+
+def future_leak(G):
+    worst = 0.0
+    for i in range(len(G)):
+        for j in range(i + 1, len(G)):
+            worst = max(worst, float(G[i, j]))
+    return worst
+""",
+        ),
+        Right(
+            "jacrev and norm",
+            code="""
+def gradient_map(f, x):
+    J = torch.func.jacrev(f)(x).transpose(1, 2)
+    return J.flatten(2).norm(dim=-1)
+
+
+def future_leak(G):
+    T = len(G)
+    later = torch.arange(T)[None, :] > torch.arange(T)[:, None]
+    return float((G * later).max())
+""",
+        ),
+    ],
+    "perturb": [
+        Mistake("signed", change={".abs().amax(dim=-1)": ".amax(dim=-1)"}, hint="the change has a sign"),
+        Mistake("mean", change={".abs().amax(dim=-1)": ".abs().mean(dim=-1)"}, hint="this is a mean over the vocabulary"),
+        Mistake("sum", change={".abs().amax(dim=-1)": ".abs().sum(dim=-1)"}, hint="this is a sum over the vocabulary"),
+        Mistake("includes the place", change={"[0, :place]": "[0, : place + 1]"}, hint="one number for each position before `place`"),
+        Mistake("one number", change={".abs().amax(dim=-1)": ".abs().max()"}, hint="shape (place,)"),
+        Mistake("same tensor", change={"tokens.clone()": "tokens"}, hint="are both versions the same tensor"),
+        Mistake("everything after", change={"changed[place] =": "changed[place:] ="}, hint="more than one word is changed"),
+        Mistake("the place before", change={"changed[place]": "changed[place - 1]"}, hint="this model looks only at the past"),
+        Mistake(
+            "cannot take place 0",
+            change={"difference[0, :place].abs().amax(dim=-1)": "torch.stack([row.abs().max() for row in difference[0, :place]])"},
+            hint="before place 0 there is nothing",
+        ),
+        Right(
+            "two sentences, one list",
+            code="""
+def perturbation_leak(model, tokens, place, token):
+    other = torch.cat([tokens[:place], torch.tensor([token]), tokens[place + 1 :]])
+    before, after = model(tokens[None])[0], model(other[None])[0]
+    return torch.tensor([(after[t] - before[t]).abs().max().item() for t in range(place)])
+""",
+        ),
+        Right(
+            "one batch",
+            code="""
+def perturbation_leak(model, tokens, place, token):
+    both = tokens.repeat(2, 1)
+    both[1, place] = token
+    logits = model(both)
+    return (logits[0] - logits[1]).abs().max(dim=-1).values[:place]
+""",
+        ),
+    ],
+    "perplexity": [
+        Mistake(
+            "mean of perplexities",
+            change={"math.exp(sum(loss_sums) / sum(counts))": "sum(math.exp(a / b) for a, b in zip(loss_sums, counts)) / len(counts)"},
+            hint="this is a mean of perplexities",
+        ),
+        Mistake(
+            "mean of means",
+            change={"sum(loss_sums) / sum(counts)": "sum(a / b for a, b in zip(loss_sums, counts)) / len(counts)"},
+            hint="this is the mean of the batches' means",
+        ),
+        Mistake("bits", change={"math.exp(": "2 ** ("}, hint="use e, not 2"),
+        Mistake("the loss", change={"math.exp(": "("}, hint="this is the mean loss"),
+        Mistake("per batch", change={"sum(counts)": "len(counts)"}, hint="not of batches"),
+        Mistake("sign", change={"math.exp(": "math.exp(-"}, hint="perplexity is at least 1"),
+        Right(
+            "torch",
+            change={
+                "math.exp(sum(loss_sums) / sum(counts))": "(torch.tensor(loss_sums).double().sum() / torch.tensor(counts).sum()).exp().item()"
+            },
+        ),
+        Right(
+            "a loop",
+            code="""
+def perplexity(loss_sums, counts):
+    total = number = 0
+    for loss, count in zip(loss_sums, counts):
+        total, number = total + loss, number + count
+    return math.e ** (total / number)
+""",
+        ),
+    ],
+    "prefix": [
+        Mistake(
+            "the whole sentence",
+            change={"tokens[None, : t + 1])[0, -1]": "tokens[None])[0, t]"},
+            hint="the model saw words that it should predict",
+        ),
+        Mistake(
+            "all but the last",
+            change={"tokens[None, : t + 1])[0, -1]": "tokens[None, :-1])[0, t]"},
+            hint="the whole sentence but its last word",
+        ),
+        Mistake("sign", change={"-logits.log_softmax": "logits.log_softmax"}, hint="the sign: a loss is positive"),
+        Mistake("logits", change={"-logits.log_softmax(dim=-1)": "-logits"}, hint="these are logits"),
+        Mistake("current word", change={"[tokens[t + 1]]": "[tokens[t]]"}, hint="the target is the next one"),
+        Mistake(
+            "log of softmax",
+            change={"logits.log_softmax(dim=-1)": "logits.softmax(dim=-1).log()"},
+            hint="use log_softmax, not the log of softmax",
+        ),
+        Mistake("mean", change={"torch.stack(losses)": "torch.stack(losses).mean()"}, hint="n words give n − 1 predictions"),
+        Mistake("one too few", change={"range(len(tokens) - 1)": "range(len(tokens) - 2)"}, hint="shape (n − 1,)"),
+        Right(
+            "cross entropy",
+            change={"-logits.log_softmax(dim=-1)[tokens[t + 1]]": "F.cross_entropy(logits[None], tokens[t + 1][None])"},
+        ),
+        Right(
+            "a list of numbers",
+            code="""
+def prefix_losses(model, tokens):
+    found = []
+    for n in range(1, len(tokens)):
+        z = model(tokens[:n].unsqueeze(0))[0, n - 1]
+        found.append((torch.logsumexp(z, 0) - z[int(tokens[n])]).item())
+    return torch.tensor(found)
+""",
+        ),
+    ],
+    "smooth": [
+        Mistake("forward", change={"losses[max(0, i - window + 1) : i + 1]": "losses[i : i + window]"}, hint="the window looks forward"),
+        Mistake("divides by the window", change={"/ len(last)": "/ window"}, hint="divide by the number of losses there are"),
+        Mistake(
+            "without the current one",
+            change={"losses[max(0, i - window + 1) : i + 1]": "losses[max(0, i - window) : i] or losses[:1]"},
+            hint="the current loss is left out",
+        ),
+        Mistake("one too long", change={"i - window + 1": "i - window"}, hint="the window is one too long"),
+        Mistake("everything so far", change={"max(0, i - window + 1)": "0"}, hint="the mean of everything so far"),
+        Mistake(
+            "centred",
+            change={"max(0, i - window + 1) : i + 1": "max(0, i - window // 2) : i + window // 2 + 1"},
+            hint="the window is centred",
+        ),
+        Mistake(
+            "negative index",
+            change={"max(0, i - window + 1)": "i - window + 1", "len(last)": "max(1, len(last))"},
+            hint="the means of the last two",
+        ),
+        Right(
+            "running sums",
+            code="""
+def smoothed(losses, window):
+    means, total = [], 0.0
+    for i, loss in enumerate(losses):
+        total += loss
+        if i >= window:
+            total -= losses[i - window]
+        means.append(total / min(i + 1, window))
+    return means
+""",
+        ),
+        Right(
+            "numpy",
+            code="""
+import numpy as np
+
+
+def smoothed(losses, window):
+    sums = np.concatenate([[0.0], np.cumsum(losses)])
+    first = np.maximum(0, np.arange(len(losses)) - window + 1)
+    last = np.arange(len(losses)) + 1
+    return ((sums[last] - sums[first]) / (last - first)).tolist()
+""",
+        ),
+    ],
+    "interval": [
+        Mistake("normal quantile", change={"t_quantile(level, n - 1)": "1.959964"}, hint="this uses the normal distribution's 1.96"),
+        Mistake("divides by n", change={"for value in values) / (n - 1)": "for value in values) / n"}, hint="s² divides by n − 1"),
+        Mistake("no root of n", change={"(variance / n) ** 0.5": "variance**0.5"}, hint="the root of n is missing"),
+        Mistake("degrees", change={"t_quantile(level, n - 1)": "t_quantile(level, n)"}, hint="n values leave n − 1 degrees"),
+        Mistake("variance", change={"(variance / n) ** 0.5": "variance / n**0.5"}, hint="the square root of the variance is missing"),
+        Mistake("standard error", change={"t_quantile(level, n - 1) * ": ""}, hint="this is the standard error"),
+        Mistake("whole width", change={"t_quantile(level, n - 1) * ": "2 * t_quantile(level, n - 1) * "}, hint="this is the whole width"),
+        Mistake(
+            "one-sided", change={"t_quantile(level, n - 1)": "t_quantile((1 + level) / 2, n - 1)"}, hint="`t_quantile` is two-sided already"
+        ),
+        Mistake("level ignored", change={"t_quantile(level,": "t_quantile(0.95,"}, hint="the level is ignored"),
+        Mistake("one value has no spread", change={"math.inf": "0.0"}, hint="nothing is known about the spread"),
+        Right(
+            "torch",
+            code="""
+def t_interval(values, level=0.95):
+    data = torch.tensor(values, dtype=torch.float64)
+    if len(data) == 1:
+        return data.item(), float("inf")
+    return data.mean().item(), (data.std() / math.sqrt(len(data))).item() * t_quantile(level, len(data) - 1)
+""",
+        ),
+        Right(
+            "statistics",
+            code="""
+import statistics
+
+
+def t_interval(values, level=0.95):
+    if len(values) < 2:
+        return values[0], math.inf
+    error = statistics.stdev(values) / len(values) ** 0.5
+    return statistics.mean(values), error * t_quantile(level, len(values) - 1)
+""",
+        ),
+    ],
+    "table": [
+        Mistake(
+            "one line per run",
+            code="""
+def results_table(runs, metrics, level=0.95):
+    return [{"variant": r["variant"], "runs": 1, **{m: (r[m], math.inf) for m in metrics}} for r in runs]
+""",
+            hint="one line per run: group the runs",
+        ),
+        Mistake("sorted", change={"in groups.items()": "in sorted(groups.items())"}, hint="the variants are sorted"),
+        Mistake("count of all", change={"len(group)": "len(runs)"}, hint="count each variant's own"),
+        Mistake(
+            "all metrics",
+            change={"for metric in metrics}": 'for metric in group[0] if metric not in ("variant", "seed")}'},
+            hint="metrics that were not asked for",
+        ),
+        Mistake(
+            "mixed variants",
+            change={"[entry[metric] for entry in group]": "[entry[metric] for entry in runs]"},
+            hint="the runs of all variants are mixed",
+        ),
+        Mistake("level dropped", change={"for entry in group], level)": "for entry in group])"}, hint="the level is not handed on"),
+        Mistake("mean only", change={"for entry in group], level)": "for entry in group], level)[0]"}, hint="old: losses 2, 4 and 3"),
+        Right(
+            "pandas",
+            code="""
+def results_table(runs, metrics, level=0.95):
+    if not runs:
+        return []
+    rows = []
+    for name, part in pd.DataFrame(runs).groupby("variant", sort=False):
+        row = {"variant": str(name), "runs": len(part)}
+        for metric in metrics:
+            row[metric] = t_interval(part[metric].tolist(), level)
+        rows.append(row)
+    return rows
+""",
+        ),
+        Right(
+            "dict.fromkeys",
+            code="""
+def results_table(runs, metrics, level=0.95):
+    rows = []
+    for name in dict.fromkeys(r["variant"] for r in runs):
+        own = [r for r in runs if r["variant"] == name]
+        row = {m: list(t_interval([r[m] for r in own], level)) for m in metrics}
+        row["variant"], row["runs"] = name, len(own)
+        rows.append(row)
+    return rows
+""",
+        ),
+    ],
+    "paired": [
+        Mistake("b minus a", change={"a[s] - b[s]": "b[s] - a[s]"}, hint="yours has the other sign"),
+        Mistake(
+            "two intervals added",
+            change={
+                "mean, half = t_interval([a[s] - b[s] for s in a if s in b], level)": "left, right = t_interval(list(a.values()), level), t_interval(list(b.values()), level)\n    mean, half = left[0] - right[0], left[1] + right[1]"
+            },
+            hint="these are two separate intervals added up",
+        ),
+        Mistake(
+            "sign only", change={"mean + half < 0": "mean < 0", "mean - half > 0": "mean > 0"}, hint="the sign of the mean is not enough"
+        ),
+        Mistake(
+            "verdict swapped",
+            change={'"a is lower"': '"b is LOWER"', '"b is lower"': '"a is lower"', "LOWER": "lower"},
+            hint="lower is meant by value",
+        ),
+        Mistake(
+            "paired by order",
+            change={"[a[s] - b[s] for s in a if s in b]": "[u - v for u, v in zip(a.values(), b.values())]"},
+            hint="the values are paired by their order",
+        ),
+        Mistake("every seed of a", change={" for s in a if s in b": " for s in a"}, hint="use only the seeds that both have"),
+        Mistake(
+            "missing seeds are zero",
+            change={"[a[s] - b[s] for s in a if s in b]": "[a.get(s, 0.0) - b.get(s, 0.0) for s in {*a, *b}]"},
+            hint="use only the seeds that both have",
+        ),
+        Mistake("level dropped", change={"if s in b], level)": "if s in b])"}, hint="the verdict depends on the level"),
+        Mistake("touching counts", change={"mean + half < 0": "mean + half <= 0"}, hint="the interval touches 0"),
+        Right(
+            "set of seeds, absolute value",
+            code="""
+def paired(a, b, level=0.95):
+    mean, half = t_interval([a[s] - b[s] for s in sorted(set(a) & set(b))], level)
+    if abs(mean) <= half:
+        verdict = "not separated"
+    else:
+        verdict = "a is lower" if mean < 0 else "b is lower"
+    return mean, half, verdict
+""",
+        ),
+        Right("a list", change={"return mean, half, ": "return list, ", "list, ": "*(mean, half), "}),
+    ],
+    "sample": [
+        Mistake("temperature ignored", change={"logits / temperature": "logits.clone()"}, hint="the temperature is ignored"),
+        Mistake("temperature multiplies", change={"logits / temperature": "logits * temperature"}, hint="yours multiplies"),
+        Mistake("not banned", change={"    scaled[:, list(banned)] = -torch.inf\n": ""}, hint="a banned word came out"),
+        Mistake("logit zero", change={"= -torch.inf": "= 0.0"}, hint="a logit of 0 is not a probability of 0"),
+        Mistake(
+            "greedy",
+            change={"torch.multinomial(scaled.softmax(dim=-1), 1)[:, 0]": "scaled.argmax(dim=-1)"},
+            hint="the likeliest word always wins",
+        ),
+        Mistake(
+            "uniform",
+            change={"scaled.softmax(dim=-1)": "(scaled > -torch.inf).float()"},
+            hint="all words are equally likely",
+        ),
+        Mistake("a column", change={", 1)[:, 0]": ", 1)"}, hint="one word number per row"),
+        Mistake(
+            "in place",
+            change={"scaled = logits / temperature": "scaled = logits.div_(temperature)"},
+            hint=IN_PLACE,
+        ),
+        Mistake(
+            "overflows",
+            change={"scaled.softmax(dim=-1)": "scaled.exp()"},
+            hint="no overflow, and the likeliest word",
+        ),
+        Right(
+            "Gumbel",
+            code="""
+def next_word(logits, temperature, banned=()):
+    keep = torch.ones(logits.shape[-1], dtype=torch.bool)
+    keep[torch.tensor(list(banned), dtype=torch.long)] = False
+    noise = -torch.log(-torch.log(torch.rand(logits.shape, dtype=torch.float64)))
+    return torch.where(keep, logits.double() / temperature + noise, -torch.inf).argmax(-1)
+""",
+        ),
+        Right(
+            "Categorical and renormalising",
+            code="""
+def next_word(logits, temperature, banned=()):
+    scaled = logits.double() / temperature
+    for word in banned:
+        scaled[:, word] = float("-inf")
+    return torch.distributions.Categorical(logits=scaled).sample()
+""",
+        ),
+    ],
+    "bonus-repair": [
+        Mistake(
+            "not normalised", change={"weights / total.masked_fill(total == 0, 1.0)": "weights"}, hint="the rows are not normalised again"
+        ),
+        Mistake(
+            "second softmax",
+            change={"weights / total.masked_fill(total == 0, 1.0)": "weights.softmax(dim=-1)"},
+            hint="a second softmax gives weight",
+        ),
+        Mistake("NaN", change={"total.masked_fill(total == 0, 1.0)": "total"}, hint="0/0 is NaN"),
+        Mistake(
+            "over the queries",
+            change={"weights.sum(dim=-1, keepdim=True)": "weights.sum(dim=-2, keepdim=True)"},
+            hint="the sum runs over the queries",
+        ),
+        Mistake("epsilon", change={"total.masked_fill(total == 0, 1.0)": "(total + 1e-9)"}, hint="a small constant in the denominator"),
+        Mistake(
+            "minus infinity",
+            change={"weights / total.masked_fill(total == 0, 1.0)": "scores.masked_fill(~mask, -torch.inf).softmax(-1)"},
+            hint="this is −∞ masking",
+        ),
+        Right("nan_to_num", change={"weights / total.masked_fill(total == 0, 1.0)": "torch.nan_to_num(weights / total, nan=0.0)"}),
+        Right(
+            "where",
+            code="""
+def renormalised_weights(scores, mask):
+    weights = torch.where(mask, scores.softmax(-1), 0.0)
+    total = weights.sum(-1, keepdim=True)
+    return torch.where(total > 0, weights / torch.where(total > 0, total, 1.0), 0.0)
+""",
+        ),
+    ],
+    "bonus-seeds": [
+        Mistake("normal quantile", change={"t_quantile(level, n - 1)": "1.96"}, hint="this uses 1.96"),
+        Mistake("one too few", change={"return n\n": "return max(2, n - 1)\n"}, hint="one too few"),
+        Mistake("starts at 1", change={"n = 2": "n = 1", "level, n - 1)": "level, max(1, n - 1))"}, hint="one seed says nothing"),
+        Mistake("one too many", change={"return n\n": "return n + 1 if n > 7 else n\n"}, hint="one too many"),
+        Mistake("level ignored", change={"t_quantile(level,": "t_quantile(0.95,"}, hint="the level is ignored"),
+        Mistake("divides by n", change={"n**0.5": "n"}, hint="the half-width has √n"),
+        Right(
+            "search over a range",
+            code="""
+import itertools
+
+
+def seeds_needed(s, difference, level=0.95):
+    return next(n for n in itertools.count(2) if t_quantile(level, n - 1) * s <= difference * math.sqrt(n))
+""",
+        ),
+        Right(
+            "squares",
+            change={"t_quantile(level, n - 1) * s / n**0.5 > difference": "(t_quantile(level, n - 1) * s) ** 2 > n * difference**2"},
+        ),
+    ],
+}
