@@ -1,0 +1,126 @@
+"""What surrounds the translation notebook, and its BLEU against sacreBLEU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sacrebleu
+import torch
+from conftest import ROOT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograder import source
+from helpers import models, pairs, translation
+
+NOTEBOOK = ROOT / "solutions" / "12-translation" / "12-translation.py"
+
+
+def solved(*names: str) -> dict[str, Any]:
+    """Names that the notebook's set-up cell and these exercises of its solution define."""
+    scope: dict[str, Any] = {}
+    for cell in source.read(Path(NOTEBOOK)):
+        if cell.kind == "code" and cell.grade_id in ("setup", *names):
+            exec(cell.source, scope)
+    return scope
+
+
+BLEU: Callable[[list[str], list[str]], float] = solved("matches", "bleu")["bleu"]
+WORDS = st.sampled_from(
+    ["le", "la", "chat", "l'ami", "n'a", "pas", "1er", "12,50", "€", "3.5", "fin.", "Quoi ?", "«oui»", "a-t-il", "9-10", "&amp;", "x"]
+)
+SENTENCES = st.lists(WORDS, max_size=12).map(" ".join)
+ANYTHING = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), max_size=30)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=6))
+def test_bleu_equals_sacrebleu_on_words_that_overlap(rows: list[tuple[str, str]]) -> None:
+    ours, theirs = [a for a, _ in rows], [b for _, b in rows]
+    assert BLEU(ours, theirs) == pytest.approx(sacrebleu.corpus_bleu(ours, [theirs]).score, abs=1e-6)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(ANYTHING, ANYTHING, st.booleans()), min_size=1, max_size=4))
+def test_bleu_equals_sacrebleu_on_any_text(rows: list[tuple[str, str, bool]]) -> None:
+    ours, theirs = [a for a, _, _ in rows], [a + b if join else b for a, b, join in rows]
+    assert BLEU(ours, theirs) == pytest.approx(sacrebleu.corpus_bleu(ours, [theirs]).score, abs=1e-6)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.one_of(ANYTHING, SENTENCES, st.text("ab,.-'09&;quot<skiped>\n ", max_size=40)))
+def test_words_are_cut_as_sacrebleu_cuts_them(text: str) -> None:
+    cut = sacrebleu.tokenizers.tokenizer_13a.Tokenizer13a()
+    assert translation.tokenize_13a(text) == cut(text.rstrip()).split()
+
+
+def test_batches_cover_every_pair_once_per_pass_and_repeat_with_their_seed() -> None:
+    data = [([4] * (1 + i % 7), [5 + i] * (1 + i % 5)) for i in range(23)]
+    made = list(translation.Batches(data, 4, 6, seed=1))
+    assert sorted(target[0] for _, targets in made for target in targets) == list(range(5, 28))
+    again = list(translation.Batches(data, 4, 6, seed=1))
+    assert all(torch.equal(a[0], b[0]) and a[1] == b[1] for a, b in zip(made, again, strict=True))
+    assert len(list(translation.Batches(data, 4, 15))) == 15
+    with pytest.raises(ValueError, match="no pairs"):
+        translation.Batches([], 4, 1)
+
+
+def test_chains_answer_by_their_tables_and_refuse_what_is_no_prefix() -> None:
+    table = torch.rand(3, 4, 4)
+    table = table / table.sum(-1, keepdim=True)
+    chain = translation.TimedChain(table)
+    first = chain.log_probabilities(torch.tensor([[1], [1]]))
+    assert torch.allclose(first.exp(), table[0, 1].double().expand(2, 4))
+    late = chain.log_probabilities(torch.tensor([[1, 3, 0, 2, 3]]))
+    assert torch.allclose(late.exp(), table[2, 3].double()[None])
+    assert (chain.calls, chain.most_rows) == (2, 2)
+    for bad in (torch.tensor([1]), torch.tensor([[2]]), torch.tensor([[1.0]]), torch.tensor([[1, 9]])):
+        with pytest.raises(ValueError, match="prefix"):
+            chain.log_probabilities(bad)
+    rows = translation.RowChains(table)
+    assert torch.allclose(rows.log_probabilities(torch.tensor([[1, 2]] * 3)).exp(), table[:, 2].double())
+    with pytest.raises(ValueError, match="keep one row for each"):
+        rows.log_probabilities(torch.tensor([[1]]))
+
+
+def test_the_notebooks_translator_is_the_kits() -> None:
+    scope = solved("masks", "cross-attention", "decoder-block", "translator", "parameters")
+    model = scope["Translator"](11, 13, 8, 2, 2)
+    assert models.parameters(model) == scope["parameter_count"](11, 13, 8, 2)
+    form: dict[str, Any] = {"width": 8, "heads": 2, "layers": 2, "positions": "sinusoidal"}
+    assert models.parameters(models.Translator(models.Shape(11, **form), models.Shape(13, tied=True, **form))) == models.parameters(model)
+
+
+def test_cross_maps_are_distributions_over_the_source_and_leave_the_mode() -> None:
+    scope = solved("masks", "cross-attention", "decoder-block", "translator")
+    model = scope["Translator"](11, 13, 8, 2, 3)
+    model.train()
+    maps = translation.cross_maps(model, torch.tensor([4, 5, 6]), torch.tensor([1, 7, 8, 9]))
+    assert maps.shape == (3, 2, 4, 3)
+    assert torch.allclose(maps.sum(-1), torch.ones(3, 2, 4))
+    assert model.training
+
+
+def test_alignment_counts_nouns_that_look_at_their_translation() -> None:
+    source_words, produced = ["the", "cat", "sees", "the", "car"], ["le", "chat", "voit", "la", "voiture", "</s>"]
+    weights = torch.zeros(6, 5)
+    weights[1, 1] = weights[4, 0] = 1.0
+    assert translation.alignment_share(weights, source_words, produced) == (1, 2)
+    assert translation.alignment_share(weights[:3], [*source_words[:3], "a", "cat"], produced[:3]) == (
+        0,
+        0,
+    )  # twice in the source: no telling
+
+
+def test_the_sources_sizes_stand_in_the_notebook() -> None:
+    text = NOTEBOOK.read_text()
+    for layers, heads, width, dropout, epochs in [(4, 8, 256, 0.1, 10), (4, 8, 256, 0.1, 30), (6, 6, 384, 0.2, 30), (6, 8, 512, 0.35, 30)]:
+        assert f'{{"layers": {layers}, "heads": {heads}, "width": {width}, "dropout": {dropout}, "epochs": {epochs}}}' in text
+
+
+def test_pairs_that_are_too_long_are_left_out() -> None:
+    words = pairs.Vocabulary(["a b c d"])
+    assert translation.encoded([("a b", "c"), ("a b c", "d")], words, words, longest=2) == [([4, 5], [6])]
