@@ -1,0 +1,160 @@
+"""13-training-craft against torch and against a real kill: the reference optimisers, number formats and checkpoints."""
+
+from __future__ import annotations
+
+import linecache
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from autograder.source import read
+from helpers import craft
+from helpers.number_formats import DTYPES, FORMATS, patterns
+
+SOURCE = Path(__file__).parent.parent / "solutions" / "13-training-craft" / "13-training-craft.py"
+
+
+@pytest.fixture(scope="module")
+def reference() -> Any:
+    """The names of all solution cells; their source can be read, as in a notebook."""
+    names: dict[str, Any] = {"__name__": "reference"}
+    for cell in read(SOURCE):
+        if cell.kind == "code" and (cell.grade_id == "setup" or cell.is_solution):
+            where = f"<cell {cell.grade_id}>"
+            linecache.cache[where] = (len(cell.source), None, cell.source.splitlines(keepends=True), where)
+            exec(compile(cell.source, where, "exec"), names)
+    return SimpleNamespace(**names)
+
+
+@pytest.mark.parametrize("shapes", [[(3, 4)], [(5,), ()], [(2, 3, 2), (1, 1), (7,)]])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("SGD", {"lr": 0.1}),
+        ("SGD", {"lr": 0.05, "momentum": 0.9, "weight_decay": 0.1}),
+        ("Adam", {}),
+        ("Adam", {"lr": 0.02, "betas": (0.8, 0.95), "eps": 1e-3, "weight_decay": 0.2}),
+        ("AdamW", {}),
+        ("AdamW", {"lr": 0.02, "betas": (0.8, 0.95), "eps": 1e-3, "weight_decay": 0.2}),
+    ],
+)
+def test_optimisers_take_torchs_steps_for_a_hundred_steps(
+    reference: Any, name: str, options: dict[str, Any], shapes: list[tuple[int, ...]]
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    pairs = []
+    for cls in (getattr(reference, name), getattr(torch.optim, name)):
+        generator.manual_seed(0)
+        parameters = [torch.nn.Parameter(torch.randn(s, generator=generator, dtype=torch.float64)) for s in shapes]
+        stepper = cls(parameters, **options)
+        for _ in range(100):
+            for p in parameters:
+                p.grad = torch.randn(p.shape, generator=generator, dtype=torch.float64)
+            stepper.step()
+        pairs.append(torch.cat([p.detach().flatten() for p in parameters]))
+    torch.testing.assert_close(pairs[0], pairs[1], rtol=1e-10, atol=1e-12)
+
+
+def test_every_bit_pattern_is_read_as_torch_reads_it(reference: Any) -> None:
+    for name in ("fp8 e4m3fn", "fp8 e5m2", "fp16", "bf16"):
+        bits = torch.arange(1 << torch.finfo(DTYPES[name]).bits)
+        mine, theirs = reference.decode_bits(bits, *FORMATS[name]), patterns(DTYPES[name], bits)
+        assert bool(((mine == theirs) | (mine.isnan() & theirs.isnan())).all()), name
+
+
+def test_rounding_equals_torchs_for_every_representable_number_and_every_tie(reference: Any) -> None:
+    for name in ("fp8 e4m3fn", "fp8 e5m2", "fp16", "bf16"):
+        bits = torch.arange(1 << torch.finfo(DTYPES[name]).bits)
+        numbers = patterns(DTYPES[name], bits)
+        numbers = numbers[numbers.isfinite()].sort().values
+        ties = (numbers[1:] + numbers[:-1]) / 2
+        beside = torch.cat([ties * (1 + 1e-6), ties * (1 - 1e-6)])
+        x = torch.cat([numbers, ties, beside]).float()  # float32 holds all of them well enough to stay on their side of a tie
+        mine, theirs = reference.round_to(x, *FORMATS[name]), x.to(DTYPES[name]).double()
+        assert bool((mine == theirs).all()), name
+
+
+def test_masking_equals_bfloat16_and_tf32_keeps_ten_bits(reference: Any) -> None:
+    generator = torch.Generator().manual_seed(0)
+    bits = torch.randint(-(2**31), 2**31 - 1, (200_000,), generator=generator).to(torch.int32)
+    x = bits.view(torch.float32)
+    mine, theirs = reference.round_by_mask(x, 7), x.bfloat16().float()
+    assert bool(((mine == theirs) | (mine.isnan() & theirs.isnan())).all())
+    tf32 = reference.round_by_mask(x, 10)
+    assert bool((tf32[tf32.isfinite()].view(torch.int32) & 0x1FFF == 0).all())
+    expected = reference.round_to(x, 8, 10)
+    assert bool(((tf32.double() == expected) | (tf32.isnan() & expected.isnan())).all())
+
+
+def test_loss_scale_follows_torchs_grad_scaler(reference: Any) -> None:
+    scaler = torch.amp.GradScaler("cpu", init_scale=256.0, growth_interval=3)
+    parameter = torch.nn.Parameter(torch.zeros(2))
+    optimiser = torch.optim.SGD([parameter], lr=0.1)
+    state = (256.0, 0)
+    for overflow in [False, False, False, False, True, False, True, True, False, False, False, False]:
+        scaler.scale(parameter.sum() * (math.inf if overflow else 1.0)).backward()
+        scaler.step(optimiser)
+        scaler.update()
+        optimiser.zero_grad()
+        state = reference.next_scale(*state, overflow, interval=3)
+        assert scaler.get_scale() == state[0]
+
+
+def test_a_restart_at_any_step_changes_no_bit(reference: Any) -> None:
+    for before in range(13):
+        straight = craft.SmallRun(4)
+        losses = [straight.advance() for _ in range(before + 8)]
+        result = reference.interrupted(before, 8, 4)
+        assert result["losses"] == losses
+        assert torch.equal(result["weights"], straight.weights())
+
+
+def test_rolling_back_without_reshuffling_diverges_again(reference: Any) -> None:
+    suspects = craft.SmallRun(0)
+    batch = [suspects.next_batch() for _ in range(7)][-1].tolist()
+    losses = []
+    run = craft.SmallRun(0, poison=(batch[0], batch[2]))
+    for _ in range(5):
+        losses.append(run.advance())
+    saved = craft.to_bytes(reference.snapshot(run))
+    for _ in range(2):
+        lives = [run.advance() for _ in range(2)]
+        assert math.isfinite(lives[0])
+        assert not math.isfinite(lives[1])
+        reference.restore(run, craft.from_bytes(saved))
+    run.reshuffle(1)
+    assert all(math.isfinite(run.advance()) for _ in range(2))
+
+
+@pytest.mark.slow
+def test_a_killed_run_carries_on_bit_for_bit(reference: Any, tmp_path: Path) -> None:
+    text = craft.script(reference.save_atomically, reference.snapshot, reference.restore, reference.AdamW)
+    calm = craft.watch(craft.start(text, tmp_path / "calm", 80, every=7))
+    first = craft.watch(craft.start(text, tmp_path / "victim", 80, every=7), kill_at=30)
+    assert first.killed
+    assert not first.weights
+    second = craft.watch(craft.start(text, tmp_path / "victim", 80, every=7), kill_at=60)
+    assert second.killed
+    assert second.resumed is not None
+    assert second.resumed % 7 == 0
+    assert second.resumed >= 28
+    third = craft.watch(craft.start(text, tmp_path / "victim", 80, every=7))
+    assert third.resumed is not None
+    assert not third.killed
+    assert len(calm.losses) == 80
+    assert third.losses == calm.losses
+    assert third.weights == calm.weights
+
+
+@pytest.mark.slow
+def test_a_script_that_fails_says_why(reference: Any, tmp_path: Path) -> None:
+    text = craft.script(reference.save_atomically, reference.snapshot, reference.restore, reference.AdamW).replace(
+        "run.order = state", "run.order = None or stat"
+    )
+    craft.watch(craft.start(text, tmp_path, 20, every=5), kill_at=10)
+    with pytest.raises(RuntimeError, match="NameError"):
+        craft.watch(craft.start(text, tmp_path, 20, every=5))
