@@ -1,0 +1,1112 @@
+"""Wrong answers that the tests of 14-fine-tuning must catch, and right ones that they must accept."""
+
+from autograder.mistakes import Mistake, Right
+
+IN_PLACE = "your code changes its input in place"
+
+# Two functions share the cell `buckets`: the right ones, to go with one that is wrong.
+SHARE = """
+def padding_share(lengths, batches):
+    positions = sum(len(batch) * max(lengths[i] for i in batch) for batch in batches)
+    return 1 - sum(lengths[i] for batch in batches for i in batch) / positions
+"""
+
+# The given functions that stand below the answers in the cells `extract` and `evaluate`.
+TOY_FEATURES = """
+
+def toy_features(table, batches):
+    toy = ToyEncoder(table)
+    return extract(toy, iter(batches)), toy.facts()
+"""
+TOY_EVALUATION = """
+
+def toy_evaluation(table, batches, training=True):
+    toy = ToyClassifier(table).train(training)
+    return evaluate(toy, iter(batches)), toy.facts()
+"""
+
+VARIANTS = {
+    "row-lengths": [
+        Mistake("no special tokens", change={"count + 2": "count"}, hint="the two special tokens are missing"),
+        Mistake("one special token", change={"count + 2": "count + 1"}, hint="one at the start and one at the end"),
+        Mistake("always truncated", change={"if truncation:": "if True:"}, hint="truncation is off: max_length alone cuts nothing"),
+        Mistake(
+            "special tokens after the cut",
+            change={
+                "count + 2": "count",
+                "min(length, max_length)": "min(length, max_length) + 2",
+                "if padding is False:\n        return lengths": "lengths = lengths if truncation else [n + 2 for n in lengths]\n    if padding is False:\n        return lengths",
+            },
+            hint="max_length counts the special tokens, too",
+        ),
+        Mistake("max for min", change={"min(length, max_length)": "max(length, max_length)"}, hint="truncation makes no row longer"),
+        Mistake(
+            "padding shortens",
+            change={"max(length, target) for length in lengths": "target for length in lengths"},
+            hint="padding never shortens a row",
+        ),
+        Mistake(
+            "longest means max_length", change={'padding == "max_length"': "padding"}, hint="padding='longest' does not look at max_length"
+        ),
+        Mistake(
+            "max_length means longest",
+            change={"max_length if padding": "max(lengths) if padding"},
+            hint="goes to max_length, not to the longest row",
+        ),
+        Mistake(
+            "longest before the cut",
+            change={"else max(lengths)": "else max(counts) + 2"},
+            hint="the longest row is measured before the cut",
+        ),
+        Mistake(
+            "True is not known",
+            change={"if padding is False:": 'if padding not in ("longest", "max_length"):'},
+            hint="padding=True means the same",
+        ),
+        Mistake(
+            "counts changed",
+            change={
+                "lengths = [count + 2 for count in counts]": "for i in range(len(counts)):\n        counts[i] += 2\n    lengths = counts"
+            },
+            hint=IN_PLACE,
+        ),
+        Right(
+            "a loop",
+            code="""
+def row_lengths(counts, padding, truncation, max_length):
+    rows = []
+    for count in counts:
+        n = count + 2
+        rows.append(n if not truncation or n <= max_length else max_length)
+    if padding == "max_length":
+        return [n if n > max_length else max_length for n in rows]
+    return [max(rows)] * len(rows) if padding else rows
+""",
+        ),
+        Right(
+            "tensors",
+            code="""
+def row_lengths(counts, padding, truncation, max_length):
+    n = torch.tensor(counts) + 2
+    n = n.clamp(max=max_length) if truncation else n
+    if padding:
+        n = n.clamp(min=max_length if padding == "max_length" else int(n.max()))
+    return n
+""",
+        ),
+    ],
+    "dataset": [
+        Mistake("one short", change={"return len(self.rows)": "return len(self.rows) - 1"}, hint="an item is missing at the end"),
+        Mistake("labels in the plural", change={'"label": self': '"labels": self'}, hint="in the singular: it is one sentence"),
+        Mistake(
+            "a tuple",
+            change={'{"input_ids": self.rows[i], "label": self.labels[i]}': "self.rows[i], self.labels[i]"},
+            hint="an item is a dictionary",
+        ),
+        Mistake(
+            "always the first",
+            change={"self.rows[i]": "self.rows[0]", "self.labels[i]": "self.labels[0]"},
+            hint="every item is the first sentence",
+        ),
+        Mistake("no complaint", change={"raise ValueError(": "print("}, hint="raise a ValueError, or the mix-up goes unnoticed"),
+        Mistake(
+            "padded early",
+            change={
+                "self.rows, self.labels = rows, labels": "n = max(map(len, rows))\n        self.rows, self.labels = [r + [0] * (n - len(r)) for r in rows], labels"
+            },
+            hint="the rows are padded already",
+        ),
+        Mistake("complains the wrong way", change={"!= len(labels)": "> len(labels)"}, hint="one row and two labels"),
+        Mistake("first label for all", change={"self.labels[i]": "self.labels[0]"}, hint="item i holds row i, as it is, and label i"),
+        Right(
+            "a list of items",
+            code="""
+class ReviewDataset(Dataset):
+    def __init__(self, rows, labels):
+        self.items = [{"input_ids": list(r), "label": int(y)} for r, y in zip(rows, labels, strict=True)]
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, i):
+        return self.items[i]
+
+
+def all_items(dataset):
+    return [dataset[i] for i in range(len(dataset))]
+""",
+        ),
+        Right("tensors", change={'"input_ids": self.rows[i]': '"input_ids": torch.tensor(self.rows[i])'}),
+    ],
+    "collate": [
+        Mistake("label in the singular", change={'"labels": torch': '"label": torch'}, hint="the model expects `labels`, in the plural"),
+        Mistake("filler on the left", change={"input_ids[i, :n]": "input_ids[i, T - n :]"}, hint="the filler stands on the left"),
+        Mistake(
+            "cut to the shortest",
+            change={"T = max(": "T = min(", '[i, :n] = torch.tensor(item["input_ids"])': '[i, :n] = torch.tensor(item["input_ids"][:T])'},
+            hint="the rows are cut to the shortest",
+        ),
+        Mistake(
+            "mask upside down",
+            change={
+                "torch.zeros(len(items), T, dtype=torch.long)": "torch.ones(len(items), T, dtype=torch.long)",
+                "attention_mask[i, :n] = 1": "attention_mask[i, :n] = 0",
+            },
+            hint="the mask is upside down",
+        ),
+        Mistake(
+            "no mask",
+            change={"torch.zeros(len(items), T, dtype=torch.long)": "torch.ones(len(items), T, dtype=torch.long)"},
+            hint="the mask hides nothing",
+        ),
+        Mistake("pad_id ignored", change={"T), pad_id)": "T), 0)"}, hint="with pad_id = 1, RoBERTa's, the filler is wrong"),
+        Mistake(
+            "mask from the ids",
+            change={"    return {": "    attention_mask = (input_ids != pad_id).long()\n    return {"},
+            hint="make the mask from the rows' lengths",
+        ),
+        Mistake("a float mask", change={"dtype=torch.long)": "dtype=torch.float)"}, hint="all three are int64"),
+        Mistake(
+            "float labels",
+            change={'torch.tensor([item["label"] for item in items])': 'torch.tensor([float(item["label"]) for item in items])'},
+            hint="all three are int64",
+        ),
+        Mistake(
+            "fixed length",
+            change={'T = max(len(item["input_ids"]) for item in items)': "T = 8"},
+            hint="up to the longest row of this batch",
+        ),
+        Mistake(
+            "rows extended in place",
+            code="""
+def collate(items, pad_id=0):
+    T = max(len(item["input_ids"]) for item in items)
+    mask = torch.tensor([[1] * len(item["input_ids"]) + [0] * (T - len(item["input_ids"])) for item in items])
+    for item in items:
+        item["input_ids"] += [pad_id] * (T - len(item["input_ids"]))
+    return {"input_ids": torch.tensor([item["input_ids"] for item in items]), "attention_mask": mask, "labels": torch.tensor([item["label"] for item in items])}
+""",
+            hint="your code changes the rows of the data set",
+        ),
+        Right(
+            "pad_sequence",
+            code="""
+from torch.nn.utils.rnn import pad_sequence
+
+def collate(items, pad_id=0):
+    rows = [torch.as_tensor(item["input_ids"]) for item in items]
+    return {
+        "input_ids": pad_sequence(rows, batch_first=True, padding_value=pad_id),
+        "attention_mask": pad_sequence([torch.ones_like(r) for r in rows], batch_first=True),
+        "labels": torch.tensor([item["label"] for item in items]),
+    }
+""",
+        ),
+        Right(
+            "lists",
+            code="""
+def collate(items, pad_id=0):
+    T = max(len(item["input_ids"]) for item in items)
+    ids, mask = [], []
+    for item in items:
+        gap = T - len(item["input_ids"])
+        ids.append(list(item["input_ids"]) + [pad_id] * gap)
+        mask.append([1] * (T - gap) + [0] * gap)
+    return {"labels": torch.LongTensor([item["label"] for item in items]), "attention_mask": torch.LongTensor(mask), "input_ids": torch.LongTensor(ids)}
+""",
+        ),
+    ],
+    "loader": [
+        Mistake("never shuffled", change={"shuffle=training": "shuffle=False"}, hint="training batches are shuffled"),
+        Mistake("always shuffled", change={"shuffle=training": "shuffle=True"}, hint="validation keeps the order"),
+        Mistake(
+            "last batch dropped",
+            change={"generator=generator)": "generator=generator, drop_last=True)"},
+            hint="the last, small batch is dropped",
+        ),
+        Mistake("batches of one", change={"DataLoader(dataset, batch_size,": "DataLoader(dataset, 1,"}, hint="the batch size is not used"),
+        Mistake("seed ignored", change={"manual_seed(seed)": "manual_seed(0)"}, hint="other seeds give the same order"),
+        Mistake("no generator", change={", generator=generator)": ")"}, hint="the same seed gives another order"),
+        Mistake("pad_id lost", change={"partial(collate, pad_id=pad_id)": "collate"}, hint="is your `collate` used, with `pad_id`?"),
+        Mistake(
+            "shuffled once",
+            change={
+                "    return DataLoader(dataset, batch_size, shuffle=training,": "    if training:\n        order = torch.randperm(len(dataset), generator=generator).tolist()\n        dataset = [dataset[i] for i in order]\n    return DataLoader(dataset, batch_size, shuffle=False,"
+            },
+            hint="the second epoch has the same order as the first",
+        ),
+        Right(
+            "samplers",
+            code="""
+from torch.utils.data import RandomSampler, SequentialSampler
+
+def make_loader(dataset, batch_size, training, seed=0, pad_id=0):
+    g = torch.Generator()
+    g.manual_seed(seed)
+    sampler = RandomSampler(dataset, generator=g) if training else SequentialSampler(dataset)
+    return DataLoader(dataset, batch_size=batch_size, sampler=sampler, collate_fn=lambda items: collate(items, pad_id))
+
+
+def ids_in(loader):
+    return [batch["input_ids"].tolist() for batch in loader]
+""",
+        ),
+        Right(
+            "an object of one's own",
+            code="""
+class Loader:
+    def __init__(self, dataset, batch_size, training, seed, pad_id):
+        self.dataset, self.batch_size, self.training, self.pad_id = dataset, batch_size, training, pad_id
+        self.draw = random.Random(seed)
+
+    def __len__(self):
+        return -(-len(self.dataset) // self.batch_size)
+
+    def __iter__(self):
+        order = list(range(len(self.dataset)))
+        if self.training:
+            self.draw.shuffle(order)
+        for i in range(0, len(order), self.batch_size):
+            yield collate([self.dataset[j] for j in order[i : i + self.batch_size]], self.pad_id)
+
+
+def make_loader(dataset, batch_size, training, seed=0, pad_id=0):
+    return Loader(dataset, batch_size, training, seed, pad_id)
+
+
+def ids_in(loader):
+    return [batch["input_ids"].tolist() for batch in loader]
+""",
+        ),
+    ],
+    "buckets": [
+        Mistake("share of tokens", change={"return 1 - tokens": "return tokens"}, hint="that is the share of tokens"),
+        Mistake("per token", change={"return 1 - tokens / positions": "return positions / tokens - 1"}, hint="that is filler per token"),
+        Mistake("longest of all", change={"max(lengths[i] for i in batch)": "max(lengths)"}, hint="not to the longest of all"),
+        Mistake(
+            "a count",
+            change={"return 1 - tokens / positions": "return positions - tokens"},
+            hint="that is a number of positions, not a share",
+        ),
+        Mistake(
+            "mean of shares",
+            change={
+                "return 1 - tokens / positions": "return sum(1 - sum(lengths[i] for i in b) / (len(b) * max(lengths[i] for i in b)) for b in batches) / len(batches)"
+            },
+            hint="the batches' shares are averaged",
+        ),
+        Mistake(
+            "not shuffled", change={"    random.Random(seed).shuffle(batches)\n": ""}, hint="the batches come in the order of their length"
+        ),
+        Mistake(
+            "shuffled before the cut",
+            change={"    batches = [order": "    random.Random(seed).shuffle(order)\n    batches = [order"},
+            hint="the batches mix short and long sentences",
+        ),
+        Mistake(
+            "lengths for numbers",
+            change={"order = sorted(range(len(lengths)), key=lambda i: lengths[i])": "order = sorted(lengths)"},
+            hint="numbers of sentences, not their lengths",
+        ),
+        Mistake(
+            "small batch lost",
+            change={"range(0, len(order), batch_size)": "range(0, len(order) - batch_size + 1, batch_size)"},
+            hint="every sentence number occurs exactly once",
+        ),
+        Mistake("seed ignored", change={"random.Random(seed)": "random.Random(0)"}, hint="every seed gives the same order of batches"),
+        Mistake(
+            "global generator", change={"random.Random(seed).shuffle": "random.shuffle"}, hint="the same seed gives two different orders"
+        ),
+        Mistake("sorted in place", change={"order = sorted(": "lengths.sort()\n    order = sorted("}, hint=IN_PLACE),
+        Right("longest first", change={"key=lambda i: lengths[i]": "key=lambda i: -lengths[i]"}),
+        Right(
+            "tensors and torch's generator",
+            code=SHARE
+            + """
+def length_buckets(lengths, batch_size, seed):
+    batches = list(torch.tensor(lengths).argsort().split(batch_size))
+    order = torch.randperm(len(batches), generator=torch.Generator().manual_seed(seed))
+    return [batches[i].tolist() for i in order.tolist()]
+""",
+        ),
+        Right(
+            "shuffled first, so that ties fall differently",
+            change={"order = sorted(range(len(lengths))": "order = sorted(random.Random(seed).sample(range(len(lengths)), len(lengths))"},
+        ),
+    ],
+    "mean-pool": [
+        Mistake(
+            "filler counts",
+            change={"return (hidden * weights).sum(dim=1) / weights.sum(dim=1)": "return hidden.mean(dim=1)"},
+            hint="filler is in the mean",
+        ),
+        Mistake("divided by T", change={"/ weights.sum(dim=1)": "/ hidden.shape[1]"}, hint="the sum is divided by T"),
+        Mistake("a sum", change={" / weights.sum(dim=1)": ""}, hint="this is the sum"),
+        Mistake(
+            "first token",
+            change={"return (hidden * weights).sum(dim=1) / weights.sum(dim=1)": "return hidden[:, 0]"},
+            hint="this is the first token's state",
+        ),
+        Mistake("mask upside down", change={"mask.unsqueeze(-1)": "(1 - mask.int()).unsqueeze(-1)"}, hint="this is the mean of the filler"),
+        Mistake(
+            "one count for all",
+            change={"/ weights.sum(dim=1)": "/ weights.sum(dim=1).mean()"},
+            hint="one number of tokens is used for all rows",
+        ),
+        Mistake(
+            "over the width",
+            change={"(hidden * weights).sum(dim=1) / weights.sum(dim=1)": "(hidden * weights).mean(dim=-1)"},
+            hint="Which axis is averaged away?",
+        ),
+        Mistake(
+            "by lengths",
+            change={"weights = mask.unsqueeze(-1)": "weights = (torch.arange(mask.shape[1]) < mask.sum(1, keepdim=True)).unsqueeze(-1)"},
+            hint="use the mask, not lengths",
+        ),
+        Mistake(
+            "detached",
+            change={"(hidden * weights)": "(hidden.detach() * weights)"},
+            hint="the gradient through your mean is wrong, or does not flow",
+        ),
+        Mistake("in place", change={"    return (hidden": "    hidden *= weights\n    return (hidden"}, hint=IN_PLACE),
+        Right(
+            "einsum",
+            change={
+                "(hidden * weights).sum(dim=1) / weights.sum(dim=1)": 'torch.einsum("btd,bt->bd", hidden, weights[..., 0]) / weights.sum(dim=1)'
+            },
+        ),
+        Right(
+            "a loop",
+            change={
+                "(hidden * weights).sum(dim=1) / weights.sum(dim=1)": "torch.stack([h[m.bool()].mean(0) for h, m in zip(hidden, mask)])"
+            },
+        ),
+    ],
+    "extract": [
+        Mistake("training mode", change={"    encoder.eval()\n": ""}, hint="the encoder is in training mode"),
+        Mistake("with gradients", change={"torch.no_grad()": "torch.enable_grad()"}, hint="gradients were recorded"),
+        Mistake(
+            "features only",
+            change={"return torch.cat(features), torch.cat(labels)": "return torch.cat(features)"},
+            hint="two tensors come back",
+        ),
+        Mistake(
+            "lists of batches",
+            change={"torch.cat(features), torch.cat(labels)": "features, labels"},
+            hint="join the batches along the first axis",
+        ),
+        Mistake(
+            "filler in the mean",
+            change={'mean_pool(hidden, batch["attention_mask"])': "hidden.mean(1)"},
+            hint="the pooling ignores the mask",
+        ),
+        Mistake(
+            "last batch only",
+            change={"torch.cat(features), torch.cat(labels)": "features[-1], labels[-1]"},
+            hint="three sentences in two batches",
+        ),
+        Mistake(
+            "twice through the encoder",
+            change={
+                "            hidden = ": '            encoder(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"])\n            hidden = '
+            },
+            hint="the encoder is called once for each batch",
+        ),
+        Mistake(
+            "labels in reverse",
+            change={"torch.cat(labels)": "torch.cat(labels[::-1])"},
+            hint="the labels of all batches, joined in the same order",
+        ),
+        Right(
+            "decorated",
+            code="""
+@torch.no_grad()
+def extract(encoder, batches):
+    encoder.train(False)
+    pairs = [(mean_pool(encoder(b["input_ids"], b["attention_mask"])[0], b["attention_mask"]), b["labels"]) for b in batches]
+    return torch.cat([f for f, _ in pairs]), torch.cat([y for _, y in pairs])
+"""
+            + TOY_FEATURES,
+        ),
+        Right(
+            "inference mode, everything but the labels",
+            code="""
+def extract(encoder, batches):
+    encoder.eval()
+    features, labels = [], []
+    for batch in batches:
+        inputs = {name: tensor for name, tensor in batch.items() if name != "labels"}
+        with torch.inference_mode():
+            features.extend(mean_pool(encoder(**inputs).last_hidden_state, batch["attention_mask"]))
+        labels.extend(batch["labels"].tolist())
+    return [torch.stack(features), torch.tensor(labels)]
+"""
+            + TOY_FEATURES,
+        ),
+    ],
+    "head": [
+        Mistake("no decay in the loss", change={".mean() + decay / 2 * w @ w": ".mean()"}, hint="the loss lacks its weight decay"),
+        Mistake("decay without one half", change={"decay / 2 * w @ w": "decay * w @ w"}, hint="the weight decay lacks its factor one half"),
+        Mistake(
+            "no decay in the gradient", change={" + decay * w, residual": ", residual"}, hint="the gradient by w lacks the weight decay"
+        ),
+        Mistake("a sum", change={"features.T @ residual / len(labels)": "features.T @ residual"}, hint="the gradient by w is a sum"),
+        Mistake(
+            "residual turned round",
+            change={"torch.sigmoid(z) - labels  #": "labels - torch.sigmoid(z)  #"},
+            hint="the sign of the residual is turned round",
+        ),
+        Mistake(
+            "squared error's factor",
+            change={"features.T @ residual": "features.T @ (residual * torch.sigmoid(z) * (1 - torch.sigmoid(z)))"},
+            hint="an extra factor p(1 − p)",
+        ),
+        Mistake("bias decayed", change={"residual.mean()\n": "residual.mean() + decay * b\n"}, hint="the bias is not decayed"),
+        Mistake("summed bias gradient", change={"residual.mean()\n": "residual.sum()\n"}, hint="the gradient by b is a sum"),
+        Mistake("overflow", change={"F.softplus(z)": "torch.log(1 + torch.exp(z))"}, hint="scores of ±200 overflow"),
+        Mistake(
+            "loss only",
+            change={"return loss, features.T @ residual / len(labels) + decay * w, residual.mean()": "return loss"},
+            hint="three things come back",
+        ),
+        Mistake(
+            "autograd",
+            code="""
+def head_gradient(features, labels, w, b, decay):
+    w, b = w.detach().clone().requires_grad_(), torch.as_tensor(b).detach().clone().requires_grad_()
+    loss = F.binary_cross_entropy_with_logits(features @ w + b, labels) + decay / 2 * w @ w
+    by_w, by_b = torch.autograd.grad(loss, (w, b))
+    return loss.detach(), by_w, by_b
+""",
+            hint="do not let autograd do it",
+        ),
+        Right(
+            "a loop over sentences",
+            code="""
+def head_gradient(features, labels, w, b, decay):
+    loss, by_w, by_b = decay / 2 * (w**2).sum(), decay * w, 0.0
+    for f, y in zip(features, labels):
+        z = (f * w).sum() + b
+        p = 1 / (1 + torch.exp(-z))
+        loss = loss - (F.logsigmoid(z) if y > 0.5 else F.logsigmoid(-z)) / len(labels)
+        by_w = by_w + (p - y) * f / len(labels)
+        by_b = by_b + (p - y) / len(labels)
+    return loss, by_w, by_b
+""",
+        ),
+        Right(
+            "the library's loss",
+            change={
+                "(F.softplus(z) - labels * z).mean()": "F.binary_cross_entropy_with_logits(z, labels)",
+                "features.T @ residual / len(labels)": "(features * residual[:, None]).mean(0)",
+            },
+        ),
+    ],
+    "groups": [
+        Mistake(
+            "embeddings trained",
+            change={'        if "embeddings." in name:\n            continue\n': ""},
+            hint="the embeddings must be left out",
+        ),
+        Mistake(
+            "word embeddings only", change={'"embeddings." in name': '"word_embeddings" in name'}, hint="all of the embeddings are frozen"
+        ),
+        Mistake("one rate", change={"head_factor * rate if": "rate if"}, hint="the head learns as slowly as the encoder"),
+        Mistake("factor divides", change={"head_factor * rate": "rate / head_factor"}, hint="the head's rate is divided by head_factor"),
+        Mistake(
+            "factor on the encoder",
+            change={"head_factor * rate if name": "rate if name", "else rate\n": "else head_factor * rate\n"},
+            hint="the factor is on the encoder",
+        ),
+        Mistake("all decayed", change={"0.0 if plain else decay": "decay"}, hint="everything is decayed"),
+        Mistake("gain decayed", change={' or "LayerNorm" in name': ""}, hint="the LayerNorm gain is decayed"),
+        Mistake(
+            "biases decayed",
+            change={'name.endswith("bias") or "LayerNorm" in name': '"LayerNorm" in name'},
+            hint="biases are decayed: they get 0",
+        ),
+        Mistake("decay turned round", change={"0.0 if plain else decay": "decay if plain else 0.0"}, hint="it is the other way round"),
+        Mistake(
+            "pooler as head",
+            change={'name.startswith("classifier.")': '"encoder" not in name'},
+            hint="the pooler came with the pretrained model",
+        ),
+        Mistake(
+            "one layer of the head",
+            change={'name.startswith("classifier.")': 'name in ("classifier.weight", "classifier.bias")'},
+            hint="RoBERTa's classifier has two layers",
+        ),
+        Right(
+            "comprehension",
+            code="""
+def parameter_settings(names, rate, decay, head_factor=10.0):
+    return {
+        n: dict(lr=rate * (head_factor if n.split(".")[0] == "classifier" else 1), weight_decay=decay * (n[-4:] != "bias" and "LayerNorm" not in n))
+        for n in names
+        if "embeddings." not in n
+    }
+""",
+        ),
+        Right(
+            "regular expressions",
+            code="""
+import re
+
+def parameter_settings(names, rate, decay, head_factor=10.0):
+    found = {}
+    for name in names:
+        if not re.search(r"embeddings\\.", name):
+            found[name] = {"weight_decay": decay, "lr": rate}
+            if re.match(r"classifier\\.", name):
+                found[name]["lr"] *= head_factor
+            if re.search(r"LayerNorm|bias$", name):
+                found[name]["weight_decay"] = 0
+    return found
+""",
+        ),
+    ],
+    "calls": [
+        Mistake("step clears", change={"w = w - rate * g": "w, g = w - rate * g, 0.0"}, hint="step does not clear the gradient"),
+        Mistake("uphill", change={"w - rate * g": "w + rate * g"}, hint="step goes downhill"),
+        Mistake("no rate", change={"w - rate * g": "w - g"}, hint="the learning rate is missing in step"),
+        Mistake("backward replaces", change={"g = g + (w - c)": "g = w - c"}, hint="backward adds to the stored gradient"),
+        Mistake(
+            "gradient at the start",
+            change={"    g = 0.0\n    for": "    g, w0 = 0.0, w\n    for", "g + (w - c)": "g + (w0 - c)"},
+            hint="the gradient is taken at the first weight",
+        ),
+        Mistake(
+            "backward steps, too",
+            change={"g = g + (w - c)": "g = g + (w - c)\n            w = w - rate * g"},
+            hint="backward changes the gradient, not the weight",
+        ),
+        Mistake(
+            "zero_grad ignored",
+            change={'if call == "zero_grad":\n            g = 0.0': 'if call == "zero_grad":\n            pass'},
+            hint="with zero_grad in between the second gradient stands alone",
+        ),
+        Right(
+            "autograd itself",
+            code="""
+def after_calls(calls, w, c, rate):
+    weight = nn.Parameter(torch.tensor(w, dtype=torch.float64))
+    optimizer = torch.optim.SGD([weight], lr=rate)
+    for call in calls:
+        if call == "backward":
+            ((weight - c) ** 2 / 2).backward()
+        else:
+            getattr(optimizer, call)()
+    return weight.item(), 0.0 if weight.grad is None else weight.grad.item()
+""",
+        ),
+        Right(
+            "a table of functions",
+            code="""
+def after_calls(calls, w, c, rate):
+    do = {"zero_grad": lambda w, g: (w, 0.0), "backward": lambda w, g: (w, g + w - c), "step": lambda w, g: (w - rate * g, g)}
+    g = 0
+    for call in calls:
+        w, g = do[call](w, g)
+    return [w, g]
+""",
+        ),
+    ],
+    "epoch": [
+        Mistake("no zero_grad", change={"        optimizer.zero_grad()\n": ""}, hint="the gradients pile up"),
+        Mistake(
+            "no clipping", change={"        nn.utils.clip_grad_norm_(model.parameters(), clip)\n": ""}, hint="the gradients are not clipped"
+        ),
+        Mistake(
+            "clipped to one",
+            change={"model.parameters(), clip)": "model.parameters(), 1.0)"},
+            hint="or not to `clip`",
+        ),
+        Mistake("no step", change={"        optimizer.step()\n": ""}, hint="nothing was learned"),
+        Mistake("evaluation mode", change={"model.train()": "model.eval()"}, hint="the model is in evaluation mode"),
+        Mistake("tensors", change={"loss.item()": "loss.detach()"}, hint="each a Python float"),
+        Mistake("scheduler ignored", change={"scheduler is not None": "False"}, hint="the scheduler is not used"),
+        Mistake(
+            "mask left out",
+            change={"model(**batch).loss": 'model(input_ids=batch["input_ids"], labels=batch["labels"]).loss'},
+            hint="the attention mask does not reach the model",
+        ),
+        Mistake(
+            "cleared after backward",
+            change={"        optimizer.zero_grad()\n        loss.backward()\n": "        loss.backward()\n        optimizer.zero_grad()\n"},
+            hint="nothing was learned",
+        ),
+        Mistake(
+            "an optimiser of one's own",
+            change={"    model.train()\n": "    model.train()\n    optimizer = torch.optim.SGD(model.parameters(), lr=0.7)\n"},
+            hint="with AdamW the weights are wrong",
+        ),
+        Right(
+            "zero_grad at the end of the round",
+            change={
+                "        optimizer.zero_grad()\n": "",
+                "        losses.append(": "        optimizer.zero_grad(set_to_none=True)\n        losses.append(",
+            },
+        ),
+        Right(
+            "cleared through the model, the loss by hand",
+            change={
+                "optimizer.zero_grad()": "model.zero_grad()",
+                "model(**batch).loss": 'F.cross_entropy(model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits, batch["labels"])',
+            },
+        ),
+    ],
+    "evaluate": [
+        Mistake("training mode", change={"    model.eval()\n": ""}, hint="the model is in training mode"),
+        Mistake(
+            "mean of means",
+            change={
+                "loss, correct, count = 0.0, 0, 0": "loss, correct, count, k = 0.0, 0, 0, 0",
+                "loss += out.loss.item() * n": "loss += out.loss.item()\n            k += 1",
+                "return loss / count,": "return loss / k,",
+            },
+            hint="this is the mean of the batches' means",
+        ),
+        Mistake("a sum", change={"return loss / count": "return loss"}, hint="this is a sum"),
+        Mistake(
+            "means over sentences", change={"out.loss.item() * n": "out.loss.item()"}, hint="a batch's mean stands for all its sentences"
+        ),
+        Mistake("mode not restored", change={"    model.train(was_training)\n": ""}, hint="must be in training mode again afterwards"),
+        Mistake(
+            "always back to training",
+            change={"model.train(was_training)": "model.train()"},
+            hint="do not call model.train() unconditionally",
+        ),
+        Mistake("with gradients", change={"torch.no_grad()": "torch.enable_grad()"}, hint="gradients were recorded"),
+        Mistake(
+            "last batch only",
+            change={"loss += ": "loss = ", "correct += ": "correct = ", "count += ": "count = "},
+            hint="only the last batch counts",
+        ),
+        Mistake("a count of right ones", change={"correct / count": "correct"}, hint="this is the number of right answers"),
+        Mistake("share of errors", change={"dim=1) == batch": "dim=1) != batch"}, hint="this is the share of wrong answers"),
+        Mistake("percent", change={"correct / count": "100 * correct / count"}, hint="this is a percentage"),
+        Mistake("tensors", change={"out.loss.item() * n": "out.loss * n", ".sum().item()": ".sum()"}, hint="return two Python floats"),
+        Mistake("loss only", change={"return loss / count, correct / count": "return loss / count"}, hint="two numbers come back"),
+        Right(
+            "one tensor of logits",
+            code="""
+@torch.no_grad()
+def evaluate(model, batches):
+    before = model.training
+    model.eval()
+    pairs = [(model(**batch).logits, batch["labels"]) for batch in batches]
+    model.train(before)
+    logits, labels = torch.cat([p for p, _ in pairs]), torch.cat([y for _, y in pairs])
+    return F.cross_entropy(logits, labels).item(), (logits.argmax(-1) == labels).float().mean().item()
+"""
+            + TOY_EVALUATION,
+        ),
+        Right(
+            "inference mode, try and finally",
+            code="""
+def evaluate(model, batches):
+    mode = model.training
+    model.train(False)
+    losses, hits = [], []
+    try:
+        with torch.inference_mode():
+            for batch in batches:
+                logits = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
+                losses += F.cross_entropy(logits, batch["labels"], reduction="none").tolist()
+                hits += ((logits[:, 1] > logits[:, 0]).long() == batch["labels"]).tolist()
+    finally:
+        model.train(mode)
+    return sum(losses) / len(losses), sum(hits) / len(hits)
+"""
+            + TOY_EVALUATION,
+        ),
+    ],
+    "early-stopping": [
+        Mistake(
+            "lowest of all",
+            change={"        if epoch - best >= patience:\n            return best, epoch\n": ""},
+            hint="epoch 5 would never have been run",
+        ),
+        Mistake("too late", change={">= patience": "> patience"}, hint="the run stops one epoch too late"),
+        Mistake("too early", change={">= patience": ">= patience - 1"}, hint="the run stops one epoch too early"),
+        Mistake("the loss", change={"return best, epoch": "return losses[best], epoch"}, hint="best is an epoch, not a loss"),
+        Mistake("exchanged", change={"return best, epoch": "return epoch, best"}, hint="the best epoch comes first"),
+        Mistake("from one", change={"return best, epoch": "return best + 1, epoch + 1"}, hint="epochs are counted from 0"),
+        Mistake(
+            "compared with the one before",
+            code="""
+def early_stopping(losses, patience):
+    best, waited = 0, 0
+    for epoch in range(1, len(losses)):
+        if losses[epoch] < losses[epoch - 1]:
+            waited = 0
+            best = epoch if losses[epoch] < losses[best] else best
+        else:
+            waited += 1
+        if waited >= patience:
+            return best, epoch
+    return best, len(losses) - 1
+""",
+            hint="compare with the lowest so far",
+        ),
+        Mistake("ties count as better", change={"loss < losses[best]": "loss <= losses[best]"}, hint="an equal loss is no new best"),
+        Mistake(
+            "counted over the whole run",
+            code="""
+def early_stopping(losses, patience):
+    best, waited = 0, 0
+    for epoch, loss in enumerate(losses[1:], 1):
+        if loss < losses[best]:
+            best = epoch
+        else:
+            waited += 1
+        if waited >= patience:
+            return best, epoch
+    return best, len(losses) - 1
+""",
+            hint="a new best sets the count back to 0",
+        ),
+        Right(
+            "slices",
+            code="""
+def early_stopping(losses, patience):
+    for epoch in range(len(losses)):
+        seen = losses[: epoch + 1]
+        best = seen.index(min(seen))
+        if epoch - best == patience:
+            break
+    return best, epoch
+""",
+        ),
+        Right(
+            "a counter",
+            code="""
+def early_stopping(losses, patience):
+    lowest, best, waited = float("inf"), 0, 0
+    for epoch, loss in enumerate(losses):
+        if loss < lowest:
+            lowest, best, waited = loss, epoch, 0
+        else:
+            waited += 1
+            if waited == patience:
+                return [best, epoch]
+    return [best, len(losses) - 1]
+""",
+        ),
+    ],
+    "first-step": [
+        Mistake("SGD uphill", change={"return -rate * g\n": "return rate * g\n"}, hint="every step goes downhill"),
+        Mistake("SGD by the sign", change={"return -rate * g\n": "return -rate * g.sign()\n"}, hint="SGD keeps the size of the gradient"),
+        Mistake("RMSprop corrected", change={"10.0 if": "1.0 if"}, hint="RMSprop does not correct v"),
+        Mistake("alpha exchanged", change={"10.0 if": "0.99**-0.5 if"}, hint="α and 1 − α are exchanged"),
+        Mistake("Adam uncorrected", change={"else 1.0": "else 0.1 / 0.001**0.5"}, hint="AdamW: without the corrections"),
+        Mistake("m uncorrected", change={"else 1.0": "else 0.1"}, hint="AdamW: m is not corrected"),
+        Mistake("v uncorrected", change={"else 1.0": "else 1 / 0.001**0.5"}, hint="AdamW: v is not corrected"),
+        Mistake(
+            "no root",
+            change={"factor * g.sign()": "factor * (g / (g**2) if name == 'AdamW' else g.sign())"},
+            hint="AdamW: divide by the root of v, not by v",
+        ),
+        Mistake("zero over zero", change={"g.sign()": "g / g.abs()"}, hint="there must be no NaN"),
+        Mistake("both uphill", change={"-rate * factor": "rate * factor"}, hint="AdamW: mind the sign"),
+        Right(
+            "torch's own optimisers",
+            code="""
+def first_step(name, g, rate):
+    weight = nn.Parameter(torch.zeros_like(g))
+    weight.grad = g.clone()
+    getattr(torch.optim, name)([weight], lr=rate, weight_decay=0.0).step()
+    return weight.detach()
+""",
+        ),
+        Right(
+            "by the definitions",
+            code="""
+def first_step(name, g, rate, eps=1e-8):
+    if name == "SGD":
+        return -rate * g
+    if name == "RMSprop":
+        return -rate * g / ((0.01 * g**2).sqrt() + eps)
+    m, v = 0.1 * g / (1 - 0.9), 0.001 * g**2 / (1 - 0.999)
+    return -rate * m / (v.sqrt() + eps)
+""",
+        ),
+    ],
+    "sample": [
+        Mistake(
+            "uniform rates",
+            change={"low * (high / low) ** draw.random()": "low + (high - low) * draw.random()"},
+            hint="they are uniform, but their logarithms should be",
+        ),
+        Mistake("rates from a grid", change={"** draw.random()": "** (draw.randrange(11) / 10)"}, hint="rates repeat"),
+        Mistake("a bell curve", change={"draw.random()": "min(1, max(0, draw.gauss(0.5, 0.12)))"}, hint="not with a bell curve"),
+        Mistake("seed ignored", change={"random.Random(seed)": "random.Random(1)"}, hint="other seeds give the same list"),
+        Mistake("global generator", change={"draw = random.Random(seed)": "draw = random"}, hint="the same seed gives another list"),
+        Mistake(
+            "in step",
+            change={
+                "    return [\n": '    return [\n        {"rate": low * (high / low) ** u, "batch_size": batch_sizes[int(u * len(batch_sizes))], "epochs": epochs[int(u * len(epochs))]}\n        for u in [draw.random() for _ in range(count)]\n    ] or [\n'
+            },
+            hint="draw each of the three independently",
+        ),
+        Mistake("always the first batch size", change={"draw.choice(batch_sizes)": "batch_sizes[0]"}, hint="should be equally likely"),
+        Mistake(
+            "range written in", change={"low * (high / low) ** draw.random()": "10 ** draw.uniform(-5, -3)"}, hint="use `low` and `high`"
+        ),
+        Mistake("one too many", change={"range(count)": "range(count + 1)"}, hint="a list of `count` dictionaries"),
+        Mistake("another key", change={'"rate":': '"lr":'}, hint="with the keys rate, batch_size and epochs"),
+        Mistake("too far", change={"** draw.random()": "** (1.2 * draw.random())"}, hint="every rate lies between low and high"),
+        Right(
+            "logarithms",
+            change={"low * (high / low) ** draw.random()": "min(high, max(low, math.exp(draw.uniform(math.log(low), math.log(high)))))"},
+        ),
+        Right(
+            "NumPy",
+            code="""
+import numpy as np
+
+def sample_settings(count, low, high, batch_sizes, epochs, seed):
+    rng = np.random.default_rng(seed)
+    found = []
+    while len(found) < count:
+        rate = float(np.clip(np.exp(rng.uniform(np.log(low), np.log(high))), low, high))
+        found.append({"rate": rate, "batch_size": int(rng.choice(batch_sizes)), "epochs": int(rng.choice(epochs))})
+    return found
+""",
+        ),
+    ],
+    "choose": [
+        Mistake(
+            "training accuracy",
+            change={'results[i]["accuracy"], results': 'results[i]["train_accuracy"], results'},
+            hint="that is the best on the training set",
+        ),
+        Mistake(
+            "lowest loss",
+            change={'(-results[i]["accuracy"], results[i]["loss"])': 'results[i]["loss"]'},
+            hint="that is the lowest loss: here the accuracy decides",
+        ),
+        Mistake(
+            "ties to the first",
+            change={'(-results[i]["accuracy"], results[i]["loss"])': '-results[i]["accuracy"]'},
+            hint="on equal accuracy the validation loss decides",
+        ),
+        Mistake("ties to the last", change={"min(sound,": "min(sound[::-1],"}, hint="on equal accuracy and loss the earlier trial wins"),
+        Mistake(
+            "NaN may win",
+            change={'if not math.isnan(result["loss"])': "if True"},
+            hint="the trial that has diverged (its loss is NaN) is chosen",
+        ),
+        Mistake(
+            "no complaint",
+            change={'        raise ValueError("every trial has diverged")\n': "        return 0\n"},
+            hint="if every trial has diverged, raise a ValueError",
+        ),
+        Mistake(
+            "the trial itself",
+            change={"return min(": "return results[min(", 'results[i]["loss"]))': 'results[i]["loss"]))]'},
+            hint="the highest validation accuracy wins",
+        ),
+        Mistake(
+            "place among the sound ones",
+            change={
+                "return min(sound, key=lambda i:": "return sound.index(min(sound, key=lambda i:",
+                'results[i]["loss"]))': 'results[i]["loss"])))',
+            },
+            hint="whatever its accuracy",
+        ),
+        Right(
+            "a loop",
+            code="""
+def pick_best(results):
+    best = None
+    for i, r in enumerate(results):
+        if r["loss"] != r["loss"]:
+            continue
+        if best is None or r["accuracy"] > results[best]["accuracy"] or (r["accuracy"] == results[best]["accuracy"] and r["loss"] < results[best]["loss"]):
+            best = i
+    if best is None:
+        raise ValueError("nothing to choose")
+    return best
+""",
+        ),
+        Right(
+            "pandas",
+            code="""
+def pick_best(results):
+    table = pd.DataFrame(results).dropna(subset=["loss"])
+    if table.empty:
+        raise ValueError("nothing to choose")
+    return int(table.sort_values(["accuracy", "loss"], ascending=[False, True], kind="stable").index[0])
+""",
+        ),
+    ],
+    "final": [
+        Mistake(
+            "the best on the test set",
+            code="""
+def final_test(results, predictions, sealed):
+    gold = sealed._labels
+    scores = [sum(a == b for a, b in zip(p, gold)) for p in predictions]
+    chosen = scores.index(max(scores))
+    return {"chosen": chosen, **sealed.submit(predictions[chosen])}
+""",
+            hint="the labels are sealed: use `submit`",
+        ),
+        Mistake(
+            "all submitted",
+            change={
+                "    chosen = pick_best(results)\n": '    chosen = max(range(len(results)), key=lambda i: sealed.submit(predictions[i])["accuracy"])\n'
+            },
+            hint="PermissionError",
+        ),
+        Mistake("the first", change={"pick_best(results)": "0"}, hint="candidate 0 is the best on the test set, but how could you know?"),
+        Mistake(
+            "lowest loss",
+            change={"pick_best(results)": 'min(range(len(results)), key=lambda i: results[i]["loss"])'},
+            hint="which has the lowest loss: accuracy decides",
+        ),
+        Mistake(
+            "chosen not returned",
+            change={'{"chosen": chosen, **sealed.submit(predictions[chosen])}': "sealed.submit(predictions[chosen])"},
+            hint="return its place as `chosen`",
+        ),
+        Mistake(
+            "NaN may win",
+            change={"pick_best(results)": 'max(range(len(results)), key=lambda i: results[i]["accuracy"])'},
+            hint="does `pick_best` choose?",
+        ),
+        Mistake(
+            "PermissionError caught",
+            change={
+                '    return {"chosen": chosen, **sealed.submit(predictions[chosen])}': '    try:\n        return {"chosen": chosen, **sealed.submit(predictions[chosen])}\n    except PermissionError:\n        return {"chosen": chosen}'
+            },
+            hint="do not catch its PermissionError",
+        ),
+        Mistake(
+            "percent",
+            change={
+                "**sealed.submit(predictions[chosen])}": '**{k: 100 * v if k == "accuracy" else v for k, v in sealed.submit(predictions[chosen]).items()}}'
+            },
+            hint="a share between 0 and 1",
+        ),
+        Mistake(
+            "nothing submitted",
+            change={"**sealed.submit(predictions[chosen])}": '"correct": 4, "total": 7, "accuracy": 4 / 7}'},
+            hint="exactly one submission is made",
+        ),
+        Right(
+            "tensors submitted",
+            code="""
+def final_test(results, predictions, sealed):
+    i = pick_best(results)
+    answer = sealed.submit([int(v) for v in torch.tensor(predictions[i])])
+    return {"accuracy": answer["correct"] / answer["total"], "total": answer["total"], "correct": answer["correct"], "chosen": i}
+""",
+        ),
+        Right(
+            "step by step",
+            change={
+                '    return {"chosen": chosen, **sealed.submit(predictions[chosen])}': '    verdict = dict(sealed.submit(list(predictions[chosen])))\n    verdict["chosen"] = chosen\n    return verdict'
+            },
+        ),
+    ],
+    "wilson": [
+        Mistake(
+            "the textbook interval",
+            code="""
+def wilson(correct, total, z=1.96):
+    p = correct / total
+    half = z * math.sqrt(p * (1 - p) / total)
+    return p - half, p + half
+""",
+            hint="this is the textbook interval",
+        ),
+        Mistake("no division", change={" / (1 + z**2 / total)": ""}, hint="the division by 1 + z²/n is missing"),
+        Mistake("middle not shifted", change={"p + z**2 / (2 * total)": "p"}, hint="the shift of the middle"),
+        Mistake(
+            "exchanged",
+            change={"(middle - half) / (1 + z**2 / total), (middle + half)": "(middle + half) / (1 + z**2 / total), (middle - half)"},
+            hint="the ends are exchanged",
+        ),
+        Mistake("a term missing under the root", change={" + z**2 / (4 * total**2)": ""}, hint="z²/4n² is missing under the root"),
+        Mistake("z ignored", change={"    p = correct": "    z = 1.96\n    p = correct"}, hint="does not solve"),
+        Mistake("n not squared", change={"4 * total**2": "4 * total"}, hint="8 of 10: the interval goes from 0.490 to 0.943"),
+        Mistake(
+            "zero left out",
+            change={"    p = correct": "    if correct == 0:\n        return 0.0, 0.0\n    p = correct"},
+            hint="it has not the length 0",
+        ),
+        Right(
+            "the quadratic equation",
+            code="""
+def wilson(correct, total, z=1.96):
+    p, q = correct / total, z**2 / total
+    a, b, c = 1 + q, -(2 * p + q), p * p
+    root = math.sqrt(max(0.0, b * b - 4 * a * c))
+    return (-b - root) / (2 * a), (-b + root) / (2 * a)
+""",
+        ),
+        Right(
+            "counts instead of shares",
+            code="""
+def wilson(correct, total, z=1.96):
+    wrong = total - correct
+    half = z * (correct * wrong / total + z * z / 4) ** 0.5
+    return [(correct + z * z / 2 + sign * half) / (total + z * z) for sign in (-1, 1)]
+""",
+        ),
+    ],
+    "bonus-paired": [
+        Mistake(
+            "exchanged", change={"return only_first, only_second,": "return only_second, only_first,"}, hint="the two counts are exchanged"
+        ),
+        Mistake(
+            "right answers", change={"a == y != b": "a == y", "b == y != a": "b == y"}, hint="count where exactly one of the two is right"
+        ),
+        Mistake("wrong answers", change={"a == y != b": "a != y", "b == y != a": "b != y"}, hint="these are the numbers of wrong answers"),
+        Mistake("one-sided", change={"2 * tail": "tail"}, hint="the factor 2 is missing"),
+        Mistake(
+            "only this result",
+            change={"sum(math.comb(n, k) for k in range(min(only_first, only_second) + 1))": "math.comb(n, only_first)"},
+            hint="only the probability of exactly this result",
+        ),
+        Mistake("one too few", change={"only_second) + 1)": "only_second))"}, hint="the sum stops one too early"),
+        Mistake("no minimum", change={"min(1.0, 2 * tail / 2**n)": "2 * tail / 2**n"}, hint="an even split: p is 1, not more"),
+        Mistake("underflow", change={"2 * tail / 2**n": "2 * float(min(tail, 10**300)) * 0.5**n"}, hint="with 1,300 sentences p is wrong"),
+        Mistake(
+            "the first count",
+            change={"range(min(only_first, only_second) + 1)": "range(only_second + 1)"},
+            hint="exchanging the models must not change p",
+        ),
+        Right(
+            "logarithms",
+            code="""
+def paired_test(first, second, labels):
+    a, b, y = (torch.tensor(v) for v in (first, second, labels))
+    na, nb = int(((a == y) & (b != y)).sum()), int(((a != y) & (b == y)).sum())
+    n = na + nb
+    logs = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2) for k in range(min(na, nb) + 1)]
+    p = round(2 * sum(math.exp(v) for v in logs), 12)
+    return na, nb, min(1.0, p)
+""",
+        ),
+        Right(
+            "fractions",
+            code="""
+from fractions import Fraction
+
+def paired_test(first, second, labels):
+    na = nb = 0
+    for a, b, y in zip(first, second, labels):
+        if a != b:
+            na, nb = na + (a == y), nb + (b == y)
+    n, term, tail = na + nb, 1, 0
+    for k in range(min(na, nb) + 1):
+        tail += term
+        term = term * (n - k) // (k + 1)
+    return [na, nb, float(min(Fraction(1), Fraction(2 * tail, 2**n)))]
+""",
+        ),
+    ],
+}
