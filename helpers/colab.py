@@ -10,12 +10,15 @@ import re
 import subprocess
 import sys
 import tempfile
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
 DISTRIBUTION = "sequence-models-workbook"
+_there: set[str] = set()  # packages that were found, so that they are looked for once
 
 
+@lru_cache
 def required() -> list[str]:
     """The course's own requirements, extras left out."""
     return [line for line in metadata.requires(DISTRIBUTION) or [] if "extra ==" not in line]
@@ -27,10 +30,13 @@ def name_of(requirement: str) -> str:
 
 
 def is_installed(requirement: str) -> bool:
-    try:
-        metadata.version(name_of(requirement))
-    except metadata.PackageNotFoundError:
-        return False
+    name = name_of(requirement)
+    if name not in _there:
+        try:
+            metadata.version(name)
+        except metadata.PackageNotFoundError:
+            return False
+        _there.add(name)
     return True
 
 

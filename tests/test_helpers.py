@@ -85,6 +85,7 @@ def test_heatmap_labels_its_axes_and_shows_small_numbers() -> None:
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("key", "query", "one each")
     assert "1.00" in [text.get_text() for text in ax.texts]
     assert len(plots.heatmap(torch.rand(30, 30)).texts) == 0
+    assert [text.get_text() for text in plots.heatmap(torch.tensor([[3, 40]])).texts] == ["3", "40"]  # counts are no fractions
     plt.close("all")
 
 

@@ -12,7 +12,7 @@
 # weight that was used at *every* step changed a loss at the *end*. Backpropagation through time (Werbos, 1990) answers that, and its
 # formula also shows why such networks forget. Autograd would do it for you. Here you do it yourself, and check every step.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. A test that fails
+# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. A test that fails
 # tells you which idea to check. *Before you run it* marks a prediction: write it down first, on paper.
 # In Parts 1 to 3 the tests use float64, because a finite difference needs the digits. Make new tensors with `torch.zeros_like(...)` or
 # `x.new_zeros(...)`, so that they keep the type of what you were given.

@@ -17,7 +17,7 @@
 #
 # Rows and entries are counted from 0, as in Python.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. A test that fails
+# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. A test that fails
 # tells you which idea to check. *Before you run it* marks a prediction: write it down first, on paper. It is the cheapest way to learn.
 #
 # Your functions get torch tensors and return new ones: leave the inputs as they are. Loops are allowed, and so are functions that you

@@ -18,7 +18,7 @@
 # is $PV$, and $k$ is a rank.
 # $\|A\|_F = \sqrt{\sum_{ij} A_{ij}^2}$ is the Frobenius norm.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. A test that fails tells you
+# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. A test that fails tells you
 # which idea
 # to check. *Before you run it* marks a prediction: write it down first, on paper.
 #

@@ -18,7 +18,7 @@
 # $p(v) = e^{\ell_v} / \sum_u e^{\ell_u}$. The most likely word is $v^*$. When $b$ is added to the logit of *one* word $v$, every
 # probability changes. We write $p(u; b)$ for the probability of word $u$ after that; which word was biased is clear from the context.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. A test that fails tells you
+# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. A test that fails tells you
 # which idea to check. *Before you run it* marks a prediction: write it down first, on paper.
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}

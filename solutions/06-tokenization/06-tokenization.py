@@ -17,7 +17,7 @@
 # **Notation.** A *token* is a `bytes` object. The *vocabulary* `vocab` is a dict from number (*id*) to token; $V$ is its size. A
 # *merge* is a pair of tokens that become one. `merges` is the list of all merges, in the order in which training found them.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. A test that fails
+# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. A test that fails
 # tells you which idea to check. *Before you run it* marks a prediction: write it down first. Your functions leave their arguments
 # as they are (`pop_best` is the one exception), and may use what you wrote in an earlier exercise.
 

@@ -16,7 +16,7 @@
 # **Notation.** $B$ sequences in a batch, $T$ positions, width $D$, $H$ heads. A tensor of activations has shape `(B, T, D)`; one vector
 # $x \in \mathbb{R}^D$ is what stands at one position. Masks are boolean, and `True` means *may look*, as in 03.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. *Before you run it* marks a
+# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. *Before you run it* marks a
 # prediction: write it down first. Where a module has learned parts, the docstring says their names: the tests load weights by name. Leave
 # inputs as they are, and use torch operations all the way, so that gradients flow. You may use `nn.Linear` and `nn.Parameter`, and
 # everything you wrote in an earlier exercise.

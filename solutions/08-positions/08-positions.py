@@ -16,7 +16,7 @@
 # stand at positions `q_positions`, an integer tensor $(n,)$, and $m$ keys at `k_positions`, $(m,)$. Both are arguments, because they need not be
 # $0, 1, 2, \ldots$: a model that generates text asks with one new query, far from the beginning. $D$ and $d$ are even throughout.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. *Before you run it* marks a
+# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. *Before you run it* marks a
 # prediction: write it down first. Loops are allowed, and so are your functions of earlier exercises. Leave inputs as they are, and use torch operations:
 # in Part 8 a model is trained through your functions.
 

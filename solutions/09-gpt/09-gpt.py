@@ -15,7 +15,7 @@
 # **Notation.** $B$ sequences in a batch, at most $T$ tokens of context, width $D$, $H$ heads, $L$ blocks, $V$ tokens in the vocabulary.
 # Here a token is one character. Positions and tokens are counted from 0. Masks are boolean, and `True` means *may look*.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. A test that fails
+# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. A test that fails
 # tells you which idea to check. *Before you run it* marks a prediction: write it down first, on paper.
 #
 # In the classes of Part 2 the *names* of the layers are given, because the tests load weights by name. Everything else is up to you.
