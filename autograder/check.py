@@ -98,7 +98,8 @@ def executed(path: Path, **environment: str) -> Any:
     folder = {"metadata": {"path": str(path.resolve().parent)}}
     client = Client(notebook, timeout=CELL_SECONDS, kernel_name="python3", allow_errors=True, resources=folder)
     try:
-        client.execute(env={**os.environ, "NBGRADER_EXECUTION": "validate", **environment})
+        one_thread = {"OMP_NUM_THREADS": "1"}  # as in grading: at this scale two would only wait for each other
+        client.execute(env={**one_thread, **os.environ, "NBGRADER_EXECUTION": "validate", **environment})
     except CellTimeoutError:
         raise CourseError(f"{path}: a cell ran for more than {CELL_SECONDS} s: is there an endless loop?") from None
     except DeadKernelError:

@@ -13,6 +13,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 TOOLS = Path(sys.executable).parent
 
+# Tests run side by side, one per processor. Threads that wait for each other would take turns with those of the other test, a time slice
+# for every small operation: what takes a second takes minutes.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 
 def run_course(*args: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
     """The `course` command as a user runs it."""
