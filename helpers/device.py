@@ -7,6 +7,11 @@ import random
 import numpy as np
 import torch
 
+from helpers.scale import scale
+
+if scale() == "smoke":  # tiny sizes, and often several notebooks at a time: a second thread would only be waited for
+    torch.set_num_threads(1)
+
 
 def device() -> torch.device:
     """The fastest device there is: CUDA, then Apple's MPS, then the CPU."""
