@@ -128,6 +128,21 @@ def test_questions_use_est_ce_que_or_inversion() -> None:
         assert not re.search(r"[ae]-(il|elle)\b", pair.french), pair.french
 
 
+def test_english_articles_go_by_sound() -> None:
+    texts = [pair.english.lower() for pair in EVERY]
+    assert not any(re.search(r"\ban useful\b|\ban [^aeiou]|\ba [aeio]|\ba u(?!seful)", text) for text in texts)
+    assert any(re.search(r"\ba useful\b", text) for text in texts)
+    assert any(re.search(r"\ban (umbrella|uncle)\b", text) for text in texts)
+
+
+def test_nobody_owns_his_like_and_no_tired_girl_is_tired() -> None:
+    for pair in EVERY:
+        assert not re.search(r"\b(\w+)'s \1s?\b", pair.english), pair.english
+        if pair.structure.predicate == "quality":
+            words = [word for word in re.findall(r"\w+", pair.english) if word in {a.english for a in lexicon.ADJECTIVES}]
+            assert len(words) == len(set(words)), pair.english
+
+
 def test_dates_say_1er() -> None:
     assert not any(re.search(r"\ble 1 \w", pair.french) for pair in EVERY)
     assert any(" 1er " in pair.french for pair in EVERY)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
+from typing import TypeVar
 
 from english_french import surface
 from english_french.lexicon import (
@@ -97,7 +98,9 @@ OBJECT_PRONOUNS = {
     "them": Phrase("them", "les", "m", True, 4, pronoun=True),
 }
 DETERMINERS = ("the", "the", "a", "a", "this", "my", "our", "his", "her", "their")
+SOUNDS_OF_CONSONANTS = ("useful",)  # written with a vowel, spoken with a consonant: a useful book
 PEOPLE = frozenset({PERSON})
+Word = TypeVar("Word", Adjective, Noun)
 SIDES = {"before": (True,), "after": (False,), "both": (True, False)}  # where a noun phrase has adjectives: True is before the noun
 POSSESSIVES = {"my": ("mon", "ma", "mes"), "his": ("son", "sa", "ses"), "her": ("son", "sa", "ses")}
 POSSESSIVES |= {"our": ("notre", "notre", "nos"), "their": ("leur", "leur", "leurs")}
@@ -147,7 +150,7 @@ def sentence(structure: Structure, rng: random.Random) -> Pair:
     subject = subject_phrase(structure, verb, rng)
     negative = structure.polarity == "no"
     if verb is None:
-        quality = rng.choice(adjectives_for(subject.kind))
+        quality = other_than(subject.english.split(" "), adjectives_for(subject.kind), rng)  # no tired girl is tired
         object_ = Phrase(quality.english, quality.in_french(subject.gender, subject.plural), subject.gender, subject.plural, 1)
     elif structure.predicate == "intransitive":
         object_ = None
@@ -198,6 +201,12 @@ def nouns_for(build: str, kinds: frozenset[str]) -> list[Noun]:
     return [noun for noun in NOUNS if noun.kind in kinds and all(adjectives_for(noun.kind, (side,)) for side in SIDES.get(build, ()))]
 
 
+def other_than(taken: list[str], choices: list[Word], rng: random.Random) -> Word:
+    """A random choice; if its English word is taken, the one that follows it in the list."""
+    first = rng.randrange(len(choices))
+    return next(word for word in [*choices[first:], *choices[:first]] if word.english not in taken)
+
+
 def asked(adjunct_kind: str) -> list[str]:
     """Question words whose answer the sentence does not give already."""
     words = ["why"]
@@ -224,7 +233,7 @@ def noun_phrase(build: str, kinds: frozenset[str], rng: random.Random, negated_o
     chosen = [rng.choice(adjectives_for(noun.kind, (side,))) for side in SIDES.get(build, ())]
     plural = build == "counted" or rng.random() < 0.4
     if build == "owner":
-        return owned(noun, plural, rng.choice(nouns_for("bare", PEOPLE)))
+        return owned(noun, plural, other_than([noun.english], nouns_for("bare", PEOPLE), rng))
     in_front = [a for a in chosen if a.before]
     behind = [a for a in chosen if not a.before]
     adjectives = [form_before(a, noun, plural) for a in in_front]
@@ -259,7 +268,7 @@ def english_determiner(which: str, head: str, plural: bool, negated_object: bool
     if which == "a":
         if plural:
             return "any" if negated_object else "some"
-        return "an" if head[0] in "aeiou" else "a"
+        return "an" if head[0] in "aeiou" and not head.startswith(SOUNDS_OF_CONSONANTS) else "a"
     return {"this": "these"}.get(which, which) if plural else which
 
 
