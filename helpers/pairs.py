@@ -1,6 +1,6 @@
 """Sentence pairs and their tokens: line-aligned files as they come, the grammar of `data/`, and two vocabularies.
 
-Real corpora: set COURSE_PAIRS to a folder with `train.en` and `train.fr`, and `dev` and `test` (or `val`, `valid`) if there are any.
+Real corpora: set COURSE_PAIRS to a folder with `train.en` and `train.fr`, and `dev` (or `val`, `valid`) and `test` if there are any.
 """
 
 from __future__ import annotations
@@ -59,14 +59,19 @@ def read_lines(path: Path) -> list[str]:
     Only a line feed ends a line (a carriage return where there is none): signs that Python also takes for line ends, such as U+2028
     or a lone carriage return, occur inside sentences of real corpora and would shift one side against the other.
     """
-    text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+    data = path.read_bytes()
+    try:
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise ValueError(f"{path.name} is not UTF-8 (line {line:,}): save it as UTF-8") from None
     text = text if "\n" in text else text.replace("\r", "\n")
     return [BLANKS.sub(" ", line).strip() for line in text.removesuffix("\n").split("\n")] if text else []
 
 
 def read_pairs(folder: str | Path, split: str = "train", source: str = "en", target: str = "fr") -> list[tuple[str, str]]:
     """Pairs of `split.source` and `split.target`, line by line. A pair with a blank side is left out; unequal line counts are an error."""
-    place = Path(folder)
+    place = Path(folder).expanduser()
     if not place.is_dir():
         raise FileNotFoundError(f"{place} is not a folder: COURSE_PAIRS must name one that holds {split}.{source} and {split}.{target}")
     both = [place / f"{split}.{language}" for language in (source, target)]
@@ -77,32 +82,50 @@ def read_pairs(folder: str | Path, split: str = "train", source: str = "en", tar
     left, right = (read_lines(path) for path in both)
     if len(left) != len(right):
         raise ValueError(f"{both[0].name} has {len(left):,} lines, {both[1].name} has {len(right):,}: the files are not line-aligned")
-    return [(a, b) for a, b in zip(left, right, strict=True) if a and b]
+    found = [(a, b) for a, b in zip(left, right, strict=True) if a and b]
+    if not found:
+        raise ValueError(f"{both[0].name} and {both[1].name} hold no pair of sentences")
+    return found
 
 
 def has_split(folder: str | Path, names: Iterable[str], source: str = "en", target: str = "fr") -> str:
     """The first of these names for which the folder has both files, or nothing."""
-    place = Path(folder)
+    place = Path(folder).expanduser()
     return next((n for n in names if (place / f"{n}.{source}").is_file() and (place / f"{n}.{target}").is_file()), "")
 
 
+def only_pair(folder: str | Path, source: str = "en", target: str = "fr") -> str:
+    """The name of the only pair of files beside dev and test, whatever it is called; otherwise `train`, which then is missed by name."""
+    place = Path(folder).expanduser()
+    stems = {path.name.removesuffix(f".{source}") for path in place.glob(f"*.{source}") if path.with_suffix(f".{target}").is_file()}
+    stems -= {*NAMES["dev"], *NAMES["test"]}
+    return stems.pop() if len(stems) == 1 else "train"
+
+
 def real_corpus(folder: str | Path, source: str = "en", target: str = "fr", held_out: int = 1000) -> Corpus:
-    """A corpus from a folder of line-aligned files. A missing dev or test set is cut from the end of the training pairs."""
-    parts = {"train": read_pairs(folder, "train", source, target)}
+    """A corpus from a folder of line-aligned files. A missing dev or test set is cut from the end of the training pairs.
+
+    The training files are `train.en` and `train.fr`; where the folder holds one pair of files under another name, such as
+    `TED.en-fr.en` and `TED.en-fr.fr`, these are taken.
+    """
+    name = has_split(folder, NAMES["train"], source, target) or only_pair(folder, source, target)
+    parts = {"train": read_pairs(folder, name, source, target)}
     for split in ("test", "dev"):
         name = has_split(folder, NAMES[split], source, target)
         if name:
             parts[split] = read_pairs(folder, name, source, target)
         else:
-            cut = min(held_out, len(parts["train"]) // 10)
+            cut = min(held_out, -(-len(parts["train"]) // 10))
             parts[split] = parts["train"][len(parts["train"]) - cut :]
             parts["train"] = parts["train"][: len(parts["train"]) - cut]
+    if not parts["train"]:
+        raise ValueError(f"{folder} holds too few pairs to cut a dev and a test set from them")
     return Corpus(parts["train"], parts["dev"], parts["test"])
 
 
 def real_folder() -> str:
-    """The folder that COURSE_PAIRS names, or nothing."""
-    return os.environ.get("COURSE_PAIRS", "")
+    """The folder that COURSE_PAIRS names, or nothing. Quotation marks around it, which `%env` keeps, do not count."""
+    return os.environ.get("COURSE_PAIRS", "").strip().strip("\"'")
 
 
 # ---- tokens ---------------------------------------------------------------------------------------------------------

@@ -69,6 +69,40 @@ def test_dev_and_test_files_are_used_under_their_usual_names(tmp_path: Path) -> 
     assert pairs.real_corpus(tmp_path) == ([("a", "x"), ("b", "y")], [("c", "z")], [("d", "w")])
 
 
+def test_a_file_that_is_not_utf8_is_named_with_its_line(tmp_path: Path) -> None:
+    write(tmp_path, train_en=b"a\nb\n", train_fr="un\nété\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"train\.fr is not UTF-8 \(line 2\)"):
+        pairs.read_pairs(tmp_path)
+
+
+def test_files_without_any_pair_and_files_too_small_to_cut_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, train_en=b"\n\n", train_fr=b"\nx\n")
+    with pytest.raises(ValueError, match="hold no pair of sentences"):
+        pairs.real_corpus(tmp_path)
+    write(tmp_path, train_en=b"a\nb\n", train_fr=b"x\ny\n")
+    with pytest.raises(ValueError, match="too few pairs to cut"):
+        pairs.real_corpus(tmp_path)
+    write(tmp_path, train_en=b"a\nb\nc\n", train_fr=b"x\ny\nz\n")
+    assert pairs.real_corpus(tmp_path) == ([("a", "x")], [("b", "y")], [("c", "z")])
+
+
+def test_one_pair_of_files_under_another_name_is_the_training_set(tmp_path: Path) -> None:
+    write(tmp_path, test_en=b"t\n", test_fr=b"u\n", dev_en=b"d\n", dev_fr=b"e\n")
+    for language in ("en", "fr"):
+        (tmp_path / f"TED.en-fr.{language}").write_text(f"{language} a\n")
+    assert pairs.real_corpus(tmp_path).train == [("en a", "fr a")]
+    write(tmp_path, more_en=b"m\n", more_fr=b"n\n")  # now it is not clear which is meant
+    with pytest.raises(FileNotFoundError, match=r"train\.en is not in"):
+        pairs.real_corpus(tmp_path)
+
+
+def test_the_folder_may_be_written_as_people_write_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, train_en=b"a\nb\nc\n", train_fr=b"x\ny\nz\n")
+    monkeypatch.setenv("HOME", str(tmp_path.parent))
+    monkeypatch.setenv("COURSE_PAIRS", f'"~/{tmp_path.name}" ')
+    assert len(pairs.real_corpus(pairs.real_folder()).train) == 1
+
+
 def test_words_of_the_grammar_come_back_as_they_were() -> None:
     for split in pairs.english_french.SPLITS:
         for pair in pairs.english_french.pairs(split, 3000, seed=5):
