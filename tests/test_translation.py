@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ def solved(*names: str) -> dict[str, Any]:
 
 
 BLEU: Callable[[list[str], list[str]], float] = solved("matches", "bleu")["bleu"]
+BEAM: Callable[..., tuple[list[int], float]] = solved("beam")["beam_search"]
 WORDS = st.sampled_from(
     ["le", "la", "chat", "l'ami", "n'a", "pas", "1er", "12,50", "€", "3.5", "fin.", "Quoi ?", "«oui»", "a-t-il", "9-10", "&amp;", "x"]
 )
@@ -124,3 +127,53 @@ def test_the_sources_sizes_stand_in_the_notebook() -> None:
 def test_pairs_that_are_too_long_are_left_out() -> None:
     words = pairs.Vocabulary(["a b c d"])
     assert translation.encoded([("a b", "c"), ("a b c", "d")], words, words, longest=2) == [([4, 5], [6])]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([4, 5]), st.integers(1, 4), st.sampled_from([0.0, 0.6, 1.0, 1.5]))
+def test_a_beam_as_wide_as_all_candidates_is_exhaustive_search(seed: int, V: int, limit: int, alpha: float) -> None:
+    chances = torch.rand(limit, V, V, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) ** 3 + 1e-4
+    chances /= chances.sum(-1, keepdim=True)
+    best, best_score = [0], -math.inf
+    for n in range(1, limit + 1):
+        for row in itertools.product(range(V), repeat=n):
+            if pairs.END in row[:-1] or (row[-1] != pairs.END and n < limit):
+                continue
+            total = sum(math.log(chances[t, last, token]) for t, (last, token) in enumerate(zip((pairs.BEGIN, *row), row, strict=False)))
+            if total / n**alpha > best_score:
+                best, best_score = [token for token in row if token != pairs.END], total / n**alpha
+    tokens, score = BEAM(translation.TimedChain(chances).log_probabilities, V**limit, limit, alpha)
+    assert tokens == best
+    assert score == pytest.approx(best_score, abs=1e-5)
+
+
+def test_part_9_trains_on_files_as_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A byte-order mark, carriage returns, a blank and a very long line, typographic signs: the notebook's own cell goes through."""
+    lines = [(f"“Well,” I said — it’s {i}!", f"« Bon », ai-je dit – c’est {i}\u202f!") for i in range(300)]
+    lines[7], lines[290] = ("", "Rien."), ("word " * 3000, "mot " * 3000)  # the second one falls into the test set
+    (tmp_path / "talks.en").write_bytes(("\ufeff" + "\r\n".join(a for a, _ in lines) + "\r\n").encode())
+    (tmp_path / "talks.fr").write_bytes("\n".join(b for _, b in lines).encode())
+    monkeypatch.setenv("COURSE_SCALE", "smoke")
+    monkeypatch.setenv("COURSE_PAIRS", str(tmp_path))
+    marks = ("corpus = pairs.grammar_corpus", "english_words =", "def train_translator", "def translate(", "def judged(", "real_settings =")
+    parts = (
+        "teacher-forcing",
+        "masks",
+        "cross-attention",
+        "decoder-block",
+        "translator",
+        "smoothing",
+        "noam",
+        "greedy",
+        "beam",
+        "matches",
+        "bleu",
+    )
+    scope: dict[str, Any] = {}
+    for cell in source.read(Path(NOTEBOOK)):
+        if cell.kind == "code" and (cell.grade_id in ("setup", *parts) or any(mark in cell.source for mark in marks)):
+            exec(cell.source, scope)
+    said = capsys.readouterr().out
+    assert "200 pairs" in said
+    assert [row["run"] for row in scope["real_rows"]] == ["a few steps"]
+    assert 0 <= scope["real_rows"][0]["BLEU"] <= 100

@@ -382,6 +382,11 @@ def target_mask(inputs):
             hint="one row of V numbers for each input position",
         ),
         Mistake(
+            "embeddings without dropout",
+            change={"        x = self.drop(x)\n": ""},
+            hint="apply `self.drop` to the embeddings with their positions",
+        ),
+        Mistake(
             "no dropout",
             change={
                 "        x = self.drop(x)\n": "",
@@ -512,6 +517,7 @@ def smallest_loss(V, epsilon):
             hint="the rate stays at its peak",
         ),
         Mistake("falls like 1/step", change={"min(step**-0.5,": "min(warmup**0.5 / step,"}, hint="the fall is 1/√step"),
+        Mistake("rise too steep", change={"warmup**-1.5": "warmup**-0.5"}, hint="the rise is too steep"),
         Mistake("factor not used", change={"return factor * D": "return D"}, hint="the factor multiplies the rate"),
         Mistake(
             "inverse factor", change={"peak * (D * warmup) ** 0.5": "peak / (D * warmup) ** 0.5"}, hint="solve for f: this is the inverse"
@@ -588,6 +594,12 @@ def greedy(step, B, limit):
     "beam": [
         Mistake("not normalised", change={"total / length**alpha": "total"}, hint="the score is not divided by n^α"),
         Mistake("BEGIN counted", change={"length**alpha": "(length + 1) ** alpha"}, hint="BEGIN is counted in the length"),
+        Mistake("END not counted", change={"length**alpha": "max(1, length - 1) ** alpha"}, hint="END is not counted in n"),
+        Mistake(
+            "narrower with every end",
+            change={"topk(min(width, candidates.numel()))": "topk(min(width - len(finished), candidates.numel()))"},
+            hint="the beam gets narrower with every finished sequence",
+        ),
         Mistake(
             "best total",
             change={
@@ -618,7 +630,7 @@ def greedy(step, B, limit):
         Mistake(
             "stops at the first END",
             change={"        if not len(live):": "        if done.any():"},
-            hint="for other tables the beam finds another sequence",
+            hint="the search stops at the first END",
         ),
         Mistake(
             "finished ones take no place",
