@@ -100,7 +100,7 @@ OBJECT_PRONOUNS = {
 DETERMINERS = ("the", "the", "a", "a", "this", "my", "our", "his", "her", "their")
 SOUNDS_OF_CONSONANTS = ("useful",)  # written with a vowel, spoken with a consonant: a useful book
 PEOPLE = frozenset({PERSON})
-Word = TypeVar("Word", Adjective, Noun)
+Word = TypeVar("Word", bound=Adjective | Noun)
 SIDES = {"before": (True,), "after": (False,), "both": (True, False)}  # where a noun phrase has adjectives: True is before the noun
 POSSESSIVES = {"my": ("mon", "ma", "mes"), "his": ("son", "sa", "ses"), "her": ("son", "sa", "ses")}
 POSSESSIVES |= {"our": ("notre", "notre", "nos"), "their": ("leur", "leur", "leurs")}
