@@ -9,7 +9,7 @@
 # | **Points** | 69, and 4 bonus |
 #
 # Few people train an encoder from scratch. They take one that has read a large amount of text, put a small head on it, and teach both a task with a few thousand labelled
-# examples (Devlin et al., 2019). The task here: does a sentence from a film review speak for the film or against it? The original experiment fine-tunes RoBERTa-base on SST-2
+# examples (Devlin et al., 2019). The task here: does a sentence from a film review speak for the film or against it? The source of this assignment fine-tunes RoBERTa-base (Liu et al., 2019) on SST-2
 # (Socher et al., 2013; 6,920 sentences to train on, 872 to validate, 1,821 to test) and reports 93.8 % on the validation set and 94.6 % on the test set.
 #
 # **Which model, which data.** Everything you need is installed with the course and works without a network:
@@ -18,10 +18,12 @@
 # | --- | --- | --- |
 # | model | all-MiniLM-L6-v2: a BERT of 6 layers and width 384, 22.7 million parameters | RoBERTa-base from the hub: 12 layers, width 768, 125 million |
 # | data | 8,530 sentences of Rotten Tomatoes reviews, the source that SST-2's sentences come from | SST-2 from the hub, all of it |
-# | `COURSE_MODEL` | another model: a name on the hub, or a folder with a saved model | the same |
-# | `COURSE_SST2` | a folder with SST-2's files (`train.tsv`, `dev.tsv`, `test.tsv`; `stsa.binary.train` and so on; csv; jsonl), or a data set on the hub | the same |
+# | `COURSE_MODEL` | another model: the path of a folder that holds a saved model with its own tokenizer (`config.json`, `model.safetensors`, and `tokenizer.json` or `vocab.json` with `merges.txt`), or a name on the hub | the same |
+# | `COURSE_SST2` | the path of a folder with SST-2's files as you got them: `train.tsv`, `dev.tsv`, `test.tsv`, from GLUE or without a header; `stsa.binary.train` and so on; csv; jsonl; parquet (with pyarrow); the treebank's `train.txt`. Or a data set on the hub | the same |
 #
-# Set the variables before Jupyter starts. Where there is no network, `gpu` falls back to what is installed and says so. Graders use a tiny random model (`smoke`): no point depends on how well a model does.
+# Set the variables before Jupyter starts, with whole paths: `COURSE_SCALE=gpu COURSE_MODEL=/home/you/roberta-base COURSE_SST2=/home/you/SST-2 make lab`. On Colab write `%env COURSE_SST2=/content/SST-2` into a new cell above the first.
+# Python reads them once: restart the kernel after a change. For RoBERTa take `gpu`, whose learning rates are made for it. Where there is no network, `gpu` falls back to what is installed and says so.
+# Graders use a tiny random model (`smoke`): no point depends on how well a model does.
 #
 # **Notation.** $B$ sentences in a batch, at most $T$ tokens in a sentence, width $D$, $N$ sentences in all. Rows, epochs and tokens are counted from 0.
 #
@@ -52,7 +54,8 @@ from helpers.sentiment import SealedTest
 # ## 1 From sentences to tokens
 #
 # Three sets, three jobs. The model learns from the *training* set. You choose between models on the *validation* set. The *test* set says, once and at the very end, how good your choice is.
-# In this notebook it is sealed: `corpus.test` shows its sentences, keeps its labels, and accepts one submission of predictions, as the server of a benchmark does.
+# In this notebook it is sealed: `corpus.test` shows its sentences, keeps its labels, and accepts one submission of predictions, as the server of a benchmark does. Loading the corpus again, or in
+# other sizes, gives no second one. (A new kernel does: then it is up to you.)
 
 # %%
 corpus = sentiment.load(
@@ -90,6 +93,7 @@ print(
 
 # %% [markdown]
 # A rare word is cut into pieces, and two special tokens are added: one at the start, one at the end. The numbers are rows of the embedding. Nothing else of the text reaches the model.
+# (BERT's tokenizer also gives `token_type_ids`, which tell two sentences of a pair apart; RoBERTa's does not. With one sentence they are all 0, which the model assumes by itself: leave them out.)
 #
 # ### Look: the arguments of a tokenizer
 # Four arguments decide what a *batch* of sentences becomes. Change one at a time. The number under a token is its attention mask: 1 for a token, 0 for filler that nobody may look at.
@@ -353,15 +357,20 @@ check.equal(
     keys,
     ["attention_mask", "input_ids", "labels"],
     "the batch is a dictionary with the keys input_ids, attention_mask and labels",
-    wrong={"the model expects `labels`, in the plural: without that name it computes no loss": ["attention_mask", "input_ids", "label"]},
+    wrong={
+        "the model expects `labels`, in the plural: without that name it computes no loss": ["attention_mask", "input_ids", "label"],
+        "the attention mask is missing: without it the model takes filler for text": ["input_ids", "labels"],
+    },
 )
-made = (
-    made
-    if keys == ["attention_mask", "input_ids", "labels"] or type(made) is Failed
-    else dict.fromkeys(["input_ids", "attention_mask", "labels"])
-)
+
+
+def entry(batch, key):
+    """One tensor of the batch; where it is not there, a Failed that says so."""
+    return batch[key] if type(batch) is Failed or (type(batch) is dict and key in batch) else Failed(f"the batch has no `{key}`", key)
+
+
 check.equal(
-    made["input_ids"],
+    entry(made, "input_ids"),
     [[5, 6, 0, 0], [7, 8, 9, 4], [3, 0, 0, 0]],
     "rows are filled on the right with pad_id, up to the longest row of this batch",
     wrong={
@@ -370,7 +379,7 @@ check.equal(
     },
 )
 check.equal(
-    made["attention_mask"],
+    entry(made, "attention_mask"),
     [[1, 1, 0, 0], [1, 1, 1, 1], [1, 0, 0, 0]],
     "the mask is 1 where there is a token and 0 where there is filler",
     wrong={
@@ -378,19 +387,24 @@ check.equal(
         "the mask hides nothing: filler must get 0": [[1] * 4] * 3,
     },
 )
-check.equal(made["labels"], [1, 0, 1], "one label per row, in the order of the items")
-kinds = check.run(lambda items: [str(v.dtype) for v in collate(items).values()], three)
-check.equal(kinds, ["torch.int64"] * 3, "all three are int64: ids and labels are places in a table, and the mask goes with them")
+check.equal(entry(made, "labels"), [1, 0, 1], "one label per row, in the order of the items")
+kinds = check.run(lambda items: {k: str(v.dtype) for k, v in collate(items).items()}, three) if type(made) is dict else made
+check.equal(
+    kinds,
+    dict.fromkeys(kinds, "torch.int64") if type(kinds) is dict and kinds else {},
+    "all three are int64: ids and labels are places in a table, and the mask goes with them",
+)
 ### BEGIN HIDDEN TESTS
 other = check.run(collate, three, 1)
-other = other if type(other) is Failed or (type(other) is dict and sorted(other) == ["attention_mask", "input_ids", "labels"]) else made
 check.equal(
-    other["input_ids"],
+    entry(other, "input_ids"),
     [[5, 6, 1, 1], [7, 8, 9, 4], [3, 1, 1, 1]],
     "with pad_id = 1, RoBERTa's, the filler is wrong: use the argument",
 )
 check.equal(
-    other["attention_mask"], [[1, 1, 0, 0], [1, 1, 1, 1], [1, 0, 0, 0]], "with pad_id = 1 the mask is wrong: it must not depend on pad_id"
+    entry(other, "attention_mask"),
+    (torch.arange(4) < torch.tensor([[2], [4], [1]])).long(),
+    "with pad_id = 1 the mask is wrong: it must not depend on pad_id",
 )
 inside = check.run(lambda items: collate(items)["attention_mask"], [{"input_ids": [5, 0, 6], "label": 0}, {"input_ids": [0], "label": 0}])
 check.equal(
@@ -412,7 +426,8 @@ check.score()
 #
 # - **training** batches are shuffled, in every epoch anew: neighbours in a file are often alike, and a model must not see the classes in blocks. Give the loader `generator=torch.Generator().manual_seed(seed)`, so that a run can be repeated;
 # - **validation** batches keep their order. Shuffling would not change the accuracy, but prediction $i$ would no longer belong to sentence $i$;
-# - no sentence is dropped: the last batch may be small. The filler is `pad_id`: `partial(collate, pad_id=pad_id)` is `collate` with that argument filled in.
+# - no sentence is dropped: the last batch may be small. The filler is `pad_id`: `partial(collate, pad_id=pad_id)` is `collate` with that argument filled in. The loader wants
+#   a function: hand it over, do not call it.
 #
 # The loader's `num_workers` says how many processes prepare batches while the model computes. Here the rows are tokenised already and little is left to prepare: the default of 0 (do it in this process) is enough.
 
@@ -427,7 +442,10 @@ def make_loader(dataset, batch_size, training, seed=0, pad_id=0):
 
 
 def ids_in(loader):  # given: one epoch, the ids of every batch
-    return [batch["input_ids"].tolist() for batch in loader]
+    batches = list(loader)
+    if not all(torch.is_tensor(batch["input_ids"]) for batch in batches):
+        raise TypeError("input_ids of a batch is no tensor: is `collate` the loader's collate_fn?")
+    return [batch["input_ids"].tolist() for batch in batches]
 
 
 # %% nbgrader={"grade": true, "grade_id": "loader-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -651,7 +669,7 @@ def bucket_loader(dataset, batch_size, seed):
 # $$ f_b = \frac{\sum_t m_{bt}\, h_{bt}}{\sum_t m_{bt}} , $$
 #
 # with the hidden states $h_{bt} \in \mathbb{R}^D$ and the attention mask $m_{bt}$. Filler has hidden states, too, and they are not zero: the mask keeps tokens from *looking at* filler, it does not remove it.
-# Every row has at least one real token.
+# Every row has at least one real token. To multiply `(B, T, D)`, the mask `(B, T)` needs a third axis.
 
 
 # %% nbgrader={"grade": false, "grade_id": "mean-pool", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -741,7 +759,9 @@ def extract(encoder, batches):
     ### END SOLUTION
 
 
-def toy_features(table, batches):  # given: your function on an encoder whose hidden states are the rows of a table; the batches come once
+def toy_features(
+    table, batches
+):  # given: your function on an encoder that adds to a token's row of a table twice the mean row of what it may look at
     toy = ToyEncoder(table)
     return extract(toy, iter(batches)), toy.facts()
 
@@ -757,7 +777,9 @@ two_batches = [
     },
     {"input_ids": torch.tensor([[8, 7]]), "attention_mask": torch.tensor([[1, 1]]), "labels": torch.tensor([1])},
 ]
-right = torch.stack([rows_of_states[[1, 2]].mean(0), rows_of_states[[3, 4, 5]].mean(0), rows_of_states[[8, 7]].mean(0)])
+sentence_means = torch.stack([rows_of_states[[1, 2]].mean(0), rows_of_states[[3, 4, 5]].mean(0), rows_of_states[[8, 7]].mean(0)])
+with_filler = torch.stack([rows_of_states[[1, 2, 0]].mean(0), sentence_means[1], sentence_means[2]])
+right = 3 * sentence_means  # the mean of the tokens' rows, plus twice the mean row they looked at
 
 
 def parts_of(result, count):
@@ -778,9 +800,9 @@ check.close(
     "the features are not the pooled hidden states, in the order of the batches",
     wrong={
         "the encoder is in training mode: call encoder.eval() first": 2 * right,
-        "the pooling ignores the mask, or the mask is not that of the batch": torch.stack(
-            [rows_of_states[[1, 2, 0]].mean(0), rows_of_states[[3, 4, 5]].mean(0), rows_of_states[[8, 7]].mean(0)]
-        ),
+        "the pooling ignores the mask, or the mask is not that of the batch": with_filler + 2 * sentence_means,
+        "the tokens look at filler: hand the encoder its attention_mask, too": sentence_means + 2 * with_filler,
+        "the mask reaches neither the encoder nor the pooling": 3 * with_filler,
     },
 )
 check.equal(labels_found, [1, 0, 1], "the labels of all batches, joined in the same order")
@@ -1021,14 +1043,22 @@ check.equal(
         "all of the embeddings are frozen, their LayerNorm included": sorted(some_names[1:]),
     },
 )
-given = (
-    given
-    if type(given) is not dict or sorted(given) == sorted(some_names[2:])
-    else {n: given.get(n, {"lr": -1.0, "weight_decay": -1.0}) for n in some_names}
-)
-table_of = (lambda key: [given[n][key] for n in some_names[2:]]) if type(given) is dict else (lambda key: given)
+
+
+def column(settings, names, key):
+    """One number per name; where there is none, a Failed that says so."""
+    if type(settings) is not dict:
+        return settings
+    unfit = [n for n in names if type(settings.get(n)) is not dict or key not in settings[n]]
+    return (
+        Failed(f'every name gets a dictionary {{"lr": …, "weight_decay": …}}: {unfit[0]} has no `{key}`', key)
+        if unfit
+        else [settings[n][key] for n in names]
+    )
+
+
 check.close(
-    table_of("lr"),
+    column(given, some_names[2:], "lr"),
     [1e-4, 1e-4, 1e-4, 1e-4, 1e-3, 1e-3],
     "the encoder learns with the base rate, the head with ten times that",
     rtol=1e-6,
@@ -1041,7 +1071,7 @@ check.close(
     },
 )
 check.close(
-    table_of("weight_decay"),
+    column(given, some_names[2:], "weight_decay"),
     [0.01, 0.0, 0.0, 0.01, 0.01, 0.0],
     "matrices are decayed, biases and LayerNorm gains are not",
     rtol=1e-6,
@@ -1069,13 +1099,13 @@ check.true(
     "RoBERTa's names: some are missing, or its embeddings are there. Go by the rules of the table, not by this one model",
 )
 check.close(
-    [given[n]["lr"] for n in roberta[1:]] if complete else given,
+    column(given, roberta[1:], "lr"),
     [2e-5, 2e-5, 1e-4, 1e-4, 1e-4],
     "RoBERTa's classifier has two layers, both new; with another rate and head_factor the learning rates are wrong",
     rtol=1e-6,
 )
 check.close(
-    [given[n]["weight_decay"] for n in roberta[1:]] if complete else given,
+    column(given, roberta[1:], "weight_decay"),
     [0.0, 0.1, 0.1, 0.0, 0.1],
     "RoBERTa's names, another decay: the decays are wrong. Names end with `bias` or contain `LayerNorm`",
     rtol=1e-6,
@@ -1249,21 +1279,21 @@ check.close(
 )
 check.true(
     (did["weights"] != torch.cat([weights_before.flatten(), torch.zeros(2)])).any(),
-    "nothing was learned: is optimizer.step() called, after backward?",
+    "nothing was learned: is optimizer.step() called after backward, and zero_grad() before it, not in between?",
 )
 check.equal(did["training"], True, "the model must be in training mode: call model.train()")
 check.close(
     did["weights"],
     expected_weights,
-    "after five batches the weights are not those of a plain loop: check the order of zero_grad, backward, clipping and step",
+    "after five batches the weights are not those of a plain loop: check the order of zero_grad, backward, clipping (of the common norm) and step",
     rtol=1e-7,
     wrong={
         "the gradients pile up: clear them with optimizer.zero_grad() before each backward": rerun(clear=False)[1],
-        "the gradients are not clipped, or not to `clip`": rerun(limit=None)[1],
+        "the gradients are not clipped before the step, or not to `clip`": rerun(limit=None)[1],
         "the model is in evaluation mode while it trains": rerun(calm=True)[1],
         "the attention mask does not reach the model": rerun(mask=False)[1],
         "the last batch is left out": pretrained.toy_outcome(weights_before, few[:-1])[1],
-        "the weights do not move: is optimizer.step() called?": rerun(steps=False)[1],
+        "the weights do not move: is optimizer.step() called, with this batch's gradients?": rerun(steps=False)[1],
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -1358,6 +1388,7 @@ check.close(
     wrong={
         "the model is in training mode: call model.eval() first": joined(0, half=True).mean(),
         "this is the mean of the batches' means: weigh each batch by its number of sentences": batch_means.mean(),
+        "this is the accuracy: the loss comes first": joined(1).mean(),
         "this is a sum: divide by the number of sentences": joined(0).sum(),
         "only the last batch counts: add up all of them": batch_means[2],
         "only the first batch counts: does `return` stand inside the loop?": batch_means[0],
@@ -1376,6 +1407,7 @@ check.close(
         "this is the mean of the batches' accuracies: weigh each batch by its number of sentences": torch.stack(
             [by_hand(batch)[1].mean() for batch in uneven_batches]
         ).mean(),
+        "this is the loss: the accuracy comes second": joined(0).mean(),
         "this is the number of right answers: divide by the number of sentences": joined(1).sum(),
         "this is the share of wrong answers": 1 - joined(1).mean(),
         "this is a percentage: return a share between 0 and 1": 100 * joined(1).mean(),
@@ -1696,8 +1728,7 @@ runs = [("AdamW", base_rate), ("RMSprop", base_rate), ("RMSprop", base_rate / 10
 comparison, compared_curves = [], {}
 for name, rate in training.progress(runs, "optimisers"):
     compared = fresh_model()
-    options = {"weight_decay": 0.01} if name == "AdamW" else {}
-    compared_optimizer = getattr(torch.optim, name)(grouped(compared, rate, decay=0.0), **options)
+    compared_optimizer = getattr(torch.optim, name)(grouped(compared, rate, decay=0.0))  # no decay: only the steps differ
     losses = []
     for epoch in range(pick(smoke=1, laptop=1, gpu=1)):
         losses += train_epoch(compared, pretrained.Moved(bucket_loader(compare_set, 8, seed=epoch), place), compared_optimizer)
@@ -1758,7 +1789,9 @@ check.true(
 small_share = sum(r < 1e-4 for r in good_rates) / 600 if good else -1.0
 check.true(
     0.4 < small_share < 0.6 if good else good_rates and False,
-    "about a tenth of the rates is below 1e-4: they are uniform, but their logarithms should be"
+    "every trial has the same rate: draw anew for each"
+    if good and len(set(good_rates)) == 1
+    else "about a tenth of the rates is below 1e-4: they are uniform, but their logarithms should be"
     if 0.05 < small_share < 0.15
     else "half of the rates should be below 1e-4, which is halfway between 1e-5 and 1e-3 on a logarithmic scale",
 )
@@ -2039,6 +2072,7 @@ check.close(
         "the division by 1 + z²/n is missing": [0.490157 * 1.38416, 0.943318 * 1.38416],
         "the shift of the middle, z²/2n, is missing": [(0.8 - 0.313625) / 1.38416, (0.8 + 0.313625) / 1.38416],
         "the ends are exchanged: low comes first": [0.943318, 0.490157],
+        "these are the middle and half the length: return the two ends": [0.716738, 0.226581],
         "z²/4n² is missing under the root": [(0.99208 - 1.96 * 0.016**0.5) / 1.38416, (0.99208 + 1.96 * 0.016**0.5) / 1.38416],
     },
 )

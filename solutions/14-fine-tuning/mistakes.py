@@ -159,6 +159,7 @@ def all_items(dataset):
             change={"torch.zeros(len(items), T, dtype=torch.long)": "torch.ones(len(items), T, dtype=torch.long)"},
             hint="the mask hides nothing",
         ),
+        Mistake("mask left out", change={'"attention_mask": attention_mask, ': ""}, hint="the attention mask is missing"),
         Mistake("pad_id ignored", change={"T), pad_id)": "T), 0)"}, hint="with pad_id = 1, RoBERTa's, the filler is wrong"),
         Mistake(
             "mask from the ids",
@@ -227,6 +228,7 @@ def collate(items, pad_id=0):
         Mistake("batches of one", change={"DataLoader(dataset, batch_size,": "DataLoader(dataset, 1,"}, hint="the batch size is not used"),
         Mistake("seed ignored", change={"manual_seed(seed)": "manual_seed(0)"}, hint="other seeds give the same order"),
         Mistake("no generator", change={", generator=generator)": ")"}, hint="the same seed gives another order"),
+        Mistake("no collate", change={"collate_fn=partial(collate, pad_id=pad_id), ": ""}, hint="is `collate` the loader's collate_fn?"),
         Mistake("pad_id lost", change={"partial(collate, pad_id=pad_id)": "collate"}, hint="is your `collate` used, with `pad_id`?"),
         Mistake(
             "shuffled once",
@@ -386,6 +388,16 @@ def length_buckets(lengths, batch_size, seed):
         Mistake("training mode", change={"    encoder.eval()\n": ""}, hint="the encoder is in training mode"),
         Mistake("with gradients", change={"torch.no_grad()": "torch.enable_grad()"}, hint="gradients were recorded"),
         Mistake(
+            "no mask for the encoder",
+            change={', attention_mask=batch["attention_mask"])': ")"},
+            hint="hand the encoder its attention_mask, too",
+        ),
+        Mistake(
+            "no mask at all",
+            change={', attention_mask=batch["attention_mask"])': ")", 'mean_pool(hidden, batch["attention_mask"])': "hidden.mean(1)"},
+            hint="the mask reaches neither the encoder nor the pooling",
+        ),
+        Mistake(
             "features only",
             change={"return torch.cat(features), torch.cat(labels)": "return torch.cat(features)"},
             hint="two tensors come back",
@@ -532,6 +544,12 @@ def head_gradient(features, labels, w, b, decay):
             hint="the pooler came with the pretrained model",
         ),
         Mistake(
+            "pairs of numbers",
+            change={'{"lr": lr, "weight_decay": 0.0 if plain else decay}': "(lr, 0.0 if plain else decay)"},
+            hint="every name gets a dictionary",
+        ),
+        Mistake("another key", change={'"weight_decay"': '"decay"'}, hint="has no `weight_decay`"),
+        Mistake(
             "one layer of the head",
             change={'name.startswith("classifier.")': 'name in ("classifier.weight", "classifier.bias")'},
             hint="RoBERTa's classifier has two layers",
@@ -633,8 +651,9 @@ def after_calls(calls, w, c, rate):
         Mistake(
             "cleared after backward",
             change={"        optimizer.zero_grad()\n        loss.backward()\n": "        loss.backward()\n        optimizer.zero_grad()\n"},
-            hint="nothing was learned",
+            hint="zero_grad() before it, not in between",
         ),
+        Mistake("clipped by value", change={"clip_grad_norm_": "clip_grad_value_"}, hint="clipping (of the common norm)"),
         Mistake(
             "an optimiser of one's own",
             change={"    model.train()\n": "    model.train()\n    optimizer = torch.optim.SGD(model.parameters(), lr=0.7)\n"},
@@ -687,6 +706,11 @@ def after_calls(calls, w, c, rate):
         Mistake("percent", change={"correct / count": "100 * correct / count"}, hint="this is a percentage"),
         Mistake("tensors", change={"out.loss.item() * n": "out.loss * n", ".sum().item()": ".sum()"}, hint="return two Python floats"),
         Mistake("loss only", change={"return loss / count, correct / count": "return loss / count"}, hint="two numbers come back"),
+        Mistake(
+            "exchanged",
+            change={"return loss / count, correct / count": "return correct / count, loss / count"},
+            hint="this is the accuracy: the loss comes first",
+        ),
         Right(
             "one tensor of logits",
             code="""
@@ -837,6 +861,16 @@ def first_step(name, g, rate, eps=1e-8):
             "uniform rates",
             change={"low * (high / low) ** draw.random()": "low + (high - low) * draw.random()"},
             hint="they are uniform, but their logarithms should be",
+        ),
+        Mistake(
+            "one draw for all",
+            code="""
+def sample_settings(count, low, high, batch_sizes, epochs, seed):
+    draw = random.Random(seed)
+    setting = {"rate": low * (high / low) ** draw.random(), "batch_size": draw.choice(batch_sizes), "epochs": draw.choice(epochs)}
+    return [setting] * count
+""",
+            hint="every trial has the same rate: draw anew for each",
         ),
         Mistake("rates from a grid", change={"** draw.random()": "** (draw.randrange(11) / 10)"}, hint="rates repeat"),
         Mistake("a bell curve", change={"draw.random()": "min(1, max(0, draw.gauss(0.5, 0.12)))"}, hint="not with a bell curve"),
@@ -1028,6 +1062,13 @@ def wilson(correct, total, z=1.96):
             "exchanged",
             change={"(middle - half) / (1 + z**2 / total), (middle + half)": "(middle + half) / (1 + z**2 / total), (middle - half)"},
             hint="the ends are exchanged",
+        ),
+        Mistake(
+            "middle and half length",
+            change={
+                "(middle - half) / (1 + z**2 / total), (middle + half) / (1 + z**2 / total)": "middle / (1 + z**2 / total), half / (1 + z**2 / total)"
+            },
+            hint="these are the middle and half the length",
         ),
         Mistake("a term missing under the root", change={" + z**2 / (4 * total**2)": ""}, hint="z²/4n² is missing under the root"),
         Mistake("z ignored", change={"    p = correct": "    z = 1.96\n    p = correct"}, hint="does not solve"),
