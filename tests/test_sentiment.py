@@ -19,6 +19,7 @@ ROWS = [
     ("béart and berling are both superb", 1),
     ("why ?", 0),
     ("1 of a kind", 1),
+    ('an " art film', 0),
 ]
 
 
@@ -120,6 +121,9 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         (("train.csv", "valid.csv", "test.csv"), "header.csv"),
         (("train.jsonl", "validation.jsonl", "test.jsonl"), "lines.jsonl"),
         (("sst2_train.txt", "sst2_dev.txt", "sst2_test.txt"), "no-header.tsv"),
+        (("train.tsv", "valid.tsv", "test.tsv"), "label-first.tsv"),
+        (("train.txt", "dev.txt", "test.txt"), "trees.txt"),
+        (("train.json", "validation.json", "test.json"), "saved.json"),
     ],
 )
 def test_a_folder_is_taken_as_it_is(names: tuple[str, str, str], form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +234,9 @@ def test_parquet_is_read_with_pyarrow_and_asked_for_without(tmp_path: Path, monk
 
     def table(path: Path) -> pd.DataFrame:
         hidden = path.name.startswith("test")
-        return pd.DataFrame({"idx": range(5), "sentence": [f"{s} " for s, _ in ROWS], "label": [-1 if hidden else y for _, y in ROWS]})
+        return pd.DataFrame(
+            {"idx": range(len(ROWS)), "sentence": [f"{s} " for s, _ in ROWS], "label": [-1 if hidden else y for _, y in ROWS]}
+        )
 
     monkeypatch.setattr(pd, "read_parquet", table)
     (train, validation, test), source = sentiment.from_folder(tmp_path)
