@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
+from matplotlib.ticker import LogFormatterSciNotation, LogLocator, MaxNLocator, NullFormatter
 
 from helpers import plots
 
@@ -82,6 +82,8 @@ def where_curves_part(train: Sequence[float], validation: Sequence[float], accur
     )
     plots.curves({"validation": (epochs, accuracy)}, "epoch", "validation accuracy", "The accuracy tells less", ax=axes[1])
     axes[1].axvline(best + 1, color="0.4", linewidth=1, linestyle=":")
+    for ax in axes:
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))  # there is no epoch 1.5
     figure.tight_layout()
     return figure
 

@@ -59,3 +59,10 @@ def test_figures_are_drawn_with_labels() -> None:
     ):
         assert all(ax.get_xlabel() and ax.get_ylabel() and ax.get_title() for ax in figure.axes)
         plt.close(figure)
+
+
+def test_epochs_are_whole_numbers_on_the_axis() -> None:
+    figure = tuning_figures.where_curves_part([0.7, 0.5, 0.3], [0.6, 0.7, 0.9], [0.7, 0.69, 0.7], 0)
+    for ax in figure.axes:
+        assert all(float(tick).is_integer() for tick in ax.get_xticks())
+    plt.close(figure)
