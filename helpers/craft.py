@@ -5,6 +5,7 @@ change of process in the middle, and a script that is killed and started again.
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 import io
 import os
@@ -16,6 +17,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import torch
@@ -32,6 +34,11 @@ CHECKPOINT = "run.pt"
 
 def to_bytes(state: Any) -> bytes:
     """A checkpoint as bytes. It holds tensors and plain data only."""
+    found = foreign(state)
+    if found:
+        raise TypeError(
+            f"a checkpoint holds tensors and plain data only, and this one holds {found}: take its state_dict(), a list, a tensor"
+        )
     buffer = io.BytesIO()
     torch.save(state, buffer)
     return buffer.getvalue()
@@ -40,6 +47,25 @@ def to_bytes(state: Any) -> bytes:
 def from_bytes(data: bytes) -> Any:
     """The checkpoint back. Nothing but tensors and plain data is accepted: a pickle from a stranger could run code."""
     return torch.load(io.BytesIO(data), weights_only=True)
+
+
+def foreign(state: Any, where: str = "") -> str:
+    """What in a checkpoint is neither a tensor nor plain data, and where: "" if there is nothing."""
+    if isinstance(state, Tensor) or type(state) in (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device):
+        return ""
+    if isinstance(state, dict):
+        parts = [(f"{where}[{key!r}]", part) for key, value in state.items() for part in (key, value)]
+    elif type(state) in (list, tuple, set, torch.Size):
+        parts = [(f"{where}[{place}]", part) for place, part in enumerate(state)]
+    else:
+        return f"a {type(state).__name__}{f' (under {where})' if where else ''}"
+    return next((found for place, part in parts if (found := foreign(part, place))), "")
+
+
+def explained(result: Any, error: str, reason: str) -> Any:
+    """A result of student code; where the code raised this error, a failure that says why that happens."""
+    raised = isinstance(result, Failed) and f"raised {error}" in result.__dict__["reason"]
+    return Failed(reason, reason) if raised else result
 
 
 def then(result: Any, look: Callable[[Any], Any]) -> Any:
@@ -162,20 +188,36 @@ class SmallRun:
 
 # ---- a script that is killed and started again ----------------------------------------------------------------------
 
-SCRIPT = """
+# What a notebook's set-up cell imports: the parts were written there, and may use it.
+IMPORTS = """
+import copy
+import math
 import random
+import statistics
 import sys
+import time
+from math import inf, nan
+from pathlib import Path
 
+import numpy as np
 import torch
+from torch import nn
+from torch.nn import functional as F
 
 torch.set_num_threads(1)
 
-from helpers import craft
-
+from helpers import craft, crash_disk, models, training, workers
+from helpers.device import seed
+from helpers.scale import pick, scale
+"""
+SCRIPT = (
+    IMPORTS
+    + """
 {sources}
 
 craft.carry_on(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), AdamW, snapshot, restore, save_atomically)
 """
+)
 
 
 def source_of(part: Any) -> str:
@@ -190,9 +232,41 @@ def source_of(part: Any) -> str:
     raise OSError(f"the source of {part.__name__} cannot be read")
 
 
+def globals_of(code: CodeType) -> set[str]:
+    """The names that compiled code looks up outside of itself, its functions and classes included."""
+    here = {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return here.union(*(globals_of(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
+
+
+def sources_of(*parts: Any) -> str:
+    """The text of functions and classes, with the functions, classes and plain values of the same notebook that they use, those first."""
+    texts: dict[str, str] = {}
+
+    def add(name: str, part: Any) -> None:
+        texts[name] = ""  # on its way: a function may use itself
+        if not (inspect.isclass(part) or inspect.isfunction(part)):
+            texts[name] = f"{name} = {part!r}"
+        else:
+            text = source_of(part)
+            method = part if inspect.isfunction(part) else next(value for value in vars(part).values() if inspect.isfunction(value))
+            around = method.__globals__
+            for used in sorted(globals_of(compile(text, name, "exec")) & around.keys() - texts.keys()):
+                value = around[used]
+                own = (inspect.isclass(value) or inspect.isfunction(value)) and value.__module__ == part.__module__
+                if own or type(value) in (bool, int, float, str, tuple):
+                    add(used, value)
+            texts[name] = text
+        texts[name] = texts.pop(name)  # after what it uses
+
+    for part in parts:
+        if part.__name__ not in texts:
+            add(part.__name__, part)
+    return "\n\n\n".join(texts.values())
+
+
 def script(*parts: Any) -> str:
     """The text of a script that trains with these functions and classes of yours."""
-    return SCRIPT.format(sources="\n\n\n".join(source_of(part) for part in parts))
+    return SCRIPT.replace("{sources}", sources_of(*parts))
 
 
 def carry_on(

@@ -77,7 +77,7 @@ def relative_errors(round_to: Callable[..., Tensor], ax: Axes | None = None) -> 
         exponents = np.arange(-44, 44)
         worst = []
         for exponent in exponents:
-            x = torch.tensor(2.0**exponent * (1 + rng.random(400)))
+            x = torch.tensor(2.0**exponent * np.append(1 + rng.random(400), 2 - 2.0**-24))  # the last just below the next power
             y = round_to(x, shape.exponent_bits, shape.mantissa_bits, shape.finite)
             error = ((y - x).abs() / x).nan_to_num(nan=np.inf, posinf=np.inf)
             worst.append(float(error.max()))
@@ -87,8 +87,8 @@ def relative_errors(round_to: Callable[..., Tensor], ax: Axes | None = None) -> 
         if not inside.all():
             last = int(np.flatnonzero(inside)[-1])
             ax.plot([exponents[last]], [worst[last]], marker="x", markersize=9, color=f"C{number}", linestyle="none")
-    ax.set(xlabel="exponent e of a number between 2^e and 2^(e+1)", ylabel="largest relative error")
-    ax.set_title("Rounding: mantissa bits set the plateau, exponent bits its width (× : beyond lies overflow)")
+    ax.set(xlabel="exponent k of numbers between $2^k$ and $2^{k+1}$", ylabel="largest relative error")
+    ax.set_title("Rounding: mantissa bits set the plateau, exponent bits its width (×: then some overflow)")
     ax.legend()
     return ax
 

@@ -1,7 +1,8 @@
 """Two designs of one language model, the original Transformer's and LLaMA's, trained at equal cost: held-out loss against FLOPs.
 
 Post-norm, LayerNorm, ReLU, sinusoidal positions and biases on one side; pre-norm, RMSNorm, SwiGLU, rotary positions and no biases on
-the other. The rate rises over the first tenth of a run and then stays: every point of a curve is what a run of that length would give.
+the other. The rate rises over the first tenth of a run and then stays: after that, every point of a curve is what a run of that
+length, with the same warm-up, would give.
 """
 
 from __future__ import annotations
@@ -127,8 +128,8 @@ def learning_curve(
 
 
 def spread(curves: Sequence[Curve]) -> tuple[list[float], Tensor]:
-    """FLOPs, and losses (seeds, points) of several runs of one design."""
-    return curves[0].flops, torch.tensor([curve.losses for curve in curves])
+    """GFLOPs, and losses (seeds, points) of several runs of one design."""
+    return [flops / 1e9 for flops in curves[0].flops], torch.tensor([curve.losses for curve in curves])
 
 
 def table(results: Mapping[str, Sequence[Curve]]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from helpers.craft import source_of
+from helpers.craft import IMPORTS, sources_of
 
 AllSum = Callable[[Tensor], Tensor]
 Average = Callable[[list[Tensor], int, AllSum], Sequence[Tensor]]
@@ -68,24 +68,19 @@ def in_step(work: Callable[[int, AllSum], Any], count: int) -> tuple[list[Any], 
 
 # ---- real processes -------------------------------------------------------------------------------------------------
 
-SCRIPT = """
-import sys
-
-import torch
-
-torch.set_num_threads(1)
-
-from helpers import workers
-
+SCRIPT = (
+    IMPORTS
+    + """
 {sources}
 
 workers.worker(average_gradients, sys.argv[1])
 """
+)
 
 
 def script(*parts: Any) -> str:
     """The text of a worker's script with your averaging function in it."""
-    return SCRIPT.format(sources="\n\n\n".join(source_of(part) for part in parts))
+    return SCRIPT.replace("{sources}", sources_of(*parts))
 
 
 def train(average: Average, rank: int, count: int, all_sum: AllSum, steps: int = 20) -> Tensor:

@@ -115,6 +115,14 @@ def test_torch_and_numpy_functions_absorb_a_failure(check: Check) -> None:
     assert "ZeroDivisionError" in findings(check)
 
 
+def test_where_none_is_asked_for_no_return_is_missed(check: Check) -> None:
+    check.equal(math.inf, None, "give None")
+    check.equal(None, 3, "give 3")
+    first, second = check.outcome.findings
+    assert first.seen == "expected None, got inf (float)"
+    assert "got None (is a `return` missing?)" in second.seen
+
+
 def test_an_unwritten_answer_is_told_what_to_do(check: Check) -> None:
     def todo() -> None:
         raise NotImplementedError()

@@ -31,6 +31,18 @@ def test_the_dial_offers_every_format_and_two_dials_do_not_collide() -> None:
     assert first.split('"')[1] != second.split('"')[1]
 
 
+def test_a_curve_of_errors_ends_before_the_first_overflow() -> None:
+    def round_to(x: torch.Tensor, exponent_bits: int, mantissa_bits: int, finite: bool) -> torch.Tensor:
+        largest = torch.finfo(DTYPES[next(n for n, f in FORMATS.items() if f == (exponent_bits, mantissa_bits, finite))]).max
+        return torch.where(x > largest, torch.inf, x * 1.01)
+
+    figure, ax = plt.subplots()
+    number_formats.relative_errors(round_to, ax=ax)
+    ends = {line.get_label(): int(line.get_xdata()[-1]) for line in ax.get_lines() if not str(line.get_label()).startswith("_")}
+    plt.close(figure)
+    assert ends == {"bf16": 43, "fp16": 14, "fp8 e4m3fn": 7, "fp8 e5m2": 14}
+
+
 def test_figures_can_be_drawn_without_a_warning(recwarn) -> None:
     def round_to(x: torch.Tensor, exponent_bits: int, mantissa_bits: int, finite: bool) -> torch.Tensor:
         name = next(n for n, f in FORMATS.items() if f == (exponent_bits, mantissa_bits, finite))

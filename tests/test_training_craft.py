@@ -130,6 +130,68 @@ def test_rolling_back_without_reshuffling_diverges_again(reference: Any) -> None
     assert all(math.isfinite(run.advance()) for _ in range(2))
 
 
+def notebook(source: str) -> Any:
+    """The names of one cell, defined as a notebook defines them after its set-up cell."""
+    where = f"<cell {abs(hash(source))}>"
+    linecache.cache[where] = (len(source), None, source.splitlines(keepends=True), where)
+    names: dict[str, Any] = {"__name__": "__main__", "math": math, "torch": torch}
+    exec(compile(source, where, "exec"), names)
+    return SimpleNamespace(**names)
+
+
+def test_a_script_takes_along_what_its_functions_use() -> None:
+    cell = notebook("""
+BETAS, FLOOR = (0.9, 0.999), -math.inf
+losses = [object()]
+
+def root(x):
+    return math.sqrt(x)
+
+def deeper(x):
+    return root(x) if x > FLOOR else deeper(-x)
+
+class Step:
+    def __init__(self, scale=root(4.0)):
+        self.scale = scale
+
+    def take(self, x):
+        losses = [deeper(x)]
+        return self.scale * losses[0] * BETAS[0]
+""")
+    text = craft.sources_of(cell.Step)
+    assert "object" not in text  # a local name is not the notebook's name
+    names: dict[str, Any] = {}
+    exec(craft.IMPORTS + text, names)
+    assert names["Step"]().take(9.0) == 2.0 * 3.0 * 0.9
+    assert text.count("def root(") == 1
+
+
+def test_a_script_finds_what_the_set_up_cell_imports(reference: Any) -> None:
+    text = craft.script(reference.save_atomically, reference.snapshot, reference.restore, reference.AdamW)
+    names: dict[str, Any] = {}
+    exec(text.split("craft.carry_on")[0], names)
+    assert {"copy", "math", "random", "statistics", "np", "torch", "nn", "F", "Path", "AdamW", "snapshot"} <= names.keys()
+
+
+def test_a_checkpoint_names_what_does_not_belong_into_it(reference: Any) -> None:
+    run = craft.SmallRun(0)
+    assert craft.foreign(reference.snapshot(run)) == ""
+    with pytest.raises(TypeError, match=r"holds a Sequential \(under \['model'\]\)"):
+        craft.to_bytes({"step": 3, "model": run.model})
+    with pytest.raises(TypeError, match="holds a Generator"):
+        craft.to_bytes([1, (run.generator, None)])
+
+
+def test_only_the_named_error_is_explained() -> None:
+    from helpers.checks import Failed
+
+    gave_up = Failed("your code raised FloatingPointError: enough", "your code raised FloatingPointError")
+    other = Failed("your code raised KeyError: 'model'", "your code raised KeyError")
+    assert craft.explained(gave_up, "FloatingPointError", "why").__dict__["reason"] == "why"
+    assert craft.explained(other, "FloatingPointError", "why") is other
+    assert craft.explained({"losses": []}, "FloatingPointError", "why") == {"losses": []}
+
+
 @pytest.mark.slow
 def test_a_killed_run_carries_on_bit_for_bit(reference: Any, tmp_path: Path) -> None:
     text = craft.script(reference.save_atomically, reference.snapshot, reference.restore, reference.AdamW)

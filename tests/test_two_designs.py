@@ -42,6 +42,13 @@ def test_a_curve_repeats_falls_and_leaves_the_random_state_alone() -> None:
     assert len(runs[0].flops) == len(runs[0].losses)
 
 
+def test_a_spread_has_one_row_a_seed_over_gigaflops() -> None:
+    curves = [two_designs.Curve([1e9, 4e9], [3.0, 2.0]), two_designs.Curve([1e9, 4e9], [3.5, 1.5])]
+    flops, losses = two_designs.spread(curves)
+    assert flops == [1.0, 4.0]
+    assert losses.tolist() == [[3.0, 2.0], [3.5, 1.5]]
+
+
 def test_looks_end_with_the_last_step() -> None:
     assert two_designs.looks_at(500, 14)[-1] == 500
     assert two_designs.looks_at(1, 14) == [1]

@@ -122,7 +122,7 @@ class Check:
             return
         if not same(actual, expected):
             hint = next((named for named, value in (wrong or {}).items() if same(actual, value)), hint)
-            self._record(False, hint, f"expected {describe(expected)}, got {describe(actual)}")
+            self._record(False, hint, f"expected {'None' if expected is None else describe(expected)}, got {describe(actual)}")
         else:
             self._record(True, hint)
 

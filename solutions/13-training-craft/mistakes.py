@@ -141,6 +141,13 @@ VARIANTS = {
         Mistake("decay with the wrong sign", change={"p.grad + ": "p.grad - "}, hint="weight decay pulls towards zero"),
         Mistake("no decay", change={'p.grad + group["weight_decay"] * p': "p.grad"}, hint="the weight decay is missing"),
         Mistake(
+            "the velocity fades without a gradient",
+            change={
+                "if p.grad is not None:": "if p.grad is None and 'v' in self.state[p]:\n                        self.state[p]['v'] = group['momentum'] * self.state[p]['v']\n                    if p.grad is not None:"
+            },
+            hint="keeps its velocity, and does not move",
+        ),
+        Mistake(
             "decay past the velocity",
             change={
                 'd = p.grad + group["weight_decay"] * p': 'd = p.grad\n                        p.mul_(1 - group["lr"] * group["weight_decay"])'
@@ -332,6 +339,14 @@ def first_adam_step(g, lr, betas=(0.9, 0.999), eps=1e-8, corrected=True):
             },
             hint="it is not decayed either",
         ),
+        Mistake(
+            "one count for a group",
+            change={
+                'b1, b2 = group["betas"]\n': 'b1, b2 = group["betas"]\n                t = group["t"] = group.get("t", 0) + 1\n',
+                '                    t = state["t"] = state.get("t", 0) + 1\n': "",
+            },
+            hint="every parameter counts the steps it has taken itself",
+        ),
         Mistake("t as a float32 tensor", change={'state.get("t", 0) + 1': 'state.get("t", torch.tensor(0.0)) + 1'}, hint="digits are lost"),
         Right("torch's way", code=optimiser("AdamW", TORCH_STYLE.replace("DECAY", 'p.mul_(1 - lr * group["weight_decay"])'))),
         Right(
@@ -489,7 +504,12 @@ def clip_gradients(gradients, max_norm):
         ),
     ],
     "spikes": [
-        Mistake("never", change={"found.append(spike)": "found.append(False)"}, hint="nothing is ever a spike"),
+        Mistake("never", change={"found.append(spike)": "found.append(False)"}, hint="the 10 is missed"),
+        Mistake(
+            "judged too late",
+            change={"len(accepted) >= window": "len(accepted) > window"},
+            hint="with exactly `window` accepted norms the next one is judged already",
+        ),
         Mistake("judged too early", change={"len(accepted) >= window": "accepted"}, hint="the 50 comes too early to be judged"),
         Mistake("NaN missed", change={"not math.isfinite(norm)": "norm == math.inf"}, hint="NaN is missed"),
         Mistake(
@@ -498,7 +518,7 @@ def clip_gradients(gradients, max_norm):
             hint="spikes are accepted",
         ),
         Mistake("all of the past", change={"accepted[-window:]": "accepted"}, hint="only the last `window` do"),
-        Mistake("mean", change={"statistics.median": "statistics.fmean"}, hint="this is the mean"),
+        Mistake("mean", change={"statistics.median": "statistics.fmean"}, hint="this compares with the mean"),
         Mistake("own constants", change={"factor * statistics": "3.0 * statistics"}, hint="use the arguments"),
         Mistake("at least", change={"norm > factor": "norm >= factor"}, hint="exactly `factor` times the median is not yet a spike"),
         Right("sorted", change={"statistics.median(accepted[-window:])": "sorted(accepted[-window:])[window // 2]"}),
@@ -584,7 +604,16 @@ def save_atomically(disk, name, data):
             },
             hint="the run does not go on bit for bit",
         ),
-        Mistake("the run itself", change={'"order": run.order,': '"order": run.order,\n        "run": run,'}, hint="your code raised"),
+        Mistake(
+            "the run itself",
+            change={'"order": run.order,': '"order": run.order,\n        "run": run,'},
+            hint="this one holds a SmallRun (under ['run'])",
+        ),
+        Mistake(
+            "a module for its state",
+            change={"run.model.state_dict(),": "run.model,", 'state["model"])\n': 'state["model"].state_dict())\n'},
+            hint="take its state_dict()",
+        ),
         Mistake(
             "the snapshot draws", change={"    return {\n": "    torch.rand(1)\n    return {\n"}, hint="the run does not go on bit for bit"
         ),
@@ -616,7 +645,29 @@ def restore(run, state):
         ),
     ],
     "rollback": [
-        Mistake("no reshuffling", change={"        run.reshuffle(len(undone))\n": ""}, hint="your code raised FloatingPointError"),
+        Mistake("no reshuffling", change={"        run.reshuffle(len(undone))\n": ""}, hint="the run gave up: every rollback failed again"),
+        Mistake(
+            "reshuffled, then restored",
+            change={
+                "        restore(run, craft.from_bytes(saved))\n        run.reshuffle(len(undone))\n": "        run.reshuffle(len(undone))\n        restore(run, craft.from_bytes(saved))\n"
+            },
+            hint="the run gave up: every rollback failed again",
+        ),
+        Mistake(
+            "a snapshot that lives on",
+            change={"craft.to_bytes(snapshot(run))": "snapshot(run)", "craft.from_bytes(saved)": "saved"},
+            hint="anything else changes with the run",
+        ),
+        Mistake(
+            "patience one too short",
+            change={"if len(undone) > patience:": "if len(undone) >= patience:"},
+            hint="with patience 2 two rollbacks are allowed",
+        ),
+        Mistake(
+            "patience one too long",
+            change={"if len(undone) > patience:": "if len(undone) > patience + 1:"},
+            hint="with patience 1 the second rollback is one too many",
+        ),
         Mistake("always the same order", change={"run.reshuffle(len(undone))": "run.reshuffle(1)"}, hint="use k for the k-th rollback"),
         Mistake(
             "orders from zero",
@@ -639,7 +690,7 @@ def restore(run, state):
         Mistake(
             "nothing restored",
             change={"        restore(run, craft.from_bytes(saved))\n": "        run.step -= 1\n"},
-            hint="your code raised FloatingPointError",
+            hint="the run gave up: every rollback failed again",
         ),
         Mistake("never looks", change={"if math.isfinite(loss):": "if True:"}, hint="no rollback happened"),
         Mistake(
@@ -686,7 +737,7 @@ def train_with_rollback(run, steps, every, patience=5):
         Mistake(
             "the reserved exponent",
             change={"(2**exponent_bits - 2, 2**mantissa_bits - 1)": "(2**exponent_bits - 1, 2**mantissa_bits - 1)"},
-            hint="the highest exponent belongs to infinity and NaN",
+            hint="twice too large: the highest exponent belongs to infinity and NaN",
         ),
         Mistake(
             "mantissa of zeros",
@@ -706,8 +757,9 @@ def train_with_rollback(run, steps, every, patience=5):
         Mistake(
             "normal from zero",
             change={"2.0 ** (1 - bias)": "2.0 ** (-bias)", "2.0 ** (1 - bias - mantissa_bits)": "2.0 ** (-bias - mantissa_bits)"},
-            hint="the smallest normal number has e = 1",
+            hint="The smallest normal number has e = 1",
         ),
+        Mistake("bias one too large", change={"** (exponent_bits - 1) - 1": "** (exponent_bits - 1)"}, hint="is the bias 2^(E−1) − 1?"),
         Mistake("half of epsilon", change={"2.0**-mantissa_bits\n": "2.0 ** (-mantissa_bits - 1)\n"}, hint="this is half the distance"),
         Mistake("all ones is a number", change={"2**mantissa_bits - 2)": "2**mantissa_bits - 1)"}, hint="the largest mantissa is 2^M − 2"),
         Mistake("finite ignored", change={"if finite else": "if False else"}, hint="a finite format uses its highest exponent for numbers"),
@@ -830,6 +882,11 @@ def round_to(x, exponent_bits, mantissa_bits, finite=False, saturate=False):
         Mistake("values for bits", change={"x.view(torch.int32)": "(x * 2**23).int()"}, hint="tf32 keeps 10 mantissa bits"),
         Mistake("whole numbers", change={"rounded.view(torch.float32), x)": "x.int().float(), x)"}, hint="these are whole numbers"),
         Mistake(
+            "converted, not viewed",
+            change={"x.view(torch.int32)": "x.to(torch.int32)", "rounded.view(torch.float32)": "rounded.to(torch.float32)"},
+            hint="everything became 0",
+        ),
+        Mistake(
             "NaN rounded",
             change={"torch.where(x.isfinite(), rounded.view(torch.float32), x)": "rounded.view(torch.float32)"},
             hint="infinity and NaN must stay what they are",
@@ -904,6 +961,11 @@ def round_by_mask(x, mantissa_bits):
             "own count",
             change={"total = all_sum(torch.tensor(float(count), dtype=torch.float64))": "total = torch.tensor(2.0 * count)"},
             hint="the second worker gets something else",
+        ),
+        Mistake(
+            "its own count",
+            change={"total = all_sum(torch.tensor(float(count), dtype=torch.float64))": "total = torch.tensor(float(count))"},
+            hint="this is divided by this worker's own count",
         ),
         Mistake("divided by the count", change={"g * count": "g / max(count, 1)"}, hint="two workers with equal shares"),
         Mistake(
