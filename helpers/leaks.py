@@ -26,13 +26,17 @@ class PeekingModel:
     """A language model over a table (V, V) that looks a known number of tokens ahead, where there are any.
 
     logits[t] = table[x[t]] + table[x[t − 1]] / 2 + peeks[0] · table[x[t + 1]] + peeks[1] · table[x[t + 2]] + …
-    With no peeks it is an honest model. Tokens (B, T) to logits (B, T, V).
+    With no peeks it is an honest model. Tokens (B, T) to logits (B, T, V); like the real models, it takes nothing but a batch.
     """
 
     def __init__(self, table: Tensor, peeks: Sequence[float] = ()) -> None:
         self.table, self.peeks = table, tuple(peeks)
 
     def __call__(self, tokens: Tensor) -> Tensor:
+        if tokens.dim() != 2:
+            raise ValueError(
+                f"the model takes a batch of sentences, words of shape (B, T), and got {tuple(tokens.shape)}: one sentence is (1, T)"
+            )
         rows = self.table[tokens]
         logits = rows.clone()
         logits[:, 1:] += rows[:, :-1] / 2

@@ -2,16 +2,18 @@
 
 A corpus has three parts, train, valid and test; a sentence is a list of words. Files of a folder are found by name:
 `wiki.train.tokens`, `wiki.train.raw` or `train.txt`, and the same with valid (or validation, or dev) and test. WikiText comes
-cut into words, with one paragraph or `= Heading =` a line: its words are what stands between blanks. In `.txt` files words and
-marks are cut apart here. Headings are left out, paragraphs are cut into sentences.
+cut into words, with one paragraph or `= Heading =` a line: its words are what stands between blanks, also where it was saved as
+`train.txt`. In other `.txt` files words and marks are cut apart here. Headings are left out, paragraphs are cut into sentences.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import torch
@@ -20,7 +22,9 @@ from torch import Tensor
 PADDING, UNKNOWN, BEGIN, END = "<pad>", "<unk>", "<s>", "</s>"
 NO_TARGET = -1
 PARTS = {"train": ("train",), "valid": ("valid", "validation", "dev"), "test": ("test",)}
-ENDINGS = ("wiki.{}.tokens", "wiki.{}.raw", "{}.txt")
+ENDINGS = ("wiki.{}.tokens", "wiki.{}.raw", "wiki.{}.txt", "{}.txt")
+WIKITEXT = re.compile(r"^ *= .* = *$| @[-,.]@ ", re.MULTILINE)  # a heading, or the marks that WikiText puts around a joined dash or comma
+OPENING = 20_000  # characters that show which kind of text a file holds
 STOPS = {".", "!", "?"}
 STRAIGHT = {'"', "'"}
 CLOSING = {'"', "'", "''", ")", "]", "”", "’"}
@@ -60,11 +64,13 @@ def cut(words: Iterable[str]) -> Iterator[Words]:
         yield sentence
 
 
-def read(path: Path) -> list[Words]:
-    """The sentences of one file, without headings and blank lines."""
-    split = WORD.findall if path.suffix == ".txt" else str.split
-    lines = (split(line) for line in path.read_text(encoding="utf-8-sig").split("\n"))
-    return [sentence for words in lines if words and not is_heading(words) for sentence in cut(words)]
+def read(path: Path, most: int | None = None) -> list[Words]:
+    """The sentences of one file, without headings and blank lines; with `most`, the first so many. Equal words are one object: WikiText-103 has 10⁸."""
+    with path.open(encoding="utf-8-sig") as file:
+        is_cut = path.suffix != ".txt" or WIKITEXT.search(file.read(OPENING)) is not None
+        file.seek(0)
+        lines = ([sys.intern(word) for word in (line.split() if is_cut else WORD.findall(line))] for line in file)
+        return list(islice((sentence for words in lines if words and not is_heading(words) for sentence in cut(words)), most))
 
 
 def find(folder: Path, names: Sequence[str]) -> Path:
@@ -77,12 +83,12 @@ def find(folder: Path, names: Sequence[str]) -> Path:
     raise FileNotFoundError(f"{folder} has none of {', '.join(wanted)}: give the folder that the archive unpacks to")
 
 
-def from_folder(folder: str | Path) -> Corpus:
-    """A corpus from files as they are: WikiText (2 or 103, tokens or raw) or train.txt, valid.txt and test.txt."""
+def from_folder(folder: str | Path, most: int | None = None) -> Corpus:
+    """A corpus from files as they are: WikiText (2 or 103, tokens or raw) or train.txt, valid.txt and test.txt; of each the first `most` sentences."""
     place = Path(folder).expanduser()
     if not place.is_dir():
         raise FileNotFoundError(f"{place} is not a folder")
-    parts = {part: read(find(place, names)) for part, names in PARTS.items()}
+    parts = {part: read(find(place, names), most) for part, names in PARTS.items()}
     return Corpus(place.name, **parts)
 
 
@@ -103,9 +109,9 @@ def from_addresses(since: int = 1790) -> Corpus:
     return Corpus("sotu", **parts)
 
 
-def corpus(folder: str | Path | None = None, since: int = 1790) -> Corpus:
-    """The corpus in this folder; without one, the addresses."""
-    return from_folder(folder) if folder else from_addresses(since)
+def corpus(folder: str | Path | None = None, since: int = 1790, most: int | None = None) -> Corpus:
+    """The corpus in this folder, at most `most` sentences of each part; without a folder, the addresses from the year `since` on."""
+    return from_folder(folder, most) if folder else from_addresses(since)
 
 
 class Vocabulary:

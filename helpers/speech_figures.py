@@ -42,16 +42,17 @@ T_QUANTILES = dict(
 
 
 def attention_grid(maps: Mapping[str, torch.Tensor], words: Sequence[str], title: str, row: int = 0) -> Figure:
-    """One heat map per layer (down) and head (across) for one sequence of a batch; all share one colour scale from 0 to 1."""
+    """One heat map per layer (down) and head (across) for one sequence of a batch; all share one colour scale, from 0 to the largest weight."""
     plots.use_course_style()
     layers = list(maps.values())
+    top = max(float(weights[row, :, : len(words), : len(words)].max()) for weights in layers)
     heads = layers[0].shape[1]
     figure, axes = plt.subplots(len(layers), heads, figsize=(5.2 * heads, 4.4 * len(layers)), squeeze=False)
     image = None
     for layer, weights in enumerate(layers):
         for head in range(heads):
             ax = axes[layer][head]
-            image = draw(ax, weights[row, head], words)
+            image = draw(ax, weights[row, head], words, top)
             ax.set_title(f"layer {layer}, head {head}")
     figure.suptitle(title)
     figure.tight_layout(rect=(0, 0, 0.93, 0.98))
@@ -61,9 +62,10 @@ def attention_grid(maps: Mapping[str, torch.Tensor], words: Sequence[str], title
     return figure
 
 
-def draw(ax: Any, weights: torch.Tensor, words: Sequence[str]) -> Any:
+def draw(ax: Any, weights: torch.Tensor, words: Sequence[str], top: float | None = None) -> Any:
+    """One heat map. The brightest colour is the weight `top`, else the largest of this map: most weights are far below 1."""
     grid = plots.array(weights)[: len(words), : len(words)]
-    image = ax.imshow(grid, vmin=0, vmax=1, cmap="cividis", aspect="auto")
+    image = ax.imshow(grid, vmin=0, vmax=top or float(grid.max()), cmap="cividis", aspect="auto")
     size = 8 if len(words) <= 24 else 6
     ax.set_xticks(range(len(words)), words, rotation=90, fontsize=size)
     ax.set_yticks(range(len(words)), words, fontsize=size)
@@ -94,8 +96,8 @@ def map_browser(look: Callable[[str, int], tuple[Mapping[str, torch.Tensor], lis
         found, words = look(model.value, text.value)
         weights = list(found.values())[layer.value][0, head.value]
         ax.clear()
-        draw(ax, weights, words)
-        ax.set_title(f"{model.value}: layer {layer.value}, head {head.value}")
+        image = draw(ax, weights, words)
+        ax.set_title(f"{model.value}: layer {layer.value}, head {head.value}; the brightest cell is {image.get_clim()[1]:.2f}")
         figure.tight_layout()
 
     redraw()
@@ -138,9 +140,9 @@ def head_scores(scores: Mapping[str, torch.Tensor], title: str) -> Figure:
     figure, axes = plt.subplots(1, len(scores), figsize=(3.4 * len(scores) + 1, 3.6), squeeze=False)
     for ax, (name, part) in zip(axes[0], scores.items(), strict=True):
         ax.imshow(plots.array(part), vmin=-most, vmax=most, cmap="PuOr_r", aspect="auto")
-        for layer in range(part.shape[0]):
-            for head in range(part.shape[1]):
-                ax.text(head, layer, f"{float(part[layer, head]):+.3f}", ha="center", va="center", fontsize=10)
+        for (layer, head), score in np.ndenumerate(plots.array(part)):
+            ink = "white" if abs(score) > 0.6 * most else "black"
+            ax.text(head, layer, f"{score:+.3f}", ha="center", va="center", fontsize=10, color=ink)
         ax.set_xticks(range(part.shape[1]))
         ax.set_yticks(range(part.shape[0]))
         ax.set(xlabel="head", ylabel="layer", title=name)

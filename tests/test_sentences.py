@@ -41,6 +41,23 @@ def test_wikitext_files_are_read_as_they_are(tmp_path: Path, pattern: str) -> No
     assert corpus.test[0][1] == "test"
 
 
+@pytest.mark.parametrize("pattern", ["{}.txt", "wiki.{}.txt"])
+def test_wikitext_saved_as_txt_is_not_cut_again(tmp_path: Path, pattern: str) -> None:
+    write(tmp_path, pattern)
+    for path in tmp_path.iterdir():
+        path.write_text(
+            path.read_text(encoding="utf-8") + " A well @-@ made thing costs 1 @,@ 000 . \n", encoding="utf-8-sig", newline="\r\n"
+        )
+    corpus = sentences.from_folder(tmp_path)
+    assert corpus.train[0] == ["The", "train", "sentence", "is", "<unk>", "."]
+    assert corpus.train[-1] == ["A", "well", "@-@", "made", "thing", "costs", "1", "@,@", "000", "."]
+
+
+def test_a_large_corpus_may_be_read_in_part(tmp_path: Path) -> None:
+    folder = write(tmp_path, "wiki.{}.tokens")
+    assert sentences.corpus(folder, most=3).train == sentences.corpus(folder).train[:3]
+
+
 def test_files_may_lie_in_the_folder_that_an_archive_makes(tmp_path: Path) -> None:
     inner = tmp_path / "wikitext-2"
     inner.mkdir()

@@ -24,6 +24,9 @@ def test_there_is_one_map_per_layer_and_head() -> None:
     panels = [ax for ax in figure.axes if ax.get_xlabel() == "key"]
     assert len(panels) == 12
     assert panels[0].images[0].get_array().shape == (3, 3)  # padding is not shown
+    shown = max(float(weights[0, :, :3, :3].max()) for weights in maps.values())
+    for panel in panels:
+        assert panel.images[0].get_clim() == pytest.approx((0.0, shown))  # one scale, and no map is all dark
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 5, 10, 19])
@@ -44,3 +47,4 @@ def test_every_seed_is_a_point() -> None:
 def test_every_head_has_its_score() -> None:
     figure = speech_figures.head_scores({"one": torch.tensor([[0.1, -0.2]]), "two": torch.zeros(1, 2)}, "title")
     assert [text.get_text() for text in figure.axes[0].texts] == ["+0.100", "-0.200"]
+    assert [text.get_color() for text in figure.axes[0].texts] == ["black", "white"]  # readable on a dark cell

@@ -33,9 +33,37 @@ def test_the_public_folder_loads_as_it_is(folder: Path) -> None:
     assert "notes.md" not in corpus.files
 
 
-def test_the_folder_comes_from_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_named_or_comes_from_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(speeches.corpus(folder).train) == 3
     monkeypatch.setenv(speeches.FOLDER, str(folder))
     assert len(speeches.corpus().train) == 3
+
+
+def test_the_files_may_lie_in_a_folder_inside(folder: Path) -> None:
+    before = speeches.load(folder)
+    inner = folder / "speeches"
+    inner.mkdir()
+    for path in folder.glob("t*_*"):
+        path.rename(inner / path.name)
+    again = speeches.load(folder)
+    assert (again.train, again.test_texts, again.files) == (before.train, before.test_texts, before.files)
+
+
+def test_marks_quotes_and_blank_lines_of_other_systems_do_no_harm(folder: Path) -> None:
+    (folder / "train_CLS.tsv").write_bytes('\ufeff0\t"Quoted," he said.\r\n\r\n1\t"Open quote\r\n2\tLine\u2028stays.\r\n\r\n'.encode())
+    corpus = speeches.load(folder)
+    assert corpus.train == [(0, '"Quoted," he said.'), (1, '"Open quote'), (2, "Line\u2028stays.")]
+    assert corpus.files["train_CLS.tsv"].startswith('0\t"Quoted')
+    assert "\r" not in corpus.files["train_CLS.tsv"]
+
+
+def test_what_else_lies_in_the_folder_is_left_alone(folder: Path) -> None:
+    before = speeches.load(folder)
+    (folder / "train_cache").mkdir()
+    (folder / "train_LM.txt.swp").write_bytes(b"\x00\xff")
+    (folder / "test_model.pt").write_bytes(b"\x80\x02\xff")
+    (folder / "._train_LM.txt").write_bytes(b"\x00\xff")
+    assert speeches.load(folder) == before
 
 
 @pytest.mark.parametrize(

@@ -54,10 +54,11 @@ from helpers.scale import pick
 # a model that has seen half of a speech has an easy time with the other half.
 #
 # To use WikiText, set `COURSE_WIKITEXT` (or `folder` below) to the folder that its archive unpacks to. The files are read as they are: `wiki.train.tokens` or `wiki.train.raw` and the same with `valid` and `test`; `train.txt`, `valid.txt` and `test.txt` work too.
+# On a laptop the first 10,000 sentences of each part are read, so that the experiments of this notebook take as long as with the addresses; with `COURSE_SCALE=gpu` all.
 
 # %%
 folder = os.environ.get("COURSE_WIKITEXT")
-corpus = sentences.corpus(folder, since=pick(smoke=2005, laptop=1990, gpu=1790))
+corpus = sentences.corpus(folder, since=pick(smoke=2005, laptop=1990, gpu=1790), most=pick(smoke=1_000, laptop=10_000, gpu=None))
 print(
     f"{corpus.name}: {len(corpus.train):,} sentences to train on, {len(corpus.valid):,} for development, {len(corpus.test):,} for the test"
 )
@@ -407,17 +408,20 @@ def by_hand(v, t, d, layers, shared=0, out=1, norms=2, last=1, bias=1, places=1)
 
 
 check.equal(
-    check.run(count_parameters, 10, 3, 5, 2),
-    by_hand(10, 3, 5, 2),
-    "a model with V = 10, T = 3, D = 5, L = 2 is counted wrong: go through the list above item by item",
+    check.run(count_parameters, 17, 3, 5, 2),
+    by_hand(17, 3, 5, 2),
+    "a model with V = 17, T = 3, D = 5, L = 2 is counted wrong: go through the list above item by item",
     wrong={
-        "the output layer is not tied to the embedding: it has V × D weights of its own": by_hand(10, 3, 5, 2, out=0),
-        "the positions are missing: T × D": by_hand(10, 3, 5, 2, places=0),
-        "the LayerNorm after the last block is missing": by_hand(10, 3, 5, 2, last=0),
-        "a block has two LayerNorms, each with a gain and a bias of size D": by_hand(10, 3, 5, 2, norms=1),
-        "the linear layers of attention and feed-forward have biases": by_hand(10, 3, 5, 2, bias=0),
-        "attention has an output projection besides q, k and v": by_hand(10, 3, 5, 2, shared=1),
-        "the output layer has no bias": by_hand(10, 3, 5, 2) + 10,
+        "the output layer is not tied to the embedding: it has V × D weights of its own": by_hand(17, 3, 5, 2, out=0),
+        "the positions are missing: T × D": by_hand(17, 3, 5, 2, places=0),
+        "the LayerNorm after the last block is missing": by_hand(17, 3, 5, 2, last=0),
+        "a block has two LayerNorms, each with a gain and a bias of size D": by_hand(17, 3, 5, 2, norms=1),
+        "the linear layers of attention and feed-forward have biases": by_hand(17, 3, 5, 2, bias=0),
+        "attention has an output projection besides q, k and v": by_hand(17, 3, 5, 2, shared=1),
+        "the output layer has no bias": by_hand(17, 3, 5, 2) + 17,
+        "the biases of the feed-forward network are missing: 4D and D": by_hand(17, 3, 5, 2) - 2 * 5 * 5,
+        "4D numbers are missing in each block: the biases of the four projections, or the two LayerNorms": by_hand(17, 3, 5, 2, norms=0),
+        "the LayerNorms have a gain and a bias, D numbers each": by_hand(17, 3, 5, 2) - 5 * 5,
     },
 )
 ### BEGIN HIDDEN TESTS
@@ -641,6 +645,7 @@ check.close(
         "this is the derivative by the key's own score, p_j (1 − p_j)": 3 / 16,
         "zero is the answer for −∞ masking: here the normaliser sees the future": 0.0,
         "only one of the two probabilities is in it": -1 / 4,
+        "1 − p belongs to the derivative by the key's own score: here the numerator does not move": -3 / 16,
     },
 )
 check.avoids(
@@ -986,6 +991,12 @@ check.close(
         "these are the losses of the current word: the target is the next one": -torch.stack(
             [PeekingModel(grid)(line[None])[0, t].log_softmax(-1)[line[t]] for t in range(4)]
         ),
+        "the model gets one word too few: to predict word t + 1 it sees tokens[: t + 1], word t included": torch.cat(
+            [
+                all_at_once(line)[:1],
+                -torch.stack([PeekingModel(grid)(line[None])[0, t - 1].log_softmax(-1)[line[t + 1]] for t in (1, 2, 3)]),
+            ]
+        ),
     },
 )
 caught = {
@@ -1208,7 +1219,13 @@ def mean_and_half(*given):
 
 truth, named = half_ways([1.0, 2.0, 4.0], 0.95)
 both = check.run(mean_and_half, [1.0, 2.0, 4.0])
-check.close(both[0], 7 / 3, "the mean of 1, 2 and 4", rtol=1e-4)
+check.close(
+    both[0],
+    7 / 3,
+    "the first number is the mean, of 1, 2 and 4",
+    rtol=1e-4,
+    wrong={"these are the two ends of the interval: give its middle and its half-width": 7 / 3 - truth},
+)
 check.close(both[1], truth, "the half-width for 1, 2 and 4 at level 0.95 is 3.79", rtol=1e-4, wrong=named)
 ### BEGIN HIDDEN TESTS
 for n, level in [(2, 0.95), (5, 0.9), (12, 0.99)]:

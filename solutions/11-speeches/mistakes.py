@@ -50,6 +50,11 @@ VARIANTS = {
             change={"found.update(speeches.tokens(text))": "found.update(text.split())"},
             hint="the text was split at spaces",
         ),
+        Mistake(
+            "labels cut off",
+            change={"speeches.tokens(text))": 'speeches.tokens(text.split("\\t")[-1]))'},
+            hint="the labels are cut off",
+        ),
         Mistake("lower case", change={"speeches.tokens(text))": "speeches.tokens(text.lower()))"}, hint="capitals were folded"),
         Mistake(
             "unknown left out",
@@ -228,7 +233,7 @@ def decoder_parameters(V, T, D, L, hidden):
             change={"q.shape[-1] ** 0.5": "k.shape[-2] ** 0.5"},
             hint="the scale is the root of the number of keys",
         ),
-        Mistake("mask turned around", change={"~mask": "mask"}, hint="the mask is turned around"),
+        Mistake("mask turned around", change={"~mask": "mask"}, hint="True means may look"),
         Mistake(
             "zeroed after softmax",
             change={"    scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)\n": ""},
@@ -791,6 +796,11 @@ def follow(weights, hits, cells):
                 "n = sum(x != y for x, y in zip(a, b, strict=True))\n    m = sum(y and not x for x, y in zip(a, b, strict=True))": "n = len(a)\n    m = sum(b)"
             },
             hint="all segments are counted",
+        ),
+        Mistake(
+            "n is all segments",
+            change={"n = sum(x != y for x, y in zip(a, b, strict=True))": "n = len(a)"},
+            hint="n is the number of segments on which exactly one model is right",
         ),
         Mistake(
             "exactly this result",
