@@ -89,6 +89,10 @@ def curves(
         ax.set_xscale("log", base=2)
     if log_y:
         ax.set_yscale("log")
+        low, high = ax.get_ylim()
+        if high < 10 * low:  # hardly a power of ten in sight: label what is between, in plain numbers
+            ax.yaxis.set_major_formatter("{x:g}")
+            ax.yaxis.set_minor_formatter("{x:g}")
     if len(series) > 1:
         ax.legend()
     return ax

@@ -98,6 +98,15 @@ def test_curves_draw_means_with_a_band_and_name_every_series() -> None:
     plt.close("all")
 
 
+def test_a_logarithmic_axis_without_powers_of_ten_has_plain_labels() -> None:
+    ax = plots.curves({"a": ([1, 2, 3], [181.0, 185.0, 192.0])}, "step", "perplexity", log_y=True)
+    ax.figure.canvas.draw()
+    labels = [label.get_text() for label in ax.get_yticklabels(which="minor")]
+    assert "190" in labels
+    assert not [label for label in labels if "times" in label]
+    plt.close("all")
+
+
 def test_widget_shows_its_first_state_without_scripts_and_has_an_id_of_its_own() -> None:
     first, second = widgets.drag_query(KEYS).data, widgets.drag_query(KEYS).data
     weights = (KEYS @ torch.tensor([0.6, 0.3, 0.2])).softmax(0)

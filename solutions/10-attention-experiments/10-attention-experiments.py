@@ -1569,7 +1569,9 @@ for row in results_table(runs, METRICS):
     written = models.generate(
         trained[row["variant"]], begin, steps=pick(smoke=5, laptop=24, gpu=40), choose=lambda logits: next_word(logits, 0.8, banned)
     )
-    print(f"{row['variant']}: dev perplexity {row['dev perplexity'][0]:.0f} at once, {row['word by word'][0]:.0f} word by word")
+    print(
+        f"{row['variant']}: perplexity of the same sentences {row['some sentences at once'][0]:.0f} at once, {row['word by word'][0]:.0f} word by word"
+    )
     for text in written:
         print("    ", vocabulary.decode(text) or "(nothing)")
 
