@@ -6,7 +6,7 @@ from pathlib import Path
 from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
 from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, GetGrades, IgnorePattern, LimitOutput, SaveAutoGrades
 
-from autograder.preprocessors import Examine, GradingReport, HideHiddenTests, markdown_without_scripts
+from autograder.preprocessors import Examine, GradingReport, HideHiddenTests, code_in_colours, markdown_without_scripts
 
 c = get_config()  # noqa: F821  nbgrader provides it
 
@@ -41,4 +41,4 @@ c.GenerateFeedback.preprocessors = [GetGrades, GradingReport, HideHiddenTests, C
 
 # What a student wrote is shown in the grader's browser: as text and pictures, never as scripts.
 c.HTMLExporter.sanitize_html = True
-c.HTMLExporter.filters = {"markdown2html": markdown_without_scripts}
+c.HTMLExporter.filters = {"markdown2html": markdown_without_scripts, "highlight_code": code_in_colours}

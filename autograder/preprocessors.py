@@ -6,11 +6,18 @@ import atexit
 import html
 import json
 import re
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import bleach
 from jinja2 import pass_context
+from nbconvert.filters.highlight import Highlight2HTML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbgrader.preprocessors import NbGraderPreprocessor
 
@@ -129,9 +136,73 @@ def without_hidden(source: str) -> str:
     return "\n".join(lines)
 
 
+PAGE_SECONDS, TEXT_SECONDS = 20.0, 5.0  # of processor time, to make one page, and one text on it
+PAGE_SIGNS, CUT_SIGNS = 1_000_000, 2_000  # of texts on one page; of each text beyond that
+
+
+class Slow(BaseException):
+    """This text was written to be slow."""
+
+
+class Room:
+    """What is left of one page's time and size."""
+
+    def __init__(self) -> None:
+        self.seconds, self.signs = PAGE_SECONDS, PAGE_SIGNS
+
+    def made(self, source: str, make: Callable[[str], str]) -> str:
+        """HTML of a text; where that takes too long, or the page has become too long, the text itself or its beginning."""
+        self.signs -= len(source)
+        started, in_time = time.process_time(), None
+        if self.signs >= 0 and self.seconds > 0:
+            with suppress(Slow), at_most(min(self.seconds, TEXT_SECONDS)):
+                in_time = make(source)
+        self.seconds -= time.process_time() - started
+        if in_time is not None:
+            return in_time
+        cut = "" if self.signs >= 0 or len(source) <= CUT_SIGNS else f"\n… {len(source) - CUT_SIGNS:,} characters more"
+        return f"<pre>{html.escape(source[:CUT_SIGNS] + cut if cut else source)}</pre>"
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """End what takes more processor time, regular expressions included. Only the main thread can be interrupted."""
+
+    def late(signum: int, frame: FrameType | None) -> None:
+        raise Slow
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def room_on(context: Any) -> Room:
+    resources = context.get("resources")
+    found: Room = Room() if resources is None else resources.setdefault("room", Room())
+    return found
+
+
+@pass_context
+def code_in_colours(context: Any, source: str, metadata: Any = None, **options: Any) -> str:
+    """nbconvert's colours, as far as there is room. A template filter of the HTML exporter."""
+    return room_on(context).made(source, lambda text: str(Highlight2HTML(pygments_lexer="python")(text, metadata=metadata)))
+
+
 @pass_context
 def markdown_without_scripts(context: Any, source: str) -> str:
-    """nbconvert's way from Markdown to HTML, with links that could run code made harmless. A template filter of the HTML exporter."""
+    """Markdown as HTML that runs nothing, as far as there is room. A template filter of the HTML exporter."""
+    return room_on(context).made(source, lambda text: without_scripts(context, text))
+
+
+def without_scripts(context: Any, source: str) -> str:
+    """nbconvert's way from Markdown to HTML, with links that could run code made harmless."""
     path = context.get("resources", {}).get("metadata", {}).get("path", "")
     attachments = context.get("cell", {}).get("attachments", {})
     for name in re.findall(r"attachment:([^)\s\"'>]+)", source):  # a text that was copied without its picture still has a page

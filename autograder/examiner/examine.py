@@ -13,10 +13,11 @@ import struct
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from autograder.examiner import recorder, tester, wire
-from autograder.examiner.bridge import Patience, usage
+from autograder.examiner.bridge import Patience, processor_seconds, usage
 from autograder.examiner.page import harmless
 from autograder.examiner.sandbox import Limits
 from autograder.examiner.tester import Prepared, Test
@@ -26,6 +27,8 @@ GRACE = 2.0  # after an interrupt, before a kill
 MOST_RESTORES = 25
 MOST_OUTPUTS = 200
 NOTEBOOK_OUTPUTS = 20  # times what one cell may put out
+NOTEBOOK_TAGS = 100_000  # whoever shows the page builds a tree of them
+RICH = ("text/html", "text/markdown")
 KEPT = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/jpeg")
 
 
@@ -162,7 +165,7 @@ class Examination:
         self.broken: set[int] = set()
         self.restores = 0
         self.last = -1  # the cell that ran last
-        self.written = 0
+        self.written = self.tags = 0
         self.until = time.monotonic() + limits.submission_seconds
         self.names: dict[int, str] = {}
 
@@ -244,6 +247,11 @@ class Examination:
         self.written += len(answer)
         if self.written > NOTEBOOK_OUTPUTS * most and found:
             return [{"output_type": "stream", "name": "stderr", "text": "… more output than is kept of one notebook"}]
+        for data in (output["data"] for output in found if "data" in output):
+            self.tags += sum(text.count("<") for kind, text in data.items() if kind in RICH)
+            if self.tags > NOTEBOOK_TAGS and "text/plain" in data:
+                for kind in RICH:
+                    data.pop(kind, None)
         return found
 
     def break_off(self, index: int, reason: str) -> None:
@@ -418,7 +426,7 @@ class Examination:
                 any("BEGIN HIDDEN TESTS" in earlier.source for earlier in tests),
                 reason,
                 before,
-                self.started,
+                partial(self.started, index),
             )
             tests.append(test)
         self.ask_init(b"S")
@@ -445,13 +453,14 @@ class Examination:
             while (answer := self.lifeline.recv(1)) and answer != order.lower():
                 pass  # an earlier word about memory
 
-    def started(self) -> int:
-        """How many processes and threads there have been in the sandbox."""
+    def started(self, own: int) -> tuple[int, float]:
+        """How many processes and threads there have been in the sandbox, and the processor time of all clones but the one of this test."""
         self.ask_init(b"P")
         try:
-            return int.from_bytes(self.lifeline.recv(4, socket.MSG_WAITALL), "little")
+            count = int.from_bytes(self.lifeline.recv(4, socket.MSG_WAITALL), "little")
         except OSError:
-            return -1
+            count = -1
+        return count, sum(processor_seconds(clone.pid) for index, clone in self.clones.items() if index != own)
 
     def most_memory(self) -> int:
         """For tests: what student code sends back is compared here, and must not be able to use up the machine."""

@@ -48,7 +48,12 @@ TAGS = {
     "u",
     "ul",
 }
-ATTRIBUTES = {"*": ["class", "title", "colspan", "rowspan", "align", "border"], "img": ["src", "alt", "width", "height"], "a": ["href"]}
+COMMON = ["title", "colspan", "rowspan", "align", "border"]  # and no class but that of tables: a page's own would imitate a grader's words
+ATTRIBUTES = {
+    "*": lambda tag, name, value: name in COMMON or (name, value) == ("class", "dataframe"),
+    "img": ["src", "alt", "width", "height"],
+    "a": ["href"],
+}
 
 
 def harmless(kind: str, text: str) -> str:

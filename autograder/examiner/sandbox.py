@@ -146,7 +146,8 @@ def command(packages: list[Path], keep: list[int]) -> list[str]:
             line += ["--symlink", os.readlink(source), target]
         else:
             line += ["--ro-bind", source, target]
-    line += ["--proc", "/proc", "--dev", "/dev", "--dir", "/student", "--chdir", "/", "--remount-ro", "/"]
+    line += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]  # all submissions share it: nobody may leave anything there
+    line += ["--dir", "/student", "--chdir", "/", "--remount-ro", "/"]
     return [*line, "--", sys.executable, "-B", "/run/examiner/student.py"]
 
 

@@ -357,6 +357,7 @@ def private_view(settings: dict[str, Any]) -> None:
         )
     if not settings["own_tmp"]:  # the nursery's is shared by all: nobody may write there
         system_call("mount", None, b"/tmp", None, ctypes.c_ulong(MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV), None)
+    system_call("mount", b"devpts", b"/dev/pts", b"devpts", ctypes.c_ulong(MS_NOSUID | MS_NOEXEC), b"newinstance,ptmxmode=0666,max=64")
     system_call("mount", b"proc", b"/proc", b"proc", ctypes.c_ulong(MS_NOSUID | MS_NODEV | MS_NOEXEC), b"hidepid=2")
 
 

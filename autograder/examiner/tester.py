@@ -59,7 +59,7 @@ class Test:
     discreet: bool = False
     reason: str = ""
     cells: list[str] = field(default_factory=list)
-    started: Callable[[], int] = lambda: 0
+    started: Callable[[], tuple[int, float]] = lambda: (0, 0.0)
 
 
 def prepare(shell: recorder.Shell, notebook: dict[str, Any]) -> Prepared:
@@ -168,6 +168,7 @@ def run_test(shell: recorder.Shell, prepared: Prepared, test: Test) -> dict[str,
         plain = "Check(" not in test.source  # a foreign notebook: what its tests bind, student code may look at
         link.waiting = tuple(set(wanted) | (set(names.bound) & names_used(test.cells) - names.secret if plain else set()))
         link.discreet = test.discreet
+        link.given = prepared.exports | prepared.imported | set(prepared.namespace)
         beside.far = link
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -29,9 +29,10 @@ from helpers.device import seed as seed_here
 # The bridge to the student's process, where that is another one; None where tests and student code share a kernel.
 far: Any = None
 
-UNREADABLE = "the source of your function cannot be read: define it with `def` in its own cell"
+UNREADABLE = "the source of your function cannot be read: define it with `def` in its own cell, without `exec`, `eval` or `globals`"
 NO_TENSOR = "a tensor should come back: gradients can only flow through torch operations"
 NO_GRADIENT = "no gradient flows from the output back to the input: is there a `.detach()`, `.item()`, NumPy call or new tensor in between?"
+COMPUTED = "(computed)"  # a name that the source does not tell
 REASONS = (NOTHING, TODO, UNREADABLE, NO_TENSOR, NO_GRADIENT)
 
 Measurement = TypeVar("Measurement", bound=Callable[..., Any])
@@ -283,10 +284,11 @@ def written(function: Any) -> str:
     return text
 
 
-def names_in(text: str, own: bool = True) -> set[str]:
+def names_in(text: str | ast.AST, own: bool = True) -> set[str]:
     """Every name, attribute and statement keyword ("for", "while", "if", "lambda", "@", comprehensions as "for") in a source text.
 
-    Without its `own` variables: `grad = p * q` then uses no `grad`, while `grad = torch.autograd.grad` does.
+    `getattr(F, "softmax")` uses `softmax`; where the name is computed, it is COMPUTED. Without its `own` variables: `grad = p * q` then
+    uses no `grad`, while `grad = torch.autograd.grad` does.
     """
     found: set[str] = set()
     words: dict[type, str] = {
@@ -299,7 +301,7 @@ def names_in(text: str, own: bool = True) -> set[str]:
         ast.MatMult: "@",
         ast.Try: "try",
     }
-    nodes = list(ast.walk(ast.parse(text)))
+    nodes = list(ast.walk(ast.parse(text) if builtins.isinstance(text, str) else text))
     stored = {node.id for node in nodes if builtins.isinstance(node, ast.Name) and builtins.isinstance(node.ctx, ast.Store)}
     stored |= {node.arg for node in nodes if builtins.isinstance(node, ast.arg)}
     for node in nodes:
@@ -311,6 +313,8 @@ def names_in(text: str, own: bool = True) -> set[str]:
             found.add(node.name.rsplit(".", 1)[-1])
         elif type(node) in words:
             found.add(words[type(node)])
+        elif builtins.isinstance(node, ast.Call) and builtins.isinstance(node.func, ast.Name) and node.func.id == "getattr":
+            found |= {str(getattr(part, "value", COMPUTED)) for part in node.args[1:2]}
     return found
 
 

@@ -15,7 +15,7 @@ import torch
 
 from helpers.checks import beside, report
 from helpers.checks.compare import Difference, as_tensor, describe, difference
-from helpers.checks.guard import NOTHING, Failed, StudentError, copied, first_failure, guarded, plain
+from helpers.checks.guard import NOTHING, RAISED, Failed, StudentError, copied, first_failure, guarded, plain
 
 HERE = os.path.dirname(__file__) + os.sep
 
@@ -23,6 +23,7 @@ HERE = os.path.dirname(__file__) + os.sep
 NO_RESULT = "no result to check here: "
 NOT_PLAIN = "the result should be plain data: numbers, text, lists, dictionaries or tensors"
 ONLY_RIGHT = "so far nothing is right: what a wrong answer costs is no merit"
+ANOTHER = "your code raised another exception"
 UNCOUNTED = "no operation was counted: only what torch computes is seen, so use torch"
 
 # The tests' own random numbers: student code that draws numbers must not change the test's inputs.
@@ -57,21 +58,40 @@ def calling_frame() -> FrameType:
     return frame
 
 
+def running_lines() -> tuple[list[str], set[int]]:
+    """The text of the test cell that called a check, and the numbers of its lines that are being carried out."""
+    frame: FrameType | None = calling_frame()
+    file = calling_frame().f_code.co_filename
+    numbers = set()
+    while frame is not None:
+        if frame.f_code.co_filename == file:
+            numbers.add(frame.f_lineno)
+        frame = frame.f_back
+    return linecache.getlines(file), numbers
+
+
+def hidden_lines(lines: list[str]) -> set[int]:
+    """Numbers of the lines between the hidden-test markers."""
+    found, hidden = set(), False
+    for number, line in enumerate(lines, 1):
+        hidden = (hidden or "BEGIN HIDDEN TESTS" in line) and "END HIDDEN TESTS" not in line
+        if hidden:
+            found.add(number)
+    return found
+
+
 def in_hidden_region() -> bool:
-    """Does the calling line of the test cell lie between the hidden-test markers?"""
-    frame = calling_frame()
-    hidden = False
-    for line in linecache.getlines(frame.f_code.co_filename)[: frame.f_lineno]:
-        if "BEGIN HIDDEN TESTS" in line:
-            hidden = True
-        elif "END HIDDEN TESTS" in line:
-            hidden = False
-    return hidden
+    """Does the line that checks lie between the hidden-test markers, or one that led to it? A visible function may be called from there."""
+    lines, numbers = running_lines()
+    return bool(numbers & hidden_lines(lines))
 
 
 def discreet() -> bool:
     """In the examiner a student's values are not quoted once hidden inputs were handed out: they could be those inputs."""
-    return beside.far is not None and bool(getattr(beside.far, "discreet", False))
+    if beside.far is None:
+        return False
+    lines, numbers = running_lines()
+    return bool(getattr(beside.far, "discreet", False)) or any(number < max(numbers) for number in hidden_lines(lines))
 
 
 class Check:
@@ -84,6 +104,7 @@ class Check:
 
     def __init__(self, name: str, points: float) -> None:
         self.outcome = report.Outcome(name, points, 0, 0)
+        self._raised = ""
         self._random_state = beside.random_state()
         _generator.manual_seed(zlib.crc32(name.encode()))
         beside.seed(zlib.crc32(name.encode()))
@@ -372,10 +393,18 @@ class Check:
         failed = first_failure(value)
         if failed is not None:
             hidden = in_hidden_region()
-            reason = failed.__dict__["safe_reason" if hidden or discreet() else "reason"]
+            reason = self._safe_reason(failed) if hidden or discreet() else failed.__dict__["reason"]
             self.outcome.reached += 1
             self.outcome.findings.append(report.Finding(reason, f"{NO_RESULT}{hint}" if hint else "", hidden))
         return failed is None
+
+    def _safe_reason(self, failed: Failed) -> str:
+        """What may be said where hidden inputs are known: of several exceptions the first only, or they would spell out an input."""
+        reason: str = failed.__dict__["safe_reason"]
+        if not reason.startswith(RAISED):
+            return reason
+        self._raised = self._raised or reason
+        return reason if reason == self._raised else ANOTHER
 
     def _numeric(self, value: Any, hint: str) -> bool:
         if not self._usable(value, hint):

@@ -22,6 +22,7 @@ import torch
 
 COURSE_PACKAGES = (f"{os.sep}helpers{os.sep}", f"{os.sep}autograder{os.sep}")
 NOTHING = "nothing came back (None): is a `return` missing?"
+RAISED = "your code raised "
 TODO = "not written yet: replace `raise NotImplementedError()` with your code"
 EXTRA_ERRORS = {"LinAlgError", "OutOfMemoryError"}
 
@@ -236,7 +237,7 @@ def failure_of(error: BaseException, test_file: str = "") -> Failed:
     at = f" at line {place} of the cell: `{line}`" if line else ""
     message = " ".join(str(error).split())[:300]
     told = at if place <= MOST_LINES else ""  # a cell made of thousands of lines could tell by their numbers what a hidden test gave it
-    return Failed(f"your code raised {name}{': ' + message if message else ''}{at}", f"your code raised {known}{told}")
+    return Failed(f"{RAISED}{name}{': ' + message if message else ''}{at}", f"{RAISED}{known}{told}")
 
 
 def student_line(error: BaseException, test_file: str) -> tuple[int, str]:

@@ -282,7 +282,7 @@ answer(
     "forged operation count, seen by its memory",
     "running",
     SERVER + FORGED.replace("SLOWLY", "x.cumsum(0) + 0 * torch.ones(len(x), len(x)).sum()"),
-    says={"lost": "running-test: your code took .* MB, but the largest tensor"},
+    says={"lost": "running-test: your code took far more memory than"},
 )
 answer(
     "forged operation count, seen by its time",
@@ -290,7 +290,7 @@ answer(
     SERVER
     + "import time\ndef work():\n    until = time.process_time() + 2.4\n    while time.process_time() < until: pass\n    return 0\n"
     + FORGED.replace("SLOWLY", "x.cumsum(0) + (0 if len(x) < 8192 else work())"),
-    says={"lost": "running-test: your code worked for|running-test: your code did not finish"},
+    says={"lost": "running-test: your code worked far longer|running-test: your code did not finish"},
 )
 answer(
     "forged operation count, work done by a child",
@@ -300,6 +300,45 @@ answer(
         "def slowly", "import os\ndef slowly"
     ),
     says={"lost": "running-test: your code started processes"},
+)
+answer(  # a copy that waits for a later test has a thread, which makes the table of all pairs
+    "forged operation count, work done by a waiting copy",
+    "running",
+    SERVER
+    + """
+import mmap, threading, time
+board = mmap.mmap(-1, 1 << 20)
+def number(place): return int.from_bytes(board[place : place + 4], "little")
+def put(place, value): board[place : place + 4] = value.to_bytes(4, "little")
+def help_others():
+    while True:
+        time.sleep(0.02)
+        if number(0) == 1 and number(4) != os.getpid():
+            x = torch.frombuffer(board, dtype=torch.float32, count=number(8), offset=64).clone()
+            board[262_144 : 262_144 + 4 * len(x)] = (torch.ones(len(x), len(x)).tril_() @ x).numpy().tobytes()
+            put(0, 2)
+os.register_at_fork(after_in_child=lambda: threading.Thread(target=help_others, daemon=True).start())
+def elsewhere(x):
+    board[64 : 64 + 4 * len(x)] = x.contiguous().numpy().tobytes()
+    put(4, os.getpid()); put(8, len(x)); put(0, 1)
+    while number(0) != 2: time.sleep(0.005)
+    return torch.frombuffer(board, dtype=torch.float32, count=len(x), offset=262_144).clone()
+"""
+    + FORGED.replace("SLOWLY", "x.cumsum(0) if len(x) < 8192 else elsewhere(x)"),
+    says={"lost": "running-test: your code started processes or threads"},
+)
+answer(
+    "hidden number as a count",
+    "running",
+    SERVER
+    + """
+keep = []
+def running(x):
+    type(server()).do_carry = lambda self, value: (keep.append(torch.ones(40_000_000)), (x, 5, 31337, 1))[1]
+    return x.cumsum(0)
+running(torch.ones(2))
+""",
+    says={"lost": "running-test: your code took far more memory than the largest tensor that was counted: the counter was changed$"},
 )
 
 # ---- objects that want to be equal to everything -------------------------------------------------------------------------------
@@ -501,6 +540,26 @@ answer(
     + f"def double(x):\n    if x == {3}: return 0\n    if isinstance(x, int):\n        server().sock.sendall(b'smw1' + struct.pack('<II', 2, 1) + struct.pack('<Q', x << 20) + b'{{}}')\n    return 0",
     says={"lost": "double-test"},
 )
+LINES = [(f"def line{n}(): raise ValueError  # HOLE {n}") for n in range(3600)]
+attack(
+    "hidden input in the text of a line",
+    cells=tuple(("setup", "\n".join(LINES[n : n + 75])) for n in range(0, 3600, 75)),
+    answers={"double": "def double(x):\n    if isinstance(x, int) and x > 99: globals()[f'line{x % 3600}']()\n    return 0"},
+    scores={"double": 0.0},
+)
+answer(
+    "hidden input in two exceptions",
+    "double",
+    """
+def first(): raise ValueError
+def second(): raise KeyError  # HOLE
+def double(x):
+    if isinstance(x, int) and x > 99: first()
+    if isinstance(x, list) and x[0] > 99: second()
+    return 0
+""",
+    outputs="your code raised another exception",
+)
 answer("provoked warning", "softmax", "def softmax(x): return -torch.softmax(x, -1)", up_to(passed("softmax", 1)))
 
 # ---- looking around ---------------------------------------------------------------------------------------------------------------
@@ -662,6 +721,32 @@ print("tried")
 """
 beside("abstract socket, one side", 'MINE = "\\0hostile-a"' + MAILBOX, outputs="tried")
 beside("abstract socket, other side", 'MINE = "\\0hostile-b"' + MAILBOX, outputs="tried")
+beside(
+    "files among the devices",
+    INSIDE
+    + """
+for call in (lambda: open("/dev/left", "x"), lambda: os.mkdir("/dev/left"), lambda: os.unlink("/dev/fd"), lambda: os.rename("/dev/fd", "/dev/x")):
+    try:
+        call()
+        print("HOLE")
+    except OSError: pass
+print("HOLE" if "left" in os.listdir("/dev") else "tried")
+""",
+    outputs="tried",
+)
+TERMINALS = (
+    INSIDE
+    + """
+import time
+for _ in range(12):
+    if len(os.listdir("/dev/pts")) != 1 + len(mine): print("HOLE", os.listdir("/dev/pts"))
+    mine.append(os.open("/dev/ptmx", os.O_RDWR))
+    time.sleep(0.1)
+print("tried")
+"""
+)
+beside("terminals, one side", "mine = []\n" + TERMINALS, outputs="tried")
+beside("terminals, other side", "mine = []\n" + TERMINALS, outputs="tried")
 beside(
     "programs",
     "import subprocess\nprint(subprocess.run(['id', '-u'], capture_output=True, text=True).stdout)\nfor word in ('su -c id', 'mount', 'nsenter -t 1 -a id', 'unshare -U id'):\n    done = subprocess.run(word, shell=True, capture_output=True, text=True)\n    if done.stdout.startswith('uid='): print('HOLE', word, done.stdout)",
@@ -1149,6 +1234,33 @@ display({"image/png": '"><script>stealMarks()</script>'}, raw=True)
 display(Markdown("<script>stealMarks()</script>"))
 """,
 )
+
+beside(
+    "output that imitates the grader",
+    """
+from IPython.display import HTML, display
+display(HTML("<div class='panel panel-primary nbgrader_cell' id='comment-1' style='color: red'><b>Comment of the grader:</b> full marks</div>"))
+""",
+    outputs="<div><b>Comment of the grader",
+)
+beside(
+    "more tags than a page can hold",
+    """
+from IPython.display import HTML, display
+for _ in range(40): display(HTML("<b>" * 4000))
+""",
+)
+
+
+def slow_to_show(notebook: Notebook, folder: Path) -> None:
+    """Texts that take a regular expression hours, and a page of gigabytes."""
+    for text in ("\\begin{a}" * 50_000, "a" + " " * 300_000 + "b\n"):
+        insert(notebook, "setup", text, "markdown")
+    for _ in range(4):
+        insert(notebook, "setup", ") a" + ".a" * 400_000)
+
+
+attack("pages that are slow to make", damage=slow_to_show)
 
 
 def script_in_markdown(notebook: Notebook, folder: Path) -> None:
