@@ -363,6 +363,12 @@ def test_unchanged() -> None:
         assert passed(check) is good
 
 
+def test_leaving_its_input_alone_is_no_merit_of_a_wrong_answer(check: Check) -> None:
+    check.equal([], [1], "wrong")
+    check.unchanged(lambda x: [], torch.ones(3))
+    assert check.outcome.passed == 0
+
+
 def test_doing_nothing_is_no_merit(check: Check) -> None:
     def nothing(x: torch.Tensor) -> None:
         return None
@@ -570,3 +576,41 @@ def test_the_same_hint_is_shown_once(check: Check) -> None:
 def test_a_function_given_as_an_argument_counts_as_unchanged(check: Check) -> None:
     check.unchanged(lambda f, x: f(x), torch.exp, torch.ones(2))
     assert passed(check)
+
+
+# ---- hidden checks -----------------------------------------------------------------------------------------------------
+
+
+def run_cell(text: str, check: Check) -> str:
+    """What a test cell of this text tells."""
+    linecache.cache["<cell>"] = (len(text), None, text.splitlines(keepends=True), "<cell>")
+    exec(compile(text, "<cell>", "exec"), {"check": check})
+    return findings(check)
+
+
+def test_a_check_in_a_function_is_hidden_where_its_caller_is(check: Check) -> None:
+    told = run_cell(
+        'def judge(value):\n    check.equal(value, 4711, "the number")\njudge(3)\n'
+        "### BEGIN HIDDEN TESTS\njudge(1234)\n### END HIDDEN TESTS\n",
+        check,
+    )
+    assert "got 3" in told
+    assert "1234" not in told
+    assert "(hidden check)" in told
+
+
+def test_of_several_exceptions_in_hidden_checks_the_first_is_told(check: Check) -> None:
+    """Which of many exceptions it was would spell out a hidden input."""
+    told = run_cell(
+        "### BEGIN HIDDEN TESTS\nfor fails in (lambda: 1 // 0, lambda: 1 // 0, lambda: [][1]):\n"
+        '    check.equal(check.run(fails), 1, "")\n### END HIDDEN TESTS\n',
+        check,
+    )
+    assert "your code raised ZeroDivisionError" in told
+    assert "your code raised another exception" in told
+    assert "IndexError" not in told
+
+
+def test_a_name_given_to_getattr_is_used() -> None:
+    assert "softmax" in checks.names_in("y = getattr(F, 'softmax')(x)")
+    assert beside.COMPUTED in checks.names_in("y = getattr(F, 'soft' + 'max')(x)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -12,10 +13,11 @@ import pytest
 from conftest import ROOT
 
 from autograder import build, course, demo, grade, gradebook, shell
+from autograder.examiner import bridge, sandbox
 from autograder.examiner import notebook as notebooks
-from autograder.examiner import sandbox
 from autograder.mistakes import Mistake
 from autograder.mistakes import load as load_mistakes
+from helpers.checks import beside
 
 COURSE = course.load(ROOT)
 MIXED = ("02-rnn-backprop", "05-logit-bias", "06-tokenization", "09-gpt")  # call-backs, iterators, kept models, cost: all that crosses
@@ -67,6 +69,42 @@ def in_one_process(cells: list[dict[str, Any]], answers: dict[str, str], folder:
     monkeypatch.chdir(folder)  # for the files that notebooks write
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
         return fresh.submit(run_in_one_process, cells, answers).result()
+
+
+BORROWED = {
+    "itself": ("def f(x): return F.softmax(x)",),
+    "a helper": ("def g(x): return F.softmax(x)", "def f(x): return g(x)"),
+    "a helper's helper": ("def h(x): return F.softmax(x)\ndef g(x): return h(x)", "def f(x): return g(x)"),
+    "another name": ("g = F.softmax", "def f(x): return g(x)"),
+    "an import": ("from torch.nn.functional import softmax as g", "def f(x): return g(x)"),
+    "a decorator": ("def use(g): return lambda f: g\n@use(F.softmax)\ndef f(x): return x",),
+    "a wrapper": ("def f(x): return F.softmax(x)\nf = torch.no_grad()(f)",),
+    "a condition": ("def f(x): return F.softmax(x)", "if False:\n    def f(x): return x"),
+    "a loop": ("def f(x): return x", "for f in [F.softmax]: pass"),
+    "an attempt": ("def f(x): return x", "try:\n    f = F.softmax\nexcept NameError: pass"),
+    "a class": ("class Mine:\n    g = F.softmax", "def f(x): return Mine.g(x)"),
+    "getattr": ("def f(x): return getattr(F, 'softmax')(x)",),
+}
+
+
+def source_of(*cells: str) -> str | None:
+    link = bridge.Bridge(socket.socket(), 1.0, lambda: list(cells))
+    link.given = {"F", "torch", "other"}
+    function = bridge.Handle(link, 1, "function", "function")
+    object.__setattr__(function, "_name", "f")
+    return link.source(function)
+
+
+@pytest.mark.parametrize("way", BORROWED)
+def test_source_checks_find_what_an_answer_borrows(way: str) -> None:
+    assert "softmax" in beside.names_in(source_of(*BORROWED[way]) or "")
+
+
+def test_source_checks_leave_other_exercises_alone_and_refuse_what_cannot_be_read() -> None:
+    assert beside.names_in(source_of("def other(x): return F.softmax(x)", "def f(x): return other(x)") or "") == {"other", "x"}
+    assert "softmax" not in (source_of("def f(x): return F.softmax(x)", "def f(x): return x") or "")
+    for text in ("return eval('F.soft' + 'max(x)')", "return getattr(F, 'soft' + 'max')(x)", "return globals()['g'](x)"):
+        assert source_of(f"def f(x): {text}") is None
 
 
 @pytest.mark.slow

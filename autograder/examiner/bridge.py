@@ -166,6 +166,7 @@ class Bridge:
         self.bound: dict[str, Any] = {}
         self.namespace: dict[str, Any] = {}
         self.waiting: tuple[str, ...] = ()  # names the test may bind anew
+        self.mirrors = False  # what student code changes in its arguments
         self.given: set[str] = set()  # names of the assignment: the others are the student's own
         self.lines: set[tuple[int, str]] | None = None
 
@@ -214,8 +215,9 @@ class Bridge:
         raise Lost(reason) from None
 
     def call(self, function: Handle, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that means what it would mean in one process: what it changes in its arguments is changed here, gradients flow
-        through it, and a counter that is running here counts what it costs there."""
+        """A call that means what it would mean in one process: gradients flow through it, and a counter that is running here counts what
+        it costs there. What it changes in its arguments is changed here for tests that are not ours: ours ask for it (`inout`, `unchanged`),
+        or an answer could change the data that its expected value is computed from."""
         if beside.CostCounter.running:
             with no_dispatch():  # what crosses the wire is no work of the student's
                 found, flops, largest, operations = self.costed(function, args, kwargs)
@@ -225,11 +227,11 @@ class Bridge:
                 counter.operations += operations
             return found
         leaves = [t for t in tensors_in((args, kwargs)) if t.requires_grad] if torch.is_grad_enabled() else []
-        answer = self.ask("use", (function, list(args), kwargs, bool(leaves)))
+        answer = self.ask("use", (function, list(args), kwargs, bool(leaves), self.mirrors))
         if type(answer) is not tuple or len(answer) != 3 or type(answer[1]) is not list:
             self.end("your code sent a malformed answer instead of a result")
         found, changes, traced = answer
-        for place, value in changes:
+        for place, value in changes if self.mirrors else ():
             change(args[place] if type(place) is int and 0 <= place < len(args) else kwargs.get(place), value)
         if leaves and type(traced) is int:
             outputs = tensors_in(found)
@@ -446,8 +448,10 @@ def definitions(cells: list[str]) -> dict[str, list[ast.stmt]]:
                 inner = list(statements_in(node))
                 left[:0] = [(child, False) for child in inner]
                 parts = [part for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt) for part in ast.walk(child)]
-                names = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
-                certain = certain and not inner and not names & beside.names_in(node, own=False)  # f = wrapped(f): the first f still counts
+                used = [part for part in parts if isinstance(part, ast.Name)]
+                names = {part.id for part in used if isinstance(part.ctx, ast.Store)}
+                again = names & {part.id for part in used if isinstance(part.ctx, ast.Load)}  # f = wrapped(f): the first f still counts
+                certain = certain and not inner and not again
             for name in names:
                 found[name] = [node] if certain else [*found.get(name, []), node]
     return found

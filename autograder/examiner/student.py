@@ -882,9 +882,9 @@ class Server:
         return function(*args, **kwargs)
 
     def do_use(self, value: Any) -> Any:
-        """A call, with what it changed in its arguments, and with its graph kept where gradients may be asked for."""
-        function, args, kwargs, traced = value
-        named = [*enumerate(args), *kwargs.items()]
+        """A call, with what it changed in its arguments if that is asked for, and with its graph kept where gradients may be."""
+        function, args, kwargs, traced, watched = value
+        named = [*enumerate(args), *kwargs.items()] if watched else []
         before = [frozen(item) for _, item in named]
         found = function(*args, **kwargs)
         changes = [(place, item) for (place, item), old in zip(named, before, strict=True) if old is not None and changed(item, old)]

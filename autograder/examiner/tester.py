@@ -166,6 +166,7 @@ def run_test(shell: recorder.Shell, prepared: Prepared, test: Test) -> dict[str,
         link.namespace = shell.user_ns
         link.bound = {name: shell.user_ns[name] for name in wanted if name in shell.user_ns}
         plain = "Check(" not in test.source  # a foreign notebook: what its tests bind, student code may look at
+        link.mirrors = plain
         link.waiting = tuple(set(wanted) | (set(names.bound) & names_used(test.cells) - names.secret if plain else set()))
         link.discreet = test.discreet
         link.given = prepared.exports | prepared.imported | set(prepared.namespace)

@@ -22,7 +22,7 @@ HERE = os.path.dirname(__file__) + os.sep
 # What went wrong comes first; the hints of checks that had nothing to look at follow, marked as such.
 NO_RESULT = "no result to check here: "
 NOT_PLAIN = "the result should be plain data: numbers, text, lists, dictionaries or tensors"
-ONLY_RIGHT = "so far nothing is right: what a wrong answer costs is no merit"
+ONLY_RIGHT = "so far nothing is right: what a wrong answer costs, or leaves alone, is no merit"
 ANOTHER = "your code raised another exception"
 UNCOUNTED = "no operation was counted: only what torch computes is seen, so use torch"
 
@@ -274,7 +274,7 @@ class Check:
         outcome = self._guarded(lambda: beside.inout(function, *args, **kwargs))
         if not isinstance(outcome, Failed) and outcome[0] is None:  # code that does nothing changes nothing: that is no merit
             outcome = Failed(NOTHING, "nothing came back")
-        if self._usable(outcome, hint):
+        if self._usable(outcome, hint) and self._worth_counting():
             changed = [i for i, (a, b) in enumerate(zip(outcome[1], args, strict=True)) if a is not b and not same(a, plain(b))]
             self._record(not changed, hint, f"argument {changed[0] + 1} was modified" if changed else "")
 
@@ -358,7 +358,7 @@ class Check:
             self._record(list(found) == list(names), hint, f"expected ({', '.join(names)}), got ({', '.join(found)})")
 
     def _worth_counting(self) -> bool:
-        """Where every check before failed, a cost check fails, too."""
+        """Where every check before failed, a check that a wrong answer passes as well fails, too."""
         if self.outcome.reached and not self.outcome.passed:
             self._record(False, ONLY_RIGHT)
             return False

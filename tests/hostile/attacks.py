@@ -327,6 +327,7 @@ def elsewhere(x):
     + FORGED.replace("SLOWLY", "x.cumsum(0) if len(x) < 8192 else elsewhere(x)"),
     says={"lost": "running-test: your code started processes or threads"},
 )
+answer("the test's own data changed", "running", "def running(x):\n    x.zero_()\n    return x")
 answer(
     "hidden number as a count",
     "running",

@@ -167,7 +167,7 @@ check.largest(running, torch.ones(8192), elements=8192, hint="no table of all pa
 ### BEGIN HIDDEN TESTS
 # {WORD}: these inputs are {COMMENT}
 steps_7f3a = randn(50) * {NUMBER / 1e9}
-check.close(check.run(running, steps_7f3a), torch.cumsum(steps_7f3a, 0), "other numbers must be summed, too")
+check.close(check.run(lambda: running(steps_7f3a)), torch.cumsum(steps_7f3a, 0), "other numbers must be summed, too")
 ### END HIDDEN TESTS
 check.score()
 """,
