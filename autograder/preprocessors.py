@@ -49,6 +49,9 @@ class Examine(NbGraderPreprocessor):
         name = f"{about['assignment']}/{about['notebook']}"
         data = notebooks.from_cells(instructor_cells(this, about, cells))
         folder = Path(resources["metadata"]["path"])
+        for path in copies_of_links(this.root / "submitted" / about["student"] / about["assignment"], folder):
+            self.log.warning("%s: %s was a link; it was left out", about["student"], path.name)
+            path.unlink()
         files = [
             (str(path.relative_to(folder)), str(path)) for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".ipynb"
         ]
@@ -69,6 +72,12 @@ class Examine(NbGraderPreprocessor):
         for line in [*answer["repairs"], *answer["tamper"], *answer["events"]]:
             self.log.warning("%s: %s", about["student"], line)
         return nb, resources
+
+
+def copies_of_links(submitted: Path, folder: Path) -> list[Path]:
+    """What nbgrader copied from where links in a submission led: the grader's own files, or another student's."""
+    links = [path.relative_to(submitted) for path in submitted.rglob("*") if path.is_symlink()]
+    return [folder / name for name in links if (folder / name).is_file()]
 
 
 def notebook_node(output: Any) -> Any:

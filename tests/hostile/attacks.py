@@ -746,6 +746,27 @@ for _ in range(12):
 print("tried")
 """
 )
+LOCKS = (
+    INSIDE
+    + """
+import ctypes, fcntl, struct, time
+shared = [os.open(path, os.O_RDONLY) for path in ("/usr/bin/env", "/usr/bin/id")]
+for _ in range(12):
+    try: fcntl.flock(shared[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError: print("HOLE locked by another")
+    try:
+        fcntl.fcntl(shared[1], 37, struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, MINE, 1, 0))
+        seen = struct.unpack("hhqqi4x", fcntl.fcntl(shared[1], 36, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0)))
+        if seen[0] != fcntl.F_UNLCK: print("HOLE a lock at", seen[2])
+    except OSError: pass
+    time.sleep(0.1)
+if ctypes.CDLL(None).inotify_init1(0) >= 0: print("HOLE notices")
+with open("mine", "w") as own: fcntl.lockf(own, fcntl.LOCK_EX)
+print("tried")
+"""
+)
+beside("locks, one side", "MINE = 4711\n" + LOCKS, outputs="tried")
+beside("locks, other side", "MINE = 1234\n" + LOCKS, outputs="tried")
 beside("terminals, one side", "mine = []\n" + TERMINALS, outputs="tried")
 beside("terminals, other side", "mine = []\n" + TERMINALS, outputs="tried")
 beside(

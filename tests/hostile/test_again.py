@@ -188,3 +188,17 @@ def test_same_scores_as_nbgrader_cell_for_cell(tmp_path: Path, undisturbed: Path
         assert done.returncode == 0, done.stderr[-2000:]
     ours = gradebook(undisturbed)
     assert gradebook(root) == {student: ours[student] for student in honest}
+
+
+def test_nbgrader_autograde_hands_nobody_what_a_link_leads_to(tmp_path: Path, undisturbed: Path) -> None:
+    """nbgrader copies it; students would find it beside their notebook, and again in their feedback."""
+    root = shutil.copytree(undisturbed, tmp_path / "links")
+    (root / "submitted" / "ada" / NAME / "data.txt").symlink_to(root / "gradebook.db")
+    (root / "submitted" / "ada" / NAME / "own.txt").write_text("x")
+    environment = {**os.environ, "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}"}
+    line = [sys.executable, "-m", "nbgrader", "autograde", NAME, "--student=ada", "--force"]
+    done = subprocess.run(line, cwd=root, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert not (root / "autograded" / "ada" / NAME / "data.txt").exists()
+    assert (root / "autograded" / "ada" / NAME / "own.txt").exists()
+    assert totals(root)["ada"] == FULL
