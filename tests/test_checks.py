@@ -364,9 +364,17 @@ def test_unchanged() -> None:
 
 
 def test_leaving_its_input_alone_is_no_merit_of_a_wrong_answer(check: Check) -> None:
-    check.equal([], [1], "wrong")
-    check.unchanged(lambda x: [], torch.ones(3))
-    assert check.outcome.passed == 0
+    check.shape(torch.zeros(3), (3,))
+    check.unchanged(torch.zeros_like, torch.ones(3))
+    assert check.outcome.passed == 2  # so far nothing is wrong
+    check = Check("example", points=4)
+    check.shape(torch.zeros(3), (3,))
+    check.close(torch.zeros(3), torch.ones(3), "wrong")
+    check.unchanged(torch.zeros_like, torch.ones(3))
+    check.flops(lambda x: x + x, torch.ones(3), at_most=10, hint="cheap")
+    assert check.outcome.passed == 1  # the shape
+    check.unchanged(lambda x: x.add_(1), torch.ones(3), hint="in place")
+    assert "in place" in findings(check)
 
 
 def test_doing_nothing_is_no_merit(check: Check) -> None:

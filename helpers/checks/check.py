@@ -104,7 +104,8 @@ class Check:
 
     def __init__(self, name: str, points: float) -> None:
         self.outcome = report.Outcome(name, points, 0, 0)
-        self._raised = ""
+        self._raised = ""  # the first exception that was told where hidden inputs are known
+        self._shapes = 0  # checks that passed for a shape alone
         self._random_state = beside.random_state()
         _generator.manual_seed(zlib.crc32(name.encode()))
         beside.seed(zlib.crc32(name.encode()))
@@ -163,6 +164,7 @@ class Check:
             self._record(False, hint, reason, "the result has the wrong shape")
             return Failed(reason, "the result has the wrong shape")
         self._record(True, hint)
+        self._shapes += 1
         return tensor
 
     def close(
@@ -274,9 +276,10 @@ class Check:
         outcome = self._guarded(lambda: beside.inout(function, *args, **kwargs))
         if not isinstance(outcome, Failed) and outcome[0] is None:  # code that does nothing changes nothing: that is no merit
             outcome = Failed(NOTHING, "nothing came back")
-        if self._usable(outcome, hint) and self._worth_counting():
+        if self._usable(outcome, hint):
             changed = [i for i, (a, b) in enumerate(zip(outcome[1], args, strict=True)) if a is not b and not same(a, plain(b))]
-            self._record(not changed, hint, f"argument {changed[0] + 1} was modified" if changed else "")
+            if changed or self._worth_counting():
+                self._record(not changed, hint, f"argument {changed[0] + 1} was modified" if changed else "")
 
     def invariant(self, function: Callable[..., Any], args: Sequence[Any], others: Sequence[Any], hint: str) -> None:
         """The same result for two inputs."""
@@ -358,8 +361,8 @@ class Check:
             self._record(list(found) == list(names), hint, f"expected ({', '.join(names)}), got ({', '.join(found)})")
 
     def _worth_counting(self) -> bool:
-        """Where every check before failed, a check that a wrong answer passes as well fails, too."""
-        if self.outcome.reached and not self.outcome.passed:
+        """Where everything before failed, shapes aside, a check that a wrong answer passes as well fails, too."""
+        if self.outcome.reached > self.outcome.passed == self._shapes:
             self._record(False, ONLY_RIGHT)
             return False
         return True
