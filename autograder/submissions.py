@@ -9,16 +9,17 @@ import fnmatch
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from autograder.course import Assignment, Course
 from autograder.examiner import notebook as notebooks
-from autograder.examiner.repair import MOST_BYTES
+from autograder.examiner.repair import MOST_BYTES, Unreadable, normal, read
 
 RECORD = "grading.json"
 MOST_FILES, MOST_FILE_BYTES, DEEPEST = 200, 50 << 20, 20
+MOST_COMPARED = 20 << 20  # bytes of a notebook that is one of several
 IGNORED = [
     RECORD,
     "*.ipynb",
@@ -48,6 +49,7 @@ class Job:
     files: list[tuple[str, str]]
     digest: str
     tries: int = 0
+    given: list[str] = field(default_factory=list)  # those of the files that are the instructor's
 
 
 def likely_modules(assignment: Assignment) -> list[str]:
@@ -79,7 +81,7 @@ def jobs_of(course: Course, assignment: Assignment, student: str, folder: Path, 
     given = [(name, path) for name, path in safe_files(assignment.source.parent) if not ignored(name)]
     found = []
     for name in names:
-        path, repairs = find_notebook(folder, listed, name, names)
+        path, repairs = find_notebook(folder, listed, name, names, assignment.student_notebook.with_name(f"{name}.ipynb"))
         beside = {(str(p.relative_to(path.parent)) if path and p.is_relative_to(path.parent) else label): p for label, p in own}
         files = [(label, str(p)) for label, p in {**beside, **dict(given)}.items()]
         digest = hashlib.sha256(base.encode())
@@ -87,7 +89,8 @@ def jobs_of(course: Course, assignment: Assignment, student: str, folder: Path, 
             digest.update(f"\n{label}\n".encode("utf-8", "replace"))
             if place is not None and place.is_file() and not place.is_symlink():
                 add_file(digest, place)
-        found.append(Job(student, folder, name, str(path) if path is not None else None, repairs, files, digest.hexdigest()))
+        labels = [label for label, _ in given]
+        found.append(Job(student, folder, name, str(path) if path is not None else None, repairs, files, digest.hexdigest(), given=labels))
     return found
 
 
@@ -131,29 +134,45 @@ def safe_files(folder: Path) -> Iterator[tuple[str, Path]]:
             yield str(path.relative_to(folder)), path
 
 
-def find_notebook(folder: Path, listed: list[tuple[str, Path]], name: str, names: list[str]) -> tuple[Path | None, list[str]]:
-    """The submitted notebook: under its own name, or the one that must be it."""
+def find_notebook(folder: Path, listed: list[tuple[str, Path]], name: str, names: list[str], given: Path) -> tuple[Path | None, list[str]]:
+    """The submitted notebook: under its own name, or the one that must be it. Of several, one that somebody worked on."""
     exact = folder / f"{name}.ipynb"
-    others = [
+    copies = [
         path
         for label, path in listed
-        if label.lower().endswith(ENDINGS)
-        and ".ipynb_checkpoints" not in label
-        and path != exact
-        and (path.stem not in names or path.stem == name)
+        if label.lower().endswith(ENDINGS) and path != exact and (path.stem not in names or path.stem == name)
     ]
+    others = [path for path in copies if ".ipynb_checkpoints" not in path.parts] or ([] if os.path.lexists(exact) else copies)
     more = [f"there were other notebooks, which were not looked at: {', '.join(repr(path.name) for path in others[:5])}"] if others else []
-    if os.path.lexists(exact):
+    if os.path.lexists(exact) and not (others and len(names) == 1 and nothing_in(exact, given)):
         return exact, more if len(names) == 1 else []
     inside = [path for path in others if path.name == exact.name]
-    if inside:
-        newest = max(inside, key=lambda path: path.stat().st_mtime)
-        return newest, [f"the notebook was in the folder {newest.parent.name!r}", *(more if len(others) > 1 else [])]
     similar = [path for path in others if name.lower() in path.stem.lower().replace(" ", "-").replace("_", "-")] or others
-    if len(names) == 1 and similar:
-        chosen = max(similar, key=lambda path: (path.stat().st_mtime, path.name))
-        return chosen, [f"the file was called {chosen.name!r}; it was taken as {name}.ipynb", *(more if len(others) > 1 else [])]
-    return None, []
+    found = inside or (similar if len(names) == 1 else [])
+    by_age = sorted(found, key=lambda path: (path.stat().st_mtime, path.name), reverse=True)
+    chosen = next((path for path in by_age if len(by_age) == 1 or not nothing_in(path, given)), by_age[0] if by_age else None)
+    if os.path.lexists(exact):
+        if chosen is None or nothing_in(chosen, given):
+            return exact, more
+        return chosen, [f"{exact.name!r} could not be read or was as it was given; {chosen.name!r} was taken", *more]
+    if chosen is None:
+        return None, []
+    if chosen in inside:
+        return chosen, [f"the notebook was in the folder {chosen.parent.name!r}", *(more if len(others) > 1 else [])]
+    return chosen, [f"the file was called {chosen.name!r}; it was taken as {name}.ipynb", *(more if len(others) > 1 else [])]
+
+
+def nothing_in(path: Path, given: Path) -> bool:
+    """Is there nothing to grade in this file: what was given, or nothing that can be read?"""
+    try:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > MOST_COMPARED:
+            return False
+        texts = [[normal(cell.source) for cell in read(one.read_bytes())] for one in (path, given)]
+    except Unreadable:
+        return True
+    except OSError:
+        return False
+    return texts[0] == texts[1]
 
 
 def combined(jobs: list[Job]) -> str:

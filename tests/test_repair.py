@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 from typing import Any
 
 import pytest
@@ -162,6 +163,84 @@ def test_an_answer_written_below_an_untouched_prompt_is_moved_to_it() -> None:
     assert done.repairs == []
 
 
+@pytest.mark.parametrize(
+    ("own", "above"),
+    [
+        ({"cell_type": "markdown", "source": "Because of symmetry."}, True),
+        ({"cell_type": "code", "source": "# Because of symmetry."}, False),
+        ({"cell_type": "code", "source": "Because of symmetry."}, False),
+    ],
+)
+def test_an_answer_written_above_or_in_a_code_cell_is_moved_too(own: dict[str, Any], above: bool) -> None:
+    cells = submitted()
+    cells[4]["source"] = "Why?"
+    place = 4 if above else 5
+    done = repaired([*cells[:place], {**own, "metadata": {}}, *cells[place:]])
+    assert "Because of symmetry." in by_name(done)["why"].source
+    assert by_name(done)["double-test"].source == TEST
+    assert any("'why' was written in a new cell" in text for text in done.repairs)
+
+
+@pytest.mark.parametrize("place", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize("stripped", [False, True])
+def test_an_answer_in_a_new_cell_anywhere_counts(place: int, stripped: bool) -> None:
+    """What was given must not overwrite it, and the test must not come before it."""
+    cells = submitted()
+    cells[2]["source"] = STUB
+    cells.insert(place, {"cell_type": "code", "metadata": {}, "source": ANSWER})
+    for cell in cells if stripped else ():
+        cell["metadata"] = {}
+        cell.pop("id", None)
+    done = repaired(cells)
+    before_test = [cell.source for cell in done.cells[: [cell.name for cell in done.cells].index("double-test")]]
+    assert ANSWER in before_test
+    assert STUB not in before_test[before_test.index(ANSWER) :]
+    assert [text for text in done.repairs if "'double'" in text]
+
+
+def test_everything_in_one_cell() -> None:
+    value = Cell("code", "answer = ...", known("answer", solution=True), "answer")
+    data = json.dumps({"cells": [{"cell_type": "code", "metadata": {}, "source": f"{ANSWER}\nanswer = 42"}]}).encode()
+    done = repair.repair(repair.read(data), [*INSTRUCTOR, value], {**RELEASED, "answer": "answer = ..."})
+    assert "answer = ..." not in [cell.source for cell in done.cells]
+
+
+def test_what_the_instructor_defines_is_nobodys_answer() -> None:
+    cells = submitted()
+    cells[2]["source"] = STUB
+    given = Cell("code", "def double(x):\n    return 2 * x  # an example", {}, "example")
+    cells.insert(1, {"cell_type": "code", "id": "example", "metadata": {}, "source": given.source})
+    data = json.dumps({"cells": cells}).encode()
+    done = repair.repair(repair.read(data), [INSTRUCTOR[0], given, *INSTRUCTOR[1:]], RELEASED)
+    assert by_name(done)["double"].source == STUB
+
+
+def test_an_answer_pasted_into_the_test_cell_counts() -> None:
+    cells = submitted()
+    cells[2]["source"] = STUB
+    cells[3]["source"] = f"{ANSWER}\n\nprint(double(2))\n{VISIBLE}"
+    done = repaired(cells)
+    whole(done)
+    assert done.edited
+    assert any("'double' was left as it was given" in text for text in done.repairs)
+
+
+def test_a_blank_copy_of_the_notebook_does_not_undo_the_answers() -> None:
+    blank = [
+        {**cell, "source": RELEASED.get(cell["metadata"].get("nbgrader", {}).get("grade_id", ""), cell["source"])} for cell in submitted()
+    ]
+    for cells in ([*blank, *submitted()], [*submitted(), *blank]):
+        done = repaired(cells)
+        whole(done)
+        assert STUB not in [cell.source for cell in done.cells]
+        for cell in cells:
+            cell["metadata"] = {}
+            cell.pop("id", None)
+        done = repaired(cells)
+        assert by_name(done)["double"].source == ANSWER
+        assert STUB not in [cell.source for cell in done.cells]
+
+
 def test_pasted_pictures_stay() -> None:
     cells = submitted()
     cells[4]["attachments"] = {"x.png": {"image/png": "aGk="}}
@@ -172,6 +251,7 @@ def test_pasted_pictures_stay() -> None:
     "damage",
     [
         lambda nb: nb["cells"][2].update(source=[ANSWER[:10], ANSWER[10:]]),
+        lambda nb: nb["cells"][2].update(source=ANSWER.split("\n")),
         lambda nb: nb["cells"][0].pop("metadata"),
         lambda nb: nb["cells"][0].update(metadata=None, source=None),
         lambda nb: nb["cells"].insert(0, "not a cell"),
@@ -184,8 +264,37 @@ def test_pasted_pictures_stay() -> None:
 def test_other_formats_and_broken_parts(damage: Any) -> None:
     notebook: dict[str, Any] = {"cells": submitted(), "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     damage(notebook)
-    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"):
         whole(repair.repair(repair.read(json.dumps(notebook).encode(encoding)), INSTRUCTOR, RELEASED))
+
+
+def test_what_is_nearly_json_is_read() -> None:
+    text = json.dumps({"cells": submitted(), "metadata": {}, "nbformat": 4}, indent=1)
+    line = next(line for line in text.splitlines(keepends=True) if "x + x" in line)
+    conflict = f"<<<<<<< HEAD\n{line}||||||| base\nlost\n=======\n{line.replace('x + x', '2 * x')}>>>>>>> origin/main\n"
+    for damaged, reason in (
+        (text.replace("\n ],", ",\n ],"), "commas"),
+        (text.replace(line, conflict), "merge conflict; of two versions, the first"),
+        (text + "\n}", "2 characters behind the end"),
+        (text.replace("Because of", "Because\tof").replace("\tof", " of"), ""),
+    ):
+        repairs: list[str] = []
+        whole(repair.repair(repair.read(damaged.encode(), repairs), INSTRUCTOR, RELEASED))
+        assert [reason in text for text in repairs] == [True] * bool(reason)
+    assert repair.read(b'{"cells": [{"cell_type": "code", "source": "a\tb\nc"}]}')[0].source == "a\tb\nc"
+
+
+def test_a_file_made_to_be_slow_to_mend_is_refused_soon() -> None:
+    started = time.process_time()
+    for data in (
+        b'{"cells": [' + b'"\\"' * 100_000,
+        b"{" + b"<<<<<<<\n" * 100_000,
+        b"{" + b"<<<<<<<\n=======\n" * 50_000,
+        b"{" + b", " * 200_000,
+    ):
+        with pytest.raises(Unreadable):
+            repair.read(data)
+    assert time.process_time() - started < 20
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -20,6 +21,7 @@ from typing import Any
 MOST_BYTES = 100 << 20
 MOST_CELLS = 5000
 LONGEST_SOURCE = 2 << 20
+MOST_MENDED = 20 << 20  # characters of a file that is not JSON
 LONGEST_ANSWER = 200_000  # characters; what is longer is run, but not looked at to recognise a cell
 
 
@@ -82,20 +84,19 @@ def read(data: bytes, repairs: list[str] | None = None) -> list[Cell]:
         raise Unreadable("the file is empty")
     text = decoded(data)
     try:
-        notebook = json.loads(text)
+        notebook = json.loads(text, strict=False)
     except RecursionError:
         raise Unreadable("the file is nested too deeply to be a notebook") from None
     except ValueError as error:
-        try:  # a whole notebook with something behind it
-            notebook, end = json.JSONDecoder().raw_decode(text.lstrip())
-        except (ValueError, RecursionError):
+        notebook, how = mended(text)
+        if how is None:
             place = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
             cut = "it seems to be cut off" if text.lstrip().startswith("{") and not text.rstrip().endswith("}") else "it is not JSON"
             what = next((name for mark, name in OTHERS.items() if data.lstrip().startswith(mark)), f"{cut}{place}")
-            what = "it holds the marks of a merge conflict" if "\n<<<<<<< " in text else what
+            what = "it holds the marks of a merge conflict" if without_conflict(text, True) is not None else what
             raise Unreadable(f"the file is not a notebook: {what}") from None
         if repairs is not None:
-            repairs.append(f"{len(text.lstrip()) - end} characters behind the end of the notebook were left out")
+            repairs.append(how)
     if not isinstance(notebook, dict):
         raise Unreadable("the file is not a notebook: it holds no cells")
     raw = notebook.get("cells")
@@ -108,14 +109,46 @@ def read(data: bytes, repairs: list[str] | None = None) -> list[Cell]:
     return [cell for entry in raw if (cell := read_cell(entry)) is not None]
 
 
+COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(\s*[\]}])')  # a text, which stays as it is, or a comma before a bracket
+
+
+def without_conflict(text: str, ours: bool) -> str | None:
+    """One version of a text with the marks of a merge conflict; None where there are none."""
+    kept, side, marks = [], "", 0
+    for line in text.splitlines(keepends=True):
+        mark = line[:7]
+        if mark in ("<<<<<<<", "|||||||", "=======", ">>>>>>>") and (side or mark == "<<<<<<<"):
+            side, marks = mark.replace(">>>>>>>", ""), marks + 1
+        elif side in ("", "<<<<<<<" if ours else "======="):
+            kept.append(line)
+    return "".join(kept) if marks else None
+
+
+def mended(text: str) -> tuple[Any, str | None]:
+    """A notebook out of a text that is not quite JSON, and what had to be done; None where nothing helps."""
+    if len(text) > MOST_MENDED:
+        return None, None
+    ways = [("", text)]
+    for which, ours in (("first", True), ("second", False)):
+        if (version := without_conflict(text, ours)) is not None:
+            ways.append((f"there were marks of a merge conflict; of two versions, the {which} was taken", version))
+    ways += [(f"{how}; " * bool(how) + "commas too many were left out", COMMA.sub(r"\1\2", version)) for how, version in ways]
+    for how, version in ways:
+        with suppress(ValueError, RecursionError):
+            found, end = json.JSONDecoder(strict=False).raw_decode(version.lstrip())
+            behind = len(version.strip()) - end
+            return found, how + "; " * bool(how and behind) + f"{behind} characters behind the end of the notebook were left out" * bool(
+                behind
+            )
+    return None, None
+
+
 def decoded(data: bytes) -> str:
-    for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"", "utf-8-sig")):
-        if data.startswith(mark):
-            try:
-                return data.decode(encoding)
-            except UnicodeDecodeError:
-                return data.decode("latin-1" if encoding == "utf-8-sig" else encoding, "replace")
-    return data.decode("utf-8", "replace")
+    encoding = json.detect_encoding(data)
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        return data.decode("latin-1" if encoding.startswith("utf-8") else encoding, "replace")
 
 
 def read_cell(entry: Any) -> Cell | None:
@@ -126,7 +159,7 @@ def read_cell(entry: Any) -> Cell | None:
     source = entry.get("source", entry.get("input", ""))
     if isinstance(source, list):
         parts = [part for part in source if isinstance(part, str)]
-        source = "".join(parts)
+        source = ("" if "\n" in "".join(parts) else "\n").join(parts)  # some programs leave out the ends of the lines
     if not isinstance(source, str):
         source = ""
     metadata = entry.get("metadata")
@@ -159,12 +192,15 @@ def repair(submitted: list[Cell], instructor: list[Cell], released: dict[str, st
     wanted = [cell.name for cell in framed if cell.name in found]
     if order != wanted:
         done.repairs.append("cells were in another order; they are back in the assignment's order")
-    blocks = cells_between(submitted, by_submitted)
+    blocks = cells_between(
+        submitted, by_submitted, {normal(released.get(c.name, "")) for c in framed if c.written_by_student and c.kind == "code"}
+    )
     done.cells += blocks.get("", [])
     for cell in framed:
         if cell.name in found:
             done.cells.append(restored(cell, submitted[found[cell.name]], released, done))
-            written_below(done, blocks.get(cell.name, []), released, plain)
+            written_nearby(done, blocks.get(cell.name, []), released, plain)
+            answered_elsewhere(done, framed, submitted, by_submitted, blocks, released, plain)
         elif elsewhere(cell, submitted, released):
             done.cells.append(Cell(cell.kind, "# (answered in another cell)", clean(cell), cell.id))
             done.repairs.append(f"the answer {cell.name!r} was found in another cell")
@@ -178,39 +214,115 @@ def repair(submitted: list[Cell], instructor: list[Cell], released: dict[str, st
     return done
 
 
-def written_below(done: Repaired, below: list[Cell], released: dict[str, str], plain: set[str]) -> None:
-    """A text that was written into new cells right below an untouched prompt is the answer: a person has to see it."""
+def untouched(cell: Cell, released: dict[str, str]) -> bool:
+    return cell.written_by_student and normal(cell.source) in ("", normal(released.get(cell.name, cell.source)))
+
+
+def written_nearby(done: Repaired, below: list[Cell], released: dict[str, str], plain: set[str]) -> None:
+    """A text that was written into new cells right below or above an untouched prompt is the answer: a person has to see it."""
     cell = done.cells[-1]
-    untouched = normal(cell.source) in ("", normal(released.get(cell.name, cell.source)))
-    if cell.kind != "markdown" or not cell.written_by_student or not untouched:
+    if cell.kind != "markdown" or not untouched(cell, released):
         return
-    texts = []
-    while below and below[0].kind == "markdown" and normal(below[0].source) not in plain:
-        moved = below.pop(0)
-        texts.append(moved.source)
-        cell.attachments.update(moved.attachments)
-    if any(text.strip() for text in texts):
-        cell.source = "\n\n".join([cell.source, *texts])
-        done.repairs.append(f"the answer {cell.name!r} was written in a new cell below; it was moved to its place")
+    above = done.cells[:-1]
+    for where, cells, place in (("below", below, 0), ("above", above, -1)):
+        texts: list[str] = []
+        while cells and not cells[place].name and is_text(cells[place]) and normal(cells[place].source) not in plain:
+            moved = cells.pop(place)
+            texts.insert(0 if place else len(texts), moved.source)
+            cell.attachments.update(moved.attachments)
+        if any(text.strip() for text in texts):
+            done.cells[:-1] = above
+            cell.source = "\n\n".join([cell.source, *texts])
+            done.repairs.append(f"the answer {cell.name!r} was written in a new cell {where}; it was moved to its place")
+            return
+
+
+def is_text(cell: Cell) -> bool:
+    """Words, in a cell for text or, by mistake, in one for code: then it is no Python, or nothing but comments."""
+    if cell.kind != "code":
+        return True
+    if len(cell.source) > LONGEST_ANSWER or "%" in cell.source or "!" in cell.source:  # IPython's own commands
+        return False
+    try:
+        return not ast.parse(cell.source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return not re.search(r"[=(\[{]|^\s*(import|from|def|class|return)\b", cell.source, re.MULTILINE)
+
+
+def answered_elsewhere(
+    done: Repaired,
+    framed: list[Cell],
+    submitted: list[Cell],
+    by_place: dict[int, str],
+    blocks: dict[str, list[Cell]],
+    released: dict[str, str],
+    plain: set[str],
+) -> None:
+    """An exercise left as it was given, and what it asks for defined in another cell of the student's: that is the answer.
+
+    Above, it would be overwritten by what was given; below or in the cell of a test, it would come too late.
+    """
+    cell = done.cells[-1]
+    wanted = defined(released.get(cell.name, "")) if cell.kind == "code" and untouched(cell, released) and cell.source.strip() else set()
+    if not wanted:
+        return
+    kinds = {other.name: other for other in framed}
+    for place in reversed(range(len(submitted))):
+        other, name = submitted[place], by_place.get(place, "")
+        if name == cell.name or other.kind != "code" or not wanted <= binds(other.source) or normal(other.source) in plain:
+            continue
+        frame = kinds.get(name)
+        if frame is None:  # a cell of the student's own
+            if any(done_cell.source == other.source and not done_cell.name for done_cell in done.cells):
+                cell.source = "# (answered in a cell above)"
+            else:
+                for block in blocks.values():
+                    block[:] = [one for one in block if one.source != other.source]
+                cell.source = other.source
+        elif frame.is_test and name in (f"{cell.name}-test", following_test(framed, cell)):
+            cell.source = definitions(other.source)
+        elif frame.written_by_student and frame.name in {c.name for c in done.cells} and not wanted <= binds(released.get(name, "")):
+            cell.source = "# (answered in a cell above)"
+        else:
+            continue
+        done.repairs.append(f"{cell.name!r} was left as it was given; the answer was found in another cell")
+        return
+
+
+def following_test(framed: list[Cell], cell: Cell) -> str:
+    after = framed[framed.index(next(c for c in framed if c.name == cell.name)) + 1 :]
+    return after[0].name if after and after[0].is_test else ""
+
+
+def definitions(source: str) -> str:
+    """Functions, classes and imports of a cell, without what it does."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    kept = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom)]
+    return "\n\n".join(ast.get_source_segment(source, node) or "" for node in kept)
 
 
 def elsewhere(cell: Cell, submitted: list[Cell], released: dict[str, str]) -> bool:
     """Does another cell define what this one is to define? Then what was given must not be put back over it."""
     wanted = defined(released.get(cell.name, cell.source)) if cell.kind == "code" and cell.written_by_student else set()
-    return bool(wanted) and any(other.kind == "code" and wanted <= defined(other.source) for other in submitted)
+    return bool(wanted) and any(other.kind == "code" and wanted <= binds(other.source) for other in submitted)
 
 
 def clean(cell: Cell) -> dict[str, Any]:
     return {"nbgrader": dict(cell.nbgrader)}
 
 
-def cells_between(submitted: list[Cell], by_place: dict[int, str]) -> dict[str, list[Cell]]:
-    """The student's own cells, after the cell of the assignment that they follow."""
+def cells_between(submitted: list[Cell], by_place: dict[int, str], stubs: set[str]) -> dict[str, list[Cell]]:
+    """The student's own cells, after the cell of the assignment that they follow. A second copy of what was given would undo an answer."""
     blocks: dict[str, list[Cell]] = {}
     after = ""
     for place, cell in enumerate(submitted):
         if place in by_place:
             after = by_place[place]
+            continue
+        if cell.kind == "code" and normal(cell.source) in stubs - {""}:
             continue
         blocks.setdefault(after, []).append(Cell(cell.kind, cell.source, {}, "", cell.attachments))
     return blocks
@@ -266,7 +378,7 @@ def match(submitted: list[Cell], framed: list[Cell], released: dict[str, str], p
     for cell in framed:  # by text
         if cell.name in found:
             continue
-        same = by_text(cell, submitted, taken, released, shared)
+        same = by_text(cell, submitted, taken, released, shared, plain)
         if same is not None:
             found[cell.name] = same
             taken.add(same)
@@ -281,18 +393,21 @@ def best(cell: Cell, copies: list[tuple[int, Cell]], released: dict[str, str]) -
     return changed[-1] if changed and cell.written_by_student else copies[-1][0]
 
 
-def by_text(cell: Cell, submitted: list[Cell], taken: set[int], released: dict[str, str], shared: Mapping[str, int]) -> int | None:
+def by_text(
+    cell: Cell, submitted: list[Cell], taken: set[int], released: dict[str, str], shared: Mapping[str, int], plain: set[str]
+) -> int | None:
     """A cell without a name that says the same, or that defines what this cell is to define."""
     free = [(place, other) for place, other in enumerate(submitted) if place not in taken]
     given = normal(released.get(cell.name, cell.source))
+    if cell.written_by_student:
+        wanted = defined(released.get(cell.name, cell.source))
+        for place, other in reversed(free):
+            if cell.kind == "code" and wanted and wanted <= defined(other.source) and normal(other.source) not in {given, *plain}:
+                return place
     for place, other in free if shared[given] == 1 else ():  # "write your answer here" stands in many cells
         if normal(other.source) in (given, normal(cell.source)):
             return place
     if cell.written_by_student:
-        wanted = defined(released.get(cell.name, cell.source))
-        for place, other in reversed(free):
-            if cell.kind == "code" and wanted and wanted <= defined(other.source):
-                return place
         return None
     likely = []
     for place, other in free:
@@ -303,19 +418,28 @@ def by_text(cell: Cell, submitted: list[Cell], taken: set[int], released: dict[s
     return -max(likely)[1] if likely else None
 
 
-@lru_cache(maxsize=2 * MOST_CELLS)
 def defined(source: str) -> set[str]:
-    """Functions and classes that a cell defines at top level, and names it binds."""
+    """What a cell is there to define: functions and classes at top level, or else the names it binds."""
+    functions, values = top_level(source)
+    return functions or values
+
+
+def binds(source: str) -> set[str]:
+    functions, values = top_level(source)
+    return functions | values
+
+
+@lru_cache(maxsize=2 * MOST_CELLS)
+def top_level(source: str) -> tuple[set[str], set[str]]:
+    """Functions and classes of a cell, and other names that it binds."""
     if len(source) > LONGEST_ANSWER:
-        return set()
+        return set(), set()
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set(re.findall(r"^(?:def|class)\s+(\w+)", source, re.MULTILINE))
-    found = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    if not found:
-        found = {t.id for node in tree.body if isinstance(node, ast.Assign) for t in node.targets if isinstance(t, ast.Name)}
-    return found
+        return set(re.findall(r"^(?:def|class)\s+(\w+)", source, re.MULTILINE)), set()
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return functions, {t.id for node in tree.body if isinstance(node, ast.Assign) for t in node.targets if isinstance(t, ast.Name)}
 
 
 def by_place(submitted: list[Cell], framed: list[Cell], found: dict[str, int], taken: set[int], plain: set[str]) -> None:
