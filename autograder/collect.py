@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 import stat
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -16,6 +17,8 @@ from typing import Any
 from autograder.course import Course, CourseError, write_whole
 
 LARGEST_NOTEBOOK = 50 * 2**20
+MOST_INSIDE = 20  # notebooks of a student's own archive that are looked at
+UNREADABLE = (OSError, RuntimeError, NotImplementedError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, tarfile.TarError)
 
 # How the systems name what they hand out; `student` becomes the folder's name, `number` tells two people of one name apart.
 NAMES = [
@@ -42,6 +45,11 @@ class Member:
     name: str
     content: bytes = b""
     problem: str = ""
+    outer: str = ""  # where it came in an archive of the student's own: that archive's name
+
+    @property
+    def handed_in_as(self) -> str:
+        return self.outer or self.name
 
 
 def members(archive: Path) -> Iterator[Member]:
@@ -49,22 +57,42 @@ def members(archive: Path) -> Iterator[Member]:
     if archive.is_dir():
         for path in sorted(archive.rglob("*")):
             if path.is_file() and not path.is_symlink() and path.resolve().is_relative_to(archive.resolve()):
-                yield member(path.relative_to(archive).as_posix(), partial(path.open, "rb"))
+                yield from member_or_more(path.relative_to(archive).as_posix(), partial(path.open, "rb"))
     elif zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as bundle:
             for info in bundle.infolist():
                 if not info.is_dir() and not stat.S_ISLNK(info.external_attr >> 16):
-                    yield member(info.filename, partial(bundle.open, info))
+                    yield from member_or_more(info.filename, partial(bundle.open, info))
     elif tarfile.is_tarfile(archive):
         with tarfile.open(archive) as files:
             try:
                 for entry in files:
                     if entry.isfile():
-                        yield member(entry.name, partial(files.extractfile, entry))
+                        yield from member_or_more(entry.name, partial(files.extractfile, entry))
             except (tarfile.TarError, EOFError, OSError, zlib.error):
                 yield Member(archive.name, problem="the archive is damaged: what comes after this is lost. Download it again")
     else:
         raise CourseError(f"{archive} is neither a folder nor a zip or tar archive")
+
+
+def member_or_more(name: str, opened: Callable[[], Any]) -> Iterator[Member]:
+    """One file, or the notebooks in a zip archive that a student handed in. An archive in that one is not opened."""
+    if not name.lower().endswith(".zip"):
+        yield member(name, opened)
+        return
+    inner: list[zipfile.ZipInfo] = []
+    try:
+        with opened() as stream:
+            content = stream.read(LARGEST_NOTEBOOK + 1)
+        with zipfile.ZipFile(io.BytesIO(content)) as bundle:
+            inner = [info for info in bundle.infolist() if info.filename.lower().endswith(NOTEBOOKS)][:MOST_INSIDE]
+            for info in inner:
+                yield replace(member(f"{name}/{info.filename}", partial(bundle.open, info)), outer=name)
+    except UNREADABLE as error:
+        yield Member(name, problem=f"it cannot be read: {error}")
+        return
+    if not inner:
+        yield Member(name, problem="there is no notebook (.ipynb) in it")
 
 
 def member(name: str, opened: Callable[[], Any]) -> Member:
@@ -73,7 +101,7 @@ def member(name: str, opened: Callable[[], Any]) -> Member:
     try:
         with opened() as stream:  # what an entry says of its size is not believed
             content = stream.read(LARGEST_NOTEBOOK + 1)
-    except (OSError, RuntimeError, NotImplementedError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, tarfile.TarError) as error:
+    except UNREADABLE as error:
         return Member(name, problem=f"it cannot be read: {error}")
     return Member(name, content, f"larger than {LARGEST_NOTEBOOK // 2**20} MiB" if len(content) > LARGEST_NOTEBOOK else "")
 
@@ -122,7 +150,7 @@ def collect(course: Course, archive: Path, only: str | None = None) -> Collected
         name = found.name
         if "__MACOSX" in name or ".ipynb_checkpoints" in name or PurePosixPath(name).name.startswith("."):
             continue
-        owner = student_of(name, ids)
+        owner = student_of(found.handed_in_as, ids)
         assignment = only or assignment_of(course, name, found.content)
         if found.problem:
             result.skipped.append((name, found.problem))

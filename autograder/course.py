@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 import tomllib
 from dataclasses import dataclass
@@ -146,6 +147,14 @@ def write_whole(path: Path, content: str | bytes) -> None:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
         raise CourseError(f"cannot write {path}: {error.strerror or error}. Free some space or choose a folder you may write to.") from None
+
+
+def forget_the_dead(place: Path, prefix: str) -> None:
+    """Remove folders that processes left here when they were killed: after the prefix, the name says whose they are."""
+    for folder in place.glob(f"{prefix}*-*") if sys.platform == "linux" else ():
+        owner = folder.name.removeprefix(prefix).split("-")[0]
+        if owner.isdigit() and not os.path.exists(f"/proc/{owner}"):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def replace_folder(new: Path, target: Path) -> None:

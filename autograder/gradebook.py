@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 import warnings
@@ -17,7 +18,7 @@ from nbgrader.utils import parse_utc
 from sqlalchemy.exc import SAWarning
 
 from autograder import build
-from autograder.course import Assignment, Course, CourseError, replace_folder, write_whole
+from autograder.course import Assignment, Course, CourseError, forget_the_dead, replace_folder, write_whole
 from autograder.examiner import notebook as notebooks
 from autograder.nbgrader_command import nbgrader
 from autograder.submissions import RECORD, ignored, safe_files
@@ -29,7 +30,9 @@ def register(course: Course, assignment: Assignment) -> dict[str, dict[str, Any]
     """The assignment's notebooks as the gradebook has them; brought up to date first where the sources have changed."""
     if out_of_date(course, assignment):
         if assignment.source.exists():
-            with tempfile.TemporaryDirectory() as folder:  # notebooks/ is what `course build` made: nbgrader's copy of it goes elsewhere
+            with tempfile.TemporaryDirectory(
+                prefix=f"course-{os.getpid()}-"
+            ) as folder:  # notebooks/ is what `course build` made: nbgrader's copy of it goes elsewhere
                 nbgrader(course, "generate_assignment", assignment.id, "--force", f"--CourseDirectory.release_directory={folder}")
         else:
             nbgrader(course, "generate_assignment", assignment.id, "--force")
@@ -68,17 +71,25 @@ def out_of_date(course: Course, assignment: Assignment) -> bool:
     with open_gradebook(course) as book:
         for name, text in texts.items():
             try:
-                stored = {cell.name: cell for cell in book.find_notebook(name, assignment.id).source_cells}
+                notebook = book.find_notebook(name, assignment.id)
             except MissingEntry:
                 return True
+            stored = {cell.name: cell for cell in notebook.source_cells}
+            points = {cell.name: cell.max_score for cell in [*notebook.grade_cells, *notebook.task_cells]}
+            named = set()
             for entry in json.loads(text)["cells"]:
                 known = entry["metadata"].get("nbgrader", {})
                 if not known.get("grade_id"):
                     continue
                 row = stored.get(known["grade_id"])
+                named.add(known["grade_id"])
+                if (known.get("grade") or known.get("task")) and points.get(known["grade_id"]) != float(known["points"]):
+                    return True
                 source = entry["source"] if isinstance(entry["source"], str) else "".join(entry["source"])
                 if row is None or (row.locked and not known.get("solution") and row.source.strip() != source.strip()):
                     return True
+            if set(stored) - named:
+                return True
     return False
 
 
@@ -91,7 +102,9 @@ def due_date(book: Gradebook, assignment: Assignment) -> str:
 
 
 def open_gradebook(course: Course) -> Gradebook:
-    return Gradebook(course.gradebook_url, course.course_id)
+    """nbgrader's gradebook. Where somebody else is writing to the file, formgrader perhaps, wait a minute for it."""
+    url = course.gradebook_url
+    return Gradebook(f"{url}?timeout=60" if url.startswith("sqlite:///") and "?" not in url else url, course.course_id)
 
 
 def with_marks(result: dict[str, Any]) -> dict[str, Any]:
@@ -106,6 +119,8 @@ def with_marks(result: dict[str, Any]) -> dict[str, Any]:
             if utils.is_solution(cell) and f"the answer {name!r} was missing; it was put back as it was given" in result["repairs"]:
                 auto = None  # it may stand somewhere else in the notebook: a person looks
             grades[name] = {"auto": auto, "max": most}
+        if utils.is_task(cell):  # what it asks for may stand anywhere in the notebook: a person looks
+            grades[name] = {"auto": 0.0 if "unreadable" in result else None, "max": float(cell.metadata.nbgrader["points"])}
         if utils.is_solution(cell) or utils.is_task(cell):
             blank = cell.metadata.nbgrader.get("checksum") == utils.compute_checksum(cell) and not utils.is_task(cell)
             comments[name] = "No response." if blank else None
@@ -139,7 +154,8 @@ class Writer:
     def save(self, student: str, submitted: Path, results: dict[str, dict[str, Any]], digest: str) -> dict[str, Any]:
         folder = self.folder(student)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".grading-") as place:
+        forget_the_dead(folder.parent, ".grading-")
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".grading-{os.getpid()}-") as place:
             new = Path(place) / self.assignment.id
             new.mkdir()
             for name, path in safe_files(submitted):

@@ -55,8 +55,9 @@ class Examine(NbGraderPreprocessor):
         files = [
             (str(path.relative_to(folder)), str(path)) for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".ipynb"
         ]
-        message = {"op": "grade", "job": about["student"], "prepared": name, "cells": cells, "repairs": [], "files": files}
         home = this.root / "solutions" / about["assignment"]
+        given = [label for label, _ in files if (home / label).is_file()]
+        message = {"op": "grade", "job": about["student"], "prepared": name, "cells": cells, "repairs": [], "files": files, "given": given}
         for request in (
             {"op": "prepare", "assignment": about["assignment"], "notebooks": {about["notebook"]: data}, "folder": str(home)},
             {**message, "limits": limits.as_dict(), "rlimits": limits.settings()},

@@ -97,6 +97,20 @@ def test_people_of_one_name_nested_folders_and_second_files(place: course.Course
     assert {"essay.pdf", "smithjohn_1004_11_scratch.ipynb"} <= {name for name, _ in found.skipped}
 
 
+def test_a_students_own_archive_is_opened_once(place: course.Course, tmp_path: Path) -> None:
+    own = zipped(tmp_path / "own.zip", {"hw/03-attention.ipynb": NOTEBOOK, "hw/data.csv": "1"}).read_bytes()
+    empty = zipped(tmp_path / "empty.zip", {"hw.pdf": "x"}).read_bytes()
+    archive = tmp_path / "all.zip"
+    with zipfile.ZipFile(archive, "w") as bundle:
+        bundle.writestr("ada_1_2_homework.zip", own)
+        bundle.writestr("Ben Doe_7_assignsubmission_file_/hw.zip", own)
+        bundle.writestr("cleo_1_3_homework.zip", empty)
+        bundle.writestr("dan_1_4_homework.zip", own[:100])
+    found = collect(place, archive)
+    assert found.placed == [("ada", "03-attention"), ("Ben-Doe", "03-attention")]
+    assert [(name[:3], reason[:18]) for name, reason in found.skipped] == [("cle", "there is no notebo"), ("dan", "it cannot be read:")]
+
+
 def test_a_damaged_entry_costs_itself_only(place: course.Course, tmp_path: Path) -> None:
     archive = zipped(tmp_path / "all.zip", {"ada/03-attention.ipynb": NOTEBOOK, "ben/03-attention.ipynb": NOTEBOOK + " " * 500})
     data = bytearray(archive.read_bytes())

@@ -9,8 +9,9 @@ from pathlib import Path
 import nbgrader
 import pytest
 from conftest import ROOT, run_course
+from nbgrader.api import Gradebook
 
-from autograder import course, demo, grade
+from autograder import course, demo, grade, nbgrader_command
 from autograder.examiner import sandbox
 
 needs_sandbox = pytest.mark.skipif(sandbox.why_not() is not None, reason=f"no sandbox here: {sandbox.why_not()}")
@@ -66,9 +67,67 @@ def test_nbgraders_own_sample_course(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     rows = {row["student"]: row for row in json.loads(done.stdout)["rows"]}
     assert {name: row["score"] for name, row in rows.items()} == {"bitdiddle": 1.5, "hacker": 3.0}
-    assert all(row["lost"] == {} and row["waiting"] for row in rows.values())
+    assert all(row["lost"] == {} and row["waiting"] and row["out_of"] == 13.0 for row in rows.values())
+    with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}", "sample") as book:  # a task waits for a person, whatever else was done
+        tasks = [book.find_grade("cell-938593c4a215c6cc", "problem1", "ps1", student) for student in rows]
+        assert [(task.auto_score, task.needs_manual_grade) for task in tasks] == [(None, True)] * 2
     again = run_course("grade", "ps1", "--json", cwd=tmp_path)
     assert json.loads(again.stdout)["skipped"] == 2
+
+
+FOREIGN = [
+    ("double", "def double(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION", 0),
+    ("point", "class Point:\n    def __init__(self, x):\n        self.x = x", 0),
+    ("steps", "def steps(n):\n    yield from range(n)", 0),
+    ("first", "import math\nexpected = 4\ndef same(a, b):\n    assert a == b\nsame(double(2), expected)", 1),
+    ("later", "same(double(3), 6)\nassert math.isclose(double(0.5), 1) and expected == 4", 1),
+    ("file", "assert open('data.txt').read() == 'four'\nopen('new.txt', 'w').close()", 1),
+    ("kinds", "assert isinstance(Point(1), Point) and not isinstance(3, Point)\nassert next(steps(2)) == 0", 1),
+    (
+        "printed",
+        "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()) as out:\n    show()\nassert out.getvalue() == 'x\\n'",
+        1,
+    ),
+]
+
+
+@pytest.mark.slow
+@needs_sandbox
+def test_tests_that_build_on_each_other_and_on_files_and_those_that_cannot_work_are_named(tmp_path: Path) -> None:
+    cells = [{"cell_type": "code", "metadata": {}, "source": "def show():\n    print('x')", "outputs": [], "execution_count": None}]
+    for name, source, points in FOREIGN:
+        known = {
+            "grade_id": name,
+            "grade": bool(points),
+            "solution": not points,
+            "locked": bool(points),
+            "task": False,
+            "schema_version": 3,
+        }
+        known |= {"points": points} if points else {}
+        cells.append({"cell_type": "code", "metadata": {"nbgrader": known}, "source": source, "outputs": [], "execution_count": None})
+    task = {"grade_id": "task", "grade": False, "solution": False, "locked": True, "task": True, "points": 2, "schema_version": 3}
+    scheme = "Do it.\n\n=== BEGIN MARK SCHEME ===\none point\n=== END MARK SCHEME ==="
+    cells.append({"cell_type": "markdown", "metadata": {"nbgrader": task}, "source": scheme})
+    home = tmp_path / "solutions" / "ps"
+    home.mkdir(parents=True)
+    (home / "ps.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}))
+    (home / "data.txt").write_text("four")
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    head = 'title = "Sample"\ncourse_id = "sample"\nrepository = "https://example.org"\n'
+    (tmp_path / "course.toml").write_text(head + '[[assignment]]\nid = "ps"\ntitle = "Set"\npart = "I"\nminutes = 60\n')
+    this = course.load(tmp_path)
+    nbgrader_command.nbgrader(this, "generate_assignment", "ps")
+    student = json.loads((tmp_path / "notebooks" / "ps" / "ps.ipynb").read_text())
+    student["cells"][1]["source"] = "def double(x):\n    return x + x"
+    (tmp_path / "submitted" / "ada" / "ps").mkdir(parents=True)
+    (tmp_path / "submitted" / "ada" / "ps" / "ps.ipynb").write_text(json.dumps(student))
+    (tmp_path / "submitted" / "ada" / "ps" / "data.txt").write_text("forged")
+    found = grade.grade(this, this.assignments[0], workers=1)
+    (row,) = found.rows
+    assert (row["score"], row["out_of"], row["waiting"], row["tamper"], row["repairs"]) == (4.0, 7.0, True, [], [])
+    assert [text.partition(":")[0] for text in found.warnings] == ["ps, printed"]
+    assert not (tmp_path / "new.txt").exists()
 
 
 def test_limits_come_from_the_course_and_the_assignment(small_course: Path) -> None:

@@ -123,6 +123,17 @@ class Handle:
                 return
             yield found[0]
 
+    def __next__(self) -> Any:
+        found = self._bridge.ask("next", self)
+        if type(found) is not list or len(found) > 1:
+            raise TypeError("this object is no iterator")
+        if not found:
+            raise StopIteration
+        return found[0]
+
+    def __instancecheck__(self, value: Any) -> bool:
+        return beside.isinstance(value, self) is True
+
     def __contains__(self, item: Any) -> bool:
         return self._bridge.ask("contains", (self, item)) is True
 

@@ -27,12 +27,14 @@ def from_gradebook(book: Gradebook, assignment: str, notebook: str, layout: dict
     solutions = {cell.name for cell in stored.solution_cells}
     tasks = {cell.name for cell in stored.task_cells}
     cells = []
+    given = {}
     for entry in layout["cells"]:
         metadata = entry.get("metadata", {})
         name = metadata.get("nbgrader", {}).get("grade_id", "")
         source = entry["source"] if isinstance(entry["source"], str) else "".join(entry["source"])
         if name in rows:
             row = rows[name]
+            given[name] = source
             known = {
                 "grade_id": name,
                 "grade": name in grades,
@@ -48,7 +50,7 @@ def from_gradebook(book: Gradebook, assignment: str, notebook: str, layout: dict
             cells.append({"kind": row.cell_type, "source": row.source, "metadata": {"nbgrader": known}, "id": entry.get("id", "")})
         else:
             cells.append({"kind": entry["cell_type"], "source": source, "metadata": {}, "id": entry.get("id", "")})
-    return described(cells)
+    return {**described(cells), "released": given}
 
 
 def from_cells(cells: list[dict[str, Any]]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import gc
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import struct
@@ -162,7 +163,7 @@ def main(settings: dict[str, Any]) -> None:
                     if other != number:
                         front.close()
                         nest.close()
-                Worker(number, sock, nursery.sockets[number], shell, settings["unsafe"], len(fds)).serve()
+                Worker(number, sock, nursery.sockets[number], shell, settings["unsafe"], len(fds), nursery.folder).serve()
                 status = 0
             finally:
                 os._exit(status)
@@ -173,8 +174,6 @@ def main(settings: dict[str, Any]) -> None:
         os.waitpid(pid, 0)
     nursery.process.terminate()
     nursery.process.wait()
-    import shutil
-
     shutil.rmtree(nursery.folder, ignore_errors=True)
 
 
@@ -191,8 +190,9 @@ def die_with(parent: int) -> None:
 class Worker:
     """Examines one submission after the other. What touches student data runs in a fork of it."""
 
-    def __init__(self, number: int, front: socket.socket, nest: socket.socket, shell: Any, unsafe: bool, workers: int) -> None:
+    def __init__(self, number: int, front: socket.socket, nest: socket.socket, shell: Any, unsafe: bool, workers: int, folder: str) -> None:
         self.number, self.front, self.nest, self.shell, self.unsafe, self.workers = number, front, nest, shell, unsafe, workers
+        self.place = f"{folder}-tests-{number}"  # the folder that tests run in
         self.prepared: dict[str, Any] = {}
         self.count = 0
         die_with(os.getppid())
@@ -266,6 +266,7 @@ class Worker:
         os.waitpid(pid, 0)
         lifeline.close()
         self.nest.recv(65536)  # everything in the sandbox is gone
+        shutil.rmtree(self.place, ignore_errors=True)
         return found
 
     def ask_nursery(self, order: dict[str, Any], fds: tuple[int, int]) -> dict[str, Any]:
@@ -287,7 +288,8 @@ class Worker:
             prepared, notebook = self.prepared[job["prepared"]]
             begin = None if careful else lambda index: tell({"test": index})
             before = len(sys.modules)
-            record = submission.grade(job, notebook, prepared, self.shell, control, lifeline, begin)
+            os.makedirs(self.place, mode=0o700, exist_ok=True)
+            record = submission.grade({**job, "place": self.place}, notebook, prepared, self.shell, control, lifeline, begin)
             tell({"record": {**record, "modules": installed(since(before))}})
             status = 0
         except BaseException as error:  # noqa: BLE001  the record says so; one student never stops the class

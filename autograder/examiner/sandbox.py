@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from autograder.course import CourseError
+from autograder.course import CourseError, forget_the_dead
 
 HERE = Path(__file__).parent
 FILES = ["student.py", "recorder.py", "wire.py"]
@@ -155,7 +155,8 @@ def start_nursery(workers: int, packages: list[Path], modules: list[str], output
     """Start it; it serves `workers` sockets once its imports are done."""
     pairs = [socket.socketpair() for _ in range(workers)]
     far = [theirs.fileno() for _, theirs in pairs]
-    folder = tempfile.mkdtemp(prefix="course-")
+    forget_the_dead(Path(tempfile.gettempdir()), "course-")
+    folder = tempfile.mkdtemp(prefix=f"course-{os.getpid()}-")
     if unsafe:
         line = [sys.executable, "-B", str(HERE / "student.py")]
         environment = {**ENVIRONMENT, "PATH": os.environ.get("PATH", ""), "HOME": folder, "MPLCONFIGDIR": folder}

@@ -43,6 +43,7 @@ class Prepared:
     exports: set[str]
     imported: set[str] = field(default_factory=set)
     known: dict[str, Names] = field(default_factory=dict)  # of test cells, by their source
+    carried: dict[str, Any] = field(default_factory=dict)  # what earlier tests of a foreign notebook made, for later ones
 
 
 @dataclass
@@ -77,7 +78,10 @@ def prepare(shell: recorder.Shell, notebook: dict[str, Any]) -> Prepared:
     for source in notebook["helpers"]:
         recorder.run_cell(shell, source, grab=False)  # one that needs a student's work fails here, and is the student's process's
     found = {k: v for k, v in shell.user_ns.items() if k not in base and not k.startswith("_")}
-    made = Prepared(found, set(notebook["exports"]) - (set(found) - before), set(notebook["imported"]))
+    imported = set(notebook["imported"])
+    if setup is None:  # all imports were tried: what is not here can only be a module that students hand in
+        imported &= set(found)
+    made = Prepared(found, set(notebook["exports"]) - (set(found) - before), imported)
     for cell in notebook["cells"]:
         if repair.Cell(**cell).is_test:
             names_of(shell, cell["source"], made)
@@ -155,7 +159,10 @@ def run_test(shell: recorder.Shell, prepared: Prepared, test: Test) -> dict[str,
         shell.user_ns.update({"__name__": "__main__", "__builtins__": builtins, "get_ipython": lambda: shell, **prepared.namespace})
         seed(0)
         names = names_of(shell, test.source, prepared)
-        wanted = names.wanted
+        plain = "Check(" not in test.source  # a foreign notebook: its tests build on each other
+        earlier = {name: value for name, value in prepared.carried.items() if name not in prepared.exports} if plain else {}
+        shell.user_ns.update(earlier)
+        wanted = [name for name in names.wanted if name not in earlier]
         for name in wanted:
             try:
                 shell.user_ns[name] = link.get(name)
@@ -165,8 +172,8 @@ def run_test(shell: recorder.Shell, prepared: Prepared, test: Test) -> dict[str,
                 raise bridge.Lost(f"`{name}` is nothing that the test can use") from None
         link.namespace = shell.user_ns
         link.bound = {name: shell.user_ns[name] for name in wanted if name in shell.user_ns}
-        plain = "Check(" not in test.source  # a foreign notebook: what its tests bind, student code may look at
         link.mirrors = plain
+        # what the tests of a foreign notebook bind, student code may look at
         link.waiting = tuple(set(wanted) | (set(names.bound) & names_used(test.cells) - names.secret if plain else set()))
         link.discreet = test.discreet
         link.given = prepared.exports | prepared.imported | set(prepared.namespace)
@@ -175,6 +182,9 @@ def run_test(shell: recorder.Shell, prepared: Prepared, test: Test) -> dict[str,
             warnings.simplefilter("ignore")
             outputs, value, error = recorder.run_cell(shell, test.source, grab=False)
         outputs = completed(outputs, value, error, test.discreet or "BEGIN HIDDEN TESTS" in test.source)
+        if plain:
+            made = {name: shell.user_ns[name] for name in names.bound if name in shell.user_ns}
+            prepared.carried.update({name: thing for name, thing in made.items() if not link.owns(thing)})
         lost = link.lost
         if lost:  # the reason is all there is to say
             outputs = []
