@@ -9,7 +9,7 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -19,6 +19,7 @@ import bleach
 from jinja2 import pass_context
 from nbconvert.filters.highlight import Highlight2HTML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from autograder import course as courses
@@ -251,13 +252,23 @@ class GradingReport(NbGraderPreprocessor):
         path = Path(resources["metadata"]["path"]) / "grading.json"
         if path.exists():
             record = json.loads(path.read_text(encoding="utf-8"))
-            text = report_text(record["notebooks"].get(resources["nbgrader"]["notebook"], {}))
+            text = report_text(record["notebooks"].get(resources["nbgrader"]["notebook"], {}), waiting(resources["nbgrader"]))
             if text:
                 nb.cells.insert(0, nbformat.v4.new_markdown_cell(text))
         return nb, resources
 
 
-def report_text(record: dict[str, Any]) -> str:
+def waiting(about: dict[str, Any]) -> list[str]:
+    """Answers of this notebook that a person has still to look at."""
+    with Gradebook(about["db_url"]) as book:
+        try:
+            notebook = book.find_submission_notebook(about["notebook"], about["assignment"], about["student"])
+        except MissingEntry:
+            return []
+        return [grade.name for grade in notebook.grades if grade.needs_manual_grade]
+
+
+def report_text(record: dict[str, Any], waiting: Sequence[str] = ()) -> str:
     """The report as Markdown. What a student's process said about itself is text, and shown as text."""
     if not record:
         return ""
@@ -265,6 +276,7 @@ def report_text(record: dict[str, Any]) -> str:
     if record.get("unreadable"):
         lines.append(f"- **It could not be graded:** {shown(record['unreadable'])}")
     lines += [f"- **{shown(name)}** was not graded: {shown(reason)}" for name, reason in record["lost"].items()]
+    lines += [f"- **{shown(name)}** waits for a grader: the points shown for it are not final." for name in waiting]
     lines += [f"- Repaired: {shown(text)}" for text in record["repairs"]]
     lines += [f"- Stopped: {shown(text)}" for text in record["events"] if not text.startswith("unreadable")]
     limits = record["limits"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from conftest import ROOT, run_course
 from nbgrader.api import Gradebook
 
-from autograder import course, demo, grade, nbgrader_command
+from autograder import course, demo, grade, gradebook, nbgrader_command, preprocessors
 from autograder.examiner import sandbox
 
 needs_sandbox = pytest.mark.skipif(sandbox.why_not() is not None, reason=f"no sandbox here: {sandbox.why_not()}")
@@ -119,7 +120,8 @@ def test_tests_that_build_on_each_other_and_on_files_and_those_that_cannot_work_
     this = course.load(tmp_path)
     nbgrader_command.nbgrader(this, "generate_assignment", "ps")
     student = json.loads((tmp_path / "notebooks" / "ps" / "ps.ipynb").read_text())
-    student["cells"][1]["source"] = "def double(x):\n    return x + x"
+    for cell, (_, answer, _) in zip(student["cells"][1:4], FOREIGN, strict=False):
+        cell["source"] = answer
     (tmp_path / "submitted" / "ada" / "ps").mkdir(parents=True)
     (tmp_path / "submitted" / "ada" / "ps" / "ps.ipynb").write_text(json.dumps(student))
     (tmp_path / "submitted" / "ada" / "ps" / "data.txt").write_text("forged")
@@ -128,6 +130,9 @@ def test_tests_that_build_on_each_other_and_on_files_and_those_that_cannot_work_
     assert (row["score"], row["out_of"], row["waiting"], row["tamper"], row["repairs"]) == (4.0, 7.0, True, [], [])
     assert [text.partition(":")[0] for text in found.warnings] == ["ps, printed"]
     assert not (tmp_path / "new.txt").exists()
+    assert not gradebook.out_of_date(this, this.assignments[0])
+    (home / "ps.ipynb").write_text((home / "ps.ipynb").read_text().replace('"points": 2', '"points": 3'))
+    assert gradebook.out_of_date(this, this.assignments[0])
 
 
 def test_limits_come_from_the_course_and_the_assignment(small_course: Path) -> None:
@@ -146,3 +151,39 @@ def test_nothing_to_grade_is_one_line(small_course: Path) -> None:
     assert done.returncode == 2
     assert "nothing to grade" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_locked_gradebook_is_one_line(small_course: Path) -> None:
+    """Another program holds it: nbgrader's own, or a second `course grade`."""
+    import sqlite3
+
+    path = small_course / "gradebook.db"
+    Gradebook(f"sqlite:///{path}", "small").close()
+    path.write_bytes(b"no database" * 1000)
+    done = run_course("export", cwd=small_course)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert "the gradebook cannot be used: file is not a database" in done.stderr
+    path.unlink()
+    Gradebook(f"sqlite:///{path}", "small").close()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("begin exclusive")
+    try:
+        done = run_course("export", cwd=small_course)
+    finally:
+        other.close()
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert "Another program is writing to it" in done.stderr
+
+
+def test_folders_of_killed_graders_are_removed_and_others_stay(tmp_path: Path) -> None:
+    alive, other = tmp_path / f"course-{os.getpid()}-x", tmp_path / "course-notes"
+    for folder in (alive, other, tmp_path / "course-4194999-x"):  # above the largest number a process can have
+        folder.mkdir()
+    course.forget_the_dead(tmp_path, "course-")
+    assert sorted(tmp_path.iterdir()) == sorted([alive, other])
+
+
+def test_feedback_says_which_points_are_not_final() -> None:
+    record = {"lost": {}, "repairs": [], "events": [], "times": {}, "grades": {}, "cpu_seconds": 0.0, "peak_mb": 1}
+    text = preprocessors.report_text({**record, "limits": sandbox.Limits().as_dict()}, ["why"])
+    assert "**why** waits for a grader" in text
