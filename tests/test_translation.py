@@ -124,6 +124,15 @@ def test_the_sources_sizes_stand_in_the_notebook() -> None:
         assert f'{{"layers": {layers}, "heads": {heads}, "width": {width}, "dropout": {dropout}, "epochs": {epochs}}}' in text
 
 
+def test_the_sentences_that_are_shown_hold_no_word_that_training_lacks() -> None:
+    cell = next(cell.source for cell in source.read(Path(NOTEBOOK)) if "chosen = [" in cell.source)
+    chosen = eval(cell[cell.index("chosen = [") + len("chosen = ") : cell.index("]", cell.index("chosen = [")) + 1])
+    assert len(chosen) == 3
+    words = pairs.Vocabulary(english for english, _ in pairs.grammar_corpus(20_000, 1).train)
+    for sentence in chosen:
+        assert pairs.UNKNOWN not in words.encode(sentence), sentence
+
+
 def test_pairs_that_are_too_long_are_left_out() -> None:
     words = pairs.Vocabulary(["a b c d"])
     assert translation.encoded([("a b", "c"), ("a b c", "d")], words, words, longest=2) == [([4, 5], [6])]

@@ -1647,7 +1647,7 @@ results = {
 pd.DataFrame(results).T.round(3)
 
 # %% [markdown]
-# What we saw at laptop scale: BLEU 98.2 on known structures, 97.3 on dev and 97.0 on test (92, 88 and 88 % of the sentences exactly right; one seed, 1,250 steps). Another seed, in a run with a longer schedule, had 98.4 and 97.4 after 1,200 steps. So the model composes: that a combination is new costs about one point.
+# What we saw at laptop scale with two seeds: BLEU 98.5 and 97.8 on known structures, 97.4 and 97.6 on dev, 97.3 and 96.8 on test (94 and 91, 89 and 89, 89 and 87 % of the sentences exactly right). So the model composes: that a combination is new costs about one point or less.
 # Do not expect this of other splits. Here every *two* of the three parts were seen together. Where a split takes even that away, sequence models can fail altogether (Lake and Baroni, 2018).
 #
 # ### Look: does the beam help?
@@ -1673,7 +1673,7 @@ def alignment_of(sentence):
 
 
 chosen = [
-    "The old teacher did not buy the red car on March 1, 1985.",
+    "The old teacher did not buy the red car on March 1, 1965.",
     "Why does she not see the woman's beautiful white horse?",
     "The queen says that twenty-one nurses will eat some green apples at the station.",
 ]
@@ -1702,7 +1702,7 @@ for depth, (hits, nouns) in counted.items():
     print(f"{depth}: {hits} of {nouns} nouns look most at their English noun" + (f" ({hits / nouns:.0%})" if nouns else ""))
 
 # %% [markdown]
-# With one seed at laptop scale we saw 191 of 192 nouns in the last layer and 143 of 192 in the first. Attention is a place where information may flow, not a proof of what the model uses: a word can also travel through the encoder to a neighbour, and be fetched there. Compare the layers before you call a picture an explanation.
+# With one seed at laptop scale we saw 188 of 189 nouns in the last layer and 166 of 189 in the first. Attention is a place where information may flow, not a proof of what the model uses: a word can also travel through the encoder to a neighbour, and be fetched there. Compare the layers before you call a picture an explanation.
 #
 # ## 7 Hyper-parameters
 #
