@@ -132,6 +132,13 @@ def test_an_unwritten_answer_is_told_what_to_do(check: Check) -> None:
     assert check.score() == 0.0
 
 
+def test_an_operation_that_torch_lacks_is_not_an_unwritten_answer(check: Check) -> None:
+    result = check.run(lambda: torch.ones(3) >> 2)
+    check.equal(result, [0], "shift whole numbers")
+    assert "not written yet" not in findings(check)
+    assert "your code raised NotImplementedError" in findings(check)
+
+
 def test_exit_does_not_end_the_cell(check: Check) -> None:
     check.true(check.run(sys.exit, 0), "do not exit")
     assert "SystemExit" in findings(check)

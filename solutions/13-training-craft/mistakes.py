@@ -252,6 +252,12 @@ def first_adam_step(g, lr, betas=(0.9, 0.999), eps=1e-8, corrected=True):
         Mistake("only v corrected", change={"m / (1 - b1**t)": "m"}, hint="only v is corrected"),
         Mistake("only m corrected", change={"(v / (1 - b2**t))": "v"}, hint="only m is corrected"),
         Mistake("t stays at one", change={'state.get("t", 0) + 1': "1"}, hint="the step count stays at 1"),
+        Mistake("betas swapped", change={'b1, b2 = group["betas"]': 'b2, b1 = group["betas"]'}, hint="the betas are swapped"),
+        Mistake(
+            "one count for all parameters",
+            change={'t = state["t"] = state.get("t", 0) + 1': 't = self.t = getattr(self, "t", 0) + 1'},
+            hint="one t counts the steps of all parameters together",
+        ),
         Mistake("t one too large", change={'state.get("t", 0) + 1': 'state.get("t", 1) + 1'}, hint="the correction uses t + 1"),
         Mistake(
             "no memory",
@@ -892,7 +898,7 @@ def round_to(x, exponent_bits, mantissa_bits, finite=False, saturate=False):
             hint="infinity and NaN must stay what they are",
         ),
         Mistake("always tf32", change={"drop = 23 - mantissa_bits": "drop = 13"}, hint="always ten bits are kept"),
-        Mistake("full mantissa fails", change={"if drop == 0:": "if False:"}, hint="with 23 bits nothing is dropped"),
+        Mistake("full mantissa fails", change={"if drop == 0:": "if False:"}, hint="your code raised NotImplementedError at line"),
         Right(
             "numpy",
             code="""
