@@ -102,8 +102,16 @@ def test_source_checks_find_what_an_answer_borrows(way: str) -> None:
 
 def test_source_checks_leave_other_exercises_alone_and_refuse_what_cannot_be_read() -> None:
     assert beside.names_in(source_of("def other(x): return F.softmax(x)", "def f(x): return other(x)") or "") == {"other", "x"}
+    tried = "weights = F.softmax(x)\nview = F.softmax"  # in a cell of its own: what a function calls its variables is its own affair
+    assert "softmax" not in (source_of(tried, "%matplotlib inline\ndef f(x):\n    weights = x.view(2)\n    return weights") or "softmax")
+    assert source_of("def f(model):\n    model.eval()\n    return model.vars") is not None
     assert "softmax" not in (source_of("def f(x): return F.softmax(x)", "def f(x): return x") or "")
-    for text in ("return eval('F.soft' + 'max(x)')", "return getattr(F, 'soft' + 'max')(x)", "return globals()['g'](x)"):
+    for text in (
+        "return eval('F.soft' + 'max(x)')",
+        "return getattr(F, 'soft' + 'max')(x)",
+        "return globals()['g'](x)",
+        "return F.__dict__['soft' + 'max'](x)",
+    ):
         assert source_of(f"def f(x): {text}") is None
 
 

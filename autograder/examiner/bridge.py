@@ -12,6 +12,7 @@ import builtins
 import contextlib
 import os
 import socket
+import symtable
 import sys
 import time
 import types
@@ -20,15 +21,18 @@ from typing import Any
 
 import numpy as np
 import torch
+from IPython.core.inputtransformer2 import TransformerManager
 from torch.utils._mode_utils import no_dispatch
 
 from autograder.examiner import wire
+from autograder.source import free_names
 from helpers.checks import beside, guard
 
 HOME_MODULES = ("torch", "torch.nn.functional", "torch.nn", "torch.linalg", "torch.special", "math", "numpy", "operator", "builtins")
 LIBRARIES = ("torch", "numpy", "math", "operator", "builtins", "helpers", "collections", "itertools", "functools", "random")
 MOST_CALLS_BACK = 200_000
-UNTOLD = {"exec", "eval", "globals", "vars", "__dict__", "__import__", "import_module", beside.COMPUTED}
+UNTOLD = {"exec", "eval", "globals", "vars", "__import__", "__builtins__", "builtins", "importlib"}  # as names: a model has an `eval`, too
+UNTOLD_PARTS = {"__dict__", "__builtins__", "__globals__", beside.COMPUTED}
 MOST_LINES = 3000  # of code; notebooks of the course have a few hundred
 PROCESS_CLOCK = 2  # the kernel's clock of a process is numbered by the process and this
 RESERVED = (
@@ -432,10 +436,11 @@ class Bridge:
         left, seen, found = [handle._name], {handle._name, *self.given}, []
         while left:
             for node in known.get(left.pop(0), []):
-                names = beside.names_in(node)
-                if names & UNTOLD:
+                text = ast.unparse(node)
+                names = free_names(symtable.symtable(text, "answer", "exec"))
+                if names & UNTOLD or beside.names_in(node) & UNTOLD_PARTS:
                     return None
-                found.append(ast.unparse(node))
+                found.append(text)
                 left += sorted(names - seen)
                 seen |= names
         return "\n\n".join(found) or None
@@ -446,7 +451,7 @@ def definitions(cells: list[str]) -> dict[str, list[ast.stmt]]:
     found: dict[str, list[ast.stmt]] = {}
     for cell in cells:
         try:
-            left = [(node, True) for node in ast.parse(cell).body]
+            left = [(node, True) for node in ast.parse(TransformerManager().transform_cell(cell)).body]  # a line may be a magic
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         while left:

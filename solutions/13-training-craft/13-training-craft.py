@@ -41,6 +41,8 @@ from helpers.device import seed
 from helpers.number_formats import DTYPES, FORMATS
 from helpers.scale import pick, scale
 
+torch.set_num_threads(1)  # the models here are small: several threads would only wait for each other
+
 # %% [markdown]
 # ## 1 Three optimisers
 #
