@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,4 +19,10 @@ def nbgrader(course: Course, *args: str) -> None:
     )
     if done.returncode:
         lines = [line for line in done.stderr.strip().splitlines() if line.strip()] or ["it gave no reason"]
-        raise CourseError(f"`nbgrader {' '.join(args)}` failed: {lines[-1]}")
+        if any("Cannot add or remove cells" in line for line in lines):
+            raise CourseError(
+                f"{args[1]}: exercises were added or removed after submissions had been graded, and nbgrader keeps the marks of the old ones. "
+                f"Put them back, or forget all marks of this assignment, manual ones too, with `nbgrader db assignment remove {args[1]} --force`"
+            )
+        last = next((line for line in reversed(lines) if re.match(r"\w*(Error|Exception): ", line)), lines[-1])
+        raise CourseError(f"`nbgrader {' '.join(args)}` failed: {last}")

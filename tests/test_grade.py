@@ -133,6 +133,11 @@ def test_tests_that_build_on_each_other_and_on_files_and_those_that_cannot_work_
     assert not gradebook.out_of_date(this, this.assignments[0])
     (home / "ps.ipynb").write_text((home / "ps.ipynb").read_text().replace('"points": 2', '"points": 3'))
     assert gradebook.out_of_date(this, this.assignments[0])
+    notebook = json.loads((home / "ps.ipynb").read_text())
+    notebook["cells"] = [cell for cell in notebook["cells"] if cell["metadata"].get("nbgrader", {}).get("grade_id") != "kinds"]
+    (home / "ps.ipynb").write_text(json.dumps(notebook))
+    with pytest.raises(course.CourseError, match="added or removed after submissions had been graded"):
+        grade.grade(this, this.assignments[0], workers=1)
 
 
 def test_limits_come_from_the_course_and_the_assignment(small_course: Path) -> None:
