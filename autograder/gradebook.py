@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import tempfile
 import warnings
 from functools import cached_property
@@ -104,6 +105,9 @@ def due_date(book: Gradebook, assignment: Assignment) -> str:
 def open_gradebook(course: Course) -> Gradebook:
     """nbgrader's gradebook. Where somebody else is writing to the file, formgrader perhaps, wait a minute for it."""
     url = course.gradebook_url
+    tools = str(Path(sys.executable).parent)
+    if tools not in os.environ.get("PATH", "").split(os.pathsep):  # nbgrader calls `alembic` from PATH when it makes a gradebook
+        os.environ["PATH"] = f"{tools}{os.pathsep}{os.environ.get('PATH', '')}"
     return Gradebook(f"{url}?timeout=60" if url.startswith("sqlite:///") and "?" not in url else url, course.course_id)
 
 

@@ -163,13 +163,13 @@ def test_a_locked_gradebook_is_one_line(small_course: Path) -> None:
     import sqlite3
 
     path = small_course / "gradebook.db"
-    Gradebook(f"sqlite:///{path}", "small").close()
+    gradebook.open_gradebook(course.load(small_course)).close()
     path.write_bytes(b"no database" * 1000)
     done = run_course("export", cwd=small_course)
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     assert "the gradebook cannot be used: file is not a database" in done.stderr
     path.unlink()
-    Gradebook(f"sqlite:///{path}", "small").close()
+    gradebook.open_gradebook(course.load(small_course)).close()
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("begin exclusive")
     try:
