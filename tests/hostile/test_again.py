@@ -23,7 +23,11 @@ from nbgrader.api import Gradebook
 
 from autograder.examiner import sandbox
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(sandbox.why_not() is not None, reason="hostile code needs a sandbox")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(1200),
+    pytest.mark.skipif(sandbox.why_not() is not None, reason="hostile code needs a sandbox"),
+]
 
 
 EXPECTED = {"ada": FULL, "ben": 7.0, "cleo": 0.0, "dan": 10.0, "eve": 0.0, "fay": FULL}

@@ -16,7 +16,11 @@ from nbgrader.api import Gradebook
 
 from autograder.examiner import sandbox
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(sandbox.why_not() is not None, reason="hostile code needs a sandbox")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(1200),
+    pytest.mark.skipif(sandbox.why_not() is not None, reason="hostile code needs a sandbox"),
+]
 
 EVERY = 20  # after so many attacks comes an honest student
 TOKEN = "hunter2"  # in the grader's environment: no student may find it
