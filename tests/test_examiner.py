@@ -13,7 +13,7 @@ import pytest
 from conftest import ROOT
 
 from autograder import build, course, demo, grade, gradebook, shell
-from autograder.examiner import bridge, sandbox
+from autograder.examiner import bridge, examine, sandbox, tester
 from autograder.examiner import notebook as notebooks
 from autograder.mistakes import Mistake
 from autograder.mistakes import load as load_mistakes
@@ -93,6 +93,14 @@ def source_of(*cells: str) -> str | None:
     function = bridge.Handle(link, 1, "function", "function")
     object.__setattr__(function, "_name", "f")
     return link.source(function)
+
+
+def test_a_machine_that_cannot_start_a_student_s_process_gives_nobody_a_zero() -> None:
+    ours, theirs = examine.pair()
+    theirs.close()
+    examination = examine.Examination(None, tester.Prepared({}, set()), sandbox.Limits(), [], ours)  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="no process for the student could be started"):
+        examination.run(ours, [(0, "a-test", "1.0", True)])
 
 
 @pytest.mark.parametrize("way", BORROWED)

@@ -174,6 +174,9 @@ class Examination:
         self.names = {index: name or f"cell {index + 1}" for index, name, _, _ in cells}
         try:
             self.student = ready(control, START_SECONDS)
+        except Gone as reason:  # no line of the student's has run: it is the machine's fault, and no reason for a zero
+            raise RuntimeError(f"no process for the student could be started here: {reason}") from None
+        try:
             if self.files:
                 left_out = reply(self.student, {"op": "files"}, self.files, START_SECONDS)
                 if type(left_out) is list and left_out:
