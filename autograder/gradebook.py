@@ -21,8 +21,9 @@ from sqlalchemy.exc import SAWarning
 from autograder import build
 from autograder.course import Assignment, Course, CourseError, forget_the_dead, replace_folder, write_whole
 from autograder.examiner import notebook as notebooks
+from autograder.examiner.repair import normal
 from autograder.nbgrader_command import nbgrader
-from autograder.submissions import RECORD, ignored, safe_files
+from autograder.submissions import RECORD, ignored, safe_files, student_notebooks
 
 # ---- the assignment -----------------------------------------------------------------------------------------------------------
 
@@ -31,10 +32,11 @@ def register(course: Course, assignment: Assignment) -> dict[str, dict[str, Any]
     """The assignment's notebooks as the gradebook has them; brought up to date first where the sources have changed."""
     if out_of_date(course, assignment):
         if assignment.source.exists():
+            only = f"--notebook={assignment.id}"  # not what somebody duplicated beside it
             with tempfile.TemporaryDirectory(
                 prefix=f"course-{os.getpid()}-"
             ) as folder:  # notebooks/ is what `course build` made: nbgrader's copy of it goes elsewhere
-                nbgrader(course, "generate_assignment", assignment.id, "--force", f"--CourseDirectory.release_directory={folder}")
+                nbgrader(course, "generate_assignment", assignment.id, "--force", only, f"--CourseDirectory.release_directory={folder}")
         else:
             nbgrader(course, "generate_assignment", assignment.id, "--force")
     layouts = released_notebooks(assignment)
@@ -43,11 +45,12 @@ def register(course: Course, assignment: Assignment) -> dict[str, dict[str, Any]
 
 
 def released_notebooks(assignment: Assignment) -> dict[str, dict[str, Any]]:
-    """Name and cells of every notebook that students were given."""
-    folder = assignment.student_notebook.parent
-    found = {path.stem: notebooks.layout_of(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.ipynb"))}
-    if not found:
-        raise CourseError(f"{folder} holds no notebook: run `course build {assignment.id}` first")
+    """Name and cells of every notebook that students were given. Others that lie in the folder are somebody's own."""
+    found = {}
+    for path in student_notebooks(assignment):
+        if not path.is_file():
+            raise CourseError(f"{path} is missing: run `course build {assignment.id}` first")
+        found[path.stem] = notebooks.layout_of(path.read_text(encoding="utf-8"))
     return found
 
 
@@ -60,6 +63,11 @@ def instructor_texts(course: Course, assignment: Assignment) -> dict[str, str]:
             write_whole(assignment.instructor_notebook, text)
         return {assignment.id: text}
     return {path.stem: path.read_text(encoding="utf-8") for path in sorted(assignment.source.parent.glob("*.ipynb"))}
+
+
+def text_of(entry: dict[str, Any]) -> str:
+    """The source of a cell as a notebook's file has it: one text, or its lines."""
+    return entry["source"] if isinstance(entry["source"], str) else "".join(entry["source"])
 
 
 def out_of_date(course: Course, assignment: Assignment) -> bool:
@@ -86,8 +94,7 @@ def out_of_date(course: Course, assignment: Assignment) -> bool:
                 named.add(known["grade_id"])
                 if (known.get("grade") or known.get("task")) and points.get(known["grade_id"]) != float(known["points"]):
                     return True
-                source = entry["source"] if isinstance(entry["source"], str) else "".join(entry["source"])
-                if row is None or (row.locked and not known.get("solution") and row.source.strip() != source.strip()):
+                if row is None or (row.locked and not known.get("solution") and row.source.strip() != text_of(entry).strip()):
                     return True
             if set(stored) - named:
                 return True
@@ -131,11 +138,60 @@ def with_marks(result: dict[str, Any]) -> dict[str, Any]:
     return {**result, "grades": grades, "comments": comments}
 
 
+# ---- manual grades -------------------------------------------------------------------------------------------------------------
+
+
+def what_was_judged(notebook: str) -> dict[str, str]:
+    """By graded cell, everything that a person who gave points there has looked at: the answer, the test, its points.
+
+    The answer to a written question is its own cell. To a test, it is the exercise of that name, or else the answers since the test before.
+    A task may be answered anywhere.
+    """
+    cells = [(entry, entry["metadata"].get("nbgrader", {})) for entry in json.loads(notebook)["cells"]]
+    written = {known["grade_id"]: seen(entry) for entry, known in cells if known.get("solution")}
+    anywhere = [seen(entry) for entry, known in cells if known.get("solution") or not known.get("grade_id")]
+    found = {}
+    recent: list[str] = []
+    for entry, known in cells:
+        name = known.get("grade_id", "")
+        if known.get("task"):
+            parts = [*anywhere, seen(entry)]
+        elif known.get("grade") and known.get("solution"):
+            parts = [seen(entry)]
+        elif known.get("grade"):
+            exercise = name.removesuffix("-test")
+            parts = [*([written[exercise]] if exercise in written else recent), seen(entry)]
+            recent = []
+        else:
+            recent += [seen(entry)] if known.get("solution") else []
+            continue
+        found[name] = json.dumps([float(known.get("points", 0)), *parts])
+    return found
+
+
+def seen(entry: dict[str, Any]) -> str:
+    """A cell's text, without the blanks at line ends that editors add and take away, and its pictures."""
+    return json.dumps([normal(text_of(entry)), entry.get("attachments") or {}], sort_keys=True)
+
+
+def same_as_judged(before: Path, now: str) -> set[str]:
+    """Graded cells in which nothing has changed since the notebook was stored that a person has graded."""
+    try:
+        old = what_was_judged(before.read_text(encoding="utf-8"))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # there is none, or somebody has damaged it: a person looks again
+        return set()
+    return {name for name, judged in what_was_judged(now).items() if old.get(name) == judged}
+
+
 # ---- one writer ----------------------------------------------------------------------------------------------------------------
 
 
 class Writer:
-    """Puts finished submissions where nbgrader keeps them: notebook, gradebook, record, in this order."""
+    """Puts finished submissions where nbgrader keeps them: gradebook, notebook, record, in this order.
+
+    The notebook that a person has graded stays until the gradebook knows what has changed since. The old record goes first: what is killed
+    on the way is graded again.
+    """
 
     def __init__(self, course: Course, assignment: Assignment, book: Gradebook) -> None:
         self.course, self.assignment, self.book = course, assignment, book
@@ -171,8 +227,10 @@ class Writer:
                 shutil.copyfile(timestamp, new / "timestamp.txt")
             for name, result in results.items():
                 (new / f"{name}.ipynb").write_text(result["notebook"], encoding="utf-8", errors="replace")
+            (folder / RECORD).unlink(missing_ok=True)
+            unchanged = {name: same_as_judged(folder / f"{name}.ipynb", result["notebook"]) for name, result in results.items()}
+            score, out_of, waiting = self.to_gradebook(student, submitted, results, unchanged)
             replace_folder(new, folder)
-        score, out_of, waiting = self.to_gradebook(student, submitted, results)
         late, penalty = self.lateness(student)
         record = {
             "student": student,
@@ -188,8 +246,10 @@ class Writer:
         write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
         return record
 
-    def to_gradebook(self, student: str, submitted: Path, results: dict[str, dict[str, Any]]) -> tuple[float, float, bool]:
-        """One transaction. Manual grades stay; where there is one and the automatic score is new, a grader should look again."""
+    def to_gradebook(
+        self, student: str, submitted: Path, results: dict[str, dict[str, Any]], unchanged: dict[str, set[str]]
+    ) -> tuple[float, float, bool]:
+        """One transaction. Manual grades stay; a person is asked again only where answer, test, points or automatic score are others."""
         book = self.book
         book.update_or_create_student(student)
         timestamp = read_timestamp(submitted)
@@ -199,11 +259,14 @@ class Writer:
             submission = book.update_or_create_submission(self.assignment.id, student, **extra)
         score, out_of, waiting = 0.0, 0.0, False
         for one in submission.notebooks:
-            result = results.get(self.notebook_names[one.notebook_id])
+            notebook = self.notebook_names[one.notebook_id]
+            result = results.get(notebook)
             for grade in one.grades:
-                found = (result or {"grades": {}})["grades"].get(self.names[grade.cell_id], {"auto": 0.0, "max": None})
+                name = self.names[grade.cell_id]
+                found = (result or {"grades": {}})["grades"].get(name, {"auto": 0.0, "max": None})
+                judged = name in unchanged.get(notebook, ()) and grade.auto_score == found["auto"] and not grade.needs_manual_grade
                 grade.auto_score = found["auto"]
-                grade.needs_manual_grade = grade.manual_score is not None or found["auto"] is None
+                grade.needs_manual_grade = found["auto"] is None if grade.manual_score is None else not judged
                 score += grade.manual_score if grade.manual_score is not None else found["auto"] or 0.0
                 out_of += found["max"] or 0.0
                 waiting = waiting or grade.needs_manual_grade

@@ -140,6 +140,110 @@ def test_tests_that_build_on_each_other_and_on_files_and_those_that_cannot_work_
         grade.grade(this, this.assignments[0], workers=1)
 
 
+WRITTEN = '''
+# %% [markdown] nbgrader={"grade": true, "grade_id": "why", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# <!-- BEGIN SOLUTION -->
+# Because.
+# <!-- END SOLUTION -->
+
+# %% nbgrader={"grade": false, "grade_id": "triple", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def triple(x):
+    """Three times x."""
+    ### BEGIN SOLUTION
+    return 3 * x
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "triple-test", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+check = Check("triple", points=1)
+check.close(check.run(triple, torch.ones(3)), 3.0, "three times one is three")
+check.score()
+'''
+
+
+def graded_text(root: Path, **changes: str) -> str:
+    """The student's notebook as the examiner gives it back: answers by cell, every test with one point, the tests' text the instructor's."""
+    notebook = json.loads((root / "solutions" / "01-small" / "01-small.ipynb").read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        known = cell["metadata"].get("nbgrader", {})
+        name = known.get("grade_id")
+        if known.get("solution"):
+            cell["source"] = changes.get(name, f"an answer to {name}")
+        elif known.get("grade"):
+            earned = {"output_type": "execute_result", "data": {"text/plain": "1.0"}, "metadata": {}, "execution_count": 1}
+            cell["outputs"] = [earned]
+    return json.dumps(notebook)
+
+
+def store(root: Path, text: str) -> set[str]:
+    """Put a graded notebook of ada's where results go, and say which cells then wait for a person."""
+    this = course.load(root)
+    (assignment,) = this.assignments
+    gradebook.register(this, assignment)
+    folder = root / "submitted" / "ada" / "01-small"
+    folder.mkdir(parents=True, exist_ok=True)
+    with gradebook.open_gradebook(this) as book:
+        result = gradebook.with_marks({"notebook": text, "repairs": []})
+        gradebook.Writer(this, assignment, book).save("ada", folder, {"01-small": result}, "digest")
+        return {grade.name for one in book.find_submission("01-small", "ada").notebooks for grade in one.grades if grade.needs_manual_grade}
+
+
+def judge(root: Path) -> None:
+    """A person gives points everywhere."""
+    with gradebook.open_gradebook(course.load(root)) as book:
+        for one in book.find_submission("01-small", "ada").notebooks:
+            for grade in one.grades:
+                grade.manual_score, grade.needs_manual_grade = 0.5, False
+        book.db.commit()
+
+
+@pytest.mark.slow
+def test_a_regrade_asks_a_person_again_only_for_what_changed(small_course: Path) -> None:
+    source = small_course / "solutions" / "01-small" / "01-small.py"
+    source.write_text(source.read_text() + WRITTEN)
+    assert run_course("build", cwd=small_course).returncode == 0
+    assert store(small_course, graded_text(small_course)) == {"why"}
+    judge(small_course)
+    assert store(small_course, graded_text(small_course)) == set()
+    assert store(small_course, graded_text(small_course, why="another answer")) == {"why"}
+    assert store(small_course, graded_text(small_course, why="another answer")) == {"why"}, "nobody has looked at it yet"
+    judge(small_course)
+    assert store(small_course, graded_text(small_course, why="another answer  \n", double="other code")) == {"double-test"}
+    judge(small_course)
+    last = {"why": "another answer", "double": "other code"}
+    source.write_text(source.read_text().replace("other numbers must be doubled, too", "all numbers"))  # a hint of one test
+    assert run_course("build", cwd=small_course).returncode == 0
+    assert store(small_course, graded_text(small_course, **last)) == {"double-test"}
+    judge(small_course)
+    source.write_text(source.read_text().replace('"points": 3', '"points": 4'))
+    assert run_course("build", cwd=small_course).returncode == 0
+    assert store(small_course, graded_text(small_course, **last)) == {"why"}
+    judge(small_course)
+    wrong = graded_text(small_course, **last).replace('"text/plain": "1.0"', '"text/plain": "0.0"', 1)
+    assert store(small_course, wrong) == {"double-test"}, "its automatic score is another one"
+
+
+def test_the_answer_to_a_task_may_stand_anywhere_and_to_a_test_of_another_name_before_it() -> None:
+    def cell(name: str, source: str, **known: object) -> dict[str, object]:
+        about = {"nbgrader": {"grade_id": name, **known}} if name else {}
+        return {"cell_type": "code", "metadata": about, "source": source}
+
+    def text(first: str, second: str, own: str) -> str:
+        cells = [
+            cell("a", first, solution=True),
+            cell("t1", "assert a", grade=True, points=1),
+            cell("b", second, solution=True),
+            cell("t2", "assert b", grade=True, points=1),
+            cell("", own),
+            cell("work", "Do it.", task=True, points=2),
+        ]
+        return json.dumps({"cells": cells})
+
+    before = gradebook.what_was_judged(text("1", "2", "3"))
+    for change, asked in ((("x", "2", "3"), {"t1", "work"}), (("1", "x", "3"), {"t2", "work"}), (("1", "2", "x"), {"work"})):
+        after = gradebook.what_was_judged(text(*change))
+        assert {name for name in before if before[name] != after[name]} == asked
+
+
 def test_limits_come_from_the_course_and_the_assignment(small_course: Path) -> None:
     path = small_course / "course.toml"
     path.write_text(path.read_text() + "limits = { cell_seconds = 7 }\n\n[limits]\nmemory_mb = 300\ncell_seconds = 5\n")
