@@ -6,6 +6,7 @@ from pathlib import Path
 from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
 from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, GetGrades, IgnorePattern, LimitOutput, SaveAutoGrades
 
+from autograder.database import url_for
 from autograder.preprocessors import Examine, GradingReport, HideHiddenTests, code_in_colours, markdown_without_scripts
 
 c = get_config()  # noqa: F821  nbgrader provides it
@@ -19,7 +20,7 @@ c.CourseDirectory.release_directory = "notebooks"
 c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback", "mistakes.py", "[0-9][0-9]-*.py", "grading.json"]
 
 if "gradebook" in course:
-    c.CourseDirectory.db_url = course["gradebook"]
+    c.CourseDirectory.db_url = url_for(course["gradebook"])
 
 # `nbgrader autograde` examines submissions as `course grade` does: student code and tests in two processes, sandboxed.
 # Put nbgrader.preprocessors.Execute in place of Examine to get its own way back, which runs student code with your rights.

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder import course as courses
+from autograder import database
 from autograder.course import CourseError
 
 # Results go to standard output, progress and errors to standard error, so that both can be piped.
@@ -42,23 +43,13 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
             err.print("course: stopped")
             sys.exit(130)
         except Exception as error:
-            reason = database_problem(error)
+            reason = database.problem(error)
             if reason is None:
                 raise
             err.print(f"course: the gradebook cannot be used: {reason}", markup=False)
             sys.exit(2)
 
     return run
-
-
-def database_problem(error: Exception) -> str | None:
-    """What the gradebook's database says, if this error is about it, and what to do."""
-    known = sys.modules.get("sqlalchemy.exc")
-    if known is None or not isinstance(error, known.SQLAlchemyError):
-        return None
-    text = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-    advice = {"locked": "Another program is writing to it: wait for it or close it, then run this again", "readonly": "Make it writable"}
-    return f"{text}. {next((what for word, what in advice.items() if word in text), 'Restore it from a copy, or move it away and grade again')}"
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Machine-readable results on standard output.")
@@ -295,9 +286,15 @@ def grade(assignment: str, student: str, workers: int | None, scheduler: str | N
             trouble += bool(row["lost"] or row["unreadable"])
             progress.update(task, completed=done, description=f"{chosen.id}: {done} graded, {trouble} with trouble")
 
-        found = grader.grade(
-            this, chosen, student=student, workers=workers or 0, scheduler=scheduler, force=force, unsafe=unsafe, started=begin, told=step
-        )
+        def own(outcome: Any) -> None:
+            err.print(f"course: {outcome.text()}", markup=False)
+            for line in outcome.warnings:
+                err.print(f"course: {line}", markup=False)
+            if outcome.warnings:
+                err.print("course: look at these tests before you believe a zero: docs/instructors.md, Notebooks of your own", markup=False)
+
+        options: dict[str, Any] = {"student": student, "workers": workers or 0, "scheduler": scheduler, "force": force, "unsafe": unsafe}
+        found = grader.grade(this, chosen, **options, started=begin, told=step, tried=own)
     if as_json:
         print(json.dumps(vars(found)))
     else:
@@ -314,10 +311,6 @@ def grade(assignment: str, student: str, workers: int | None, scheduler: str | N
             table.add_row(row["student"], f"{row['score']:g}", f"{row['out_of']:g}", f"{row['seconds']:.1f}", Text("; ".join(notes)))
         out.print(table)
         out.print(f"{len(found.rows)} graded, {found.skipped} unchanged since they were graded, {found.seconds:.1f} s")
-        for line in found.warnings:
-            err.print(f"course: {line}", markup=False)
-        if found.warnings:
-            err.print("course: look at these tests before you believe a zero: docs/instructors.md, Notebooks of your own", markup=False)
         for line in found.failed:
             err.print(f"course: {line}", markup=False)
     sys.exit(1 if found.failed else 0)

@@ -65,7 +65,9 @@ class Course:
     @property
     def gradebook_url(self) -> str:
         """nbgrader's gradebook: a file in the course's folder, or what `gradebook` in course.toml names (PostgreSQL)."""
-        return self.gradebook or f"sqlite:///{self.root / 'gradebook.db'}"
+        from autograder.database import url_for
+
+        return url_for(self.gradebook) or f"sqlite:///{self.root / 'gradebook.db'}"
 
     def limits(self, assignment: Assignment) -> Limits:
         """What a submission may use: the defaults, changed by `[limits]` and by the assignment's own `limits`."""

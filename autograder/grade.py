@@ -16,18 +16,22 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from autograder import database
 from autograder.course import Assignment, Course, CourseError
 from autograder.examiner import pool as pools
 from autograder.examiner.repair import Cell
 from autograder.examiner.sandbox import Limits
+from autograder.own_solution import OWN, Outcome, OwnSolution
 from autograder.submissions import PACKAGES, RECORD, Job, combined, jobs_of, likely_modules, submissions
+from autograder.turns import only_grader
 
-OWN = ""  # whose submission the instructor's own notebook is: no folder can have this name
+if TYPE_CHECKING:
+    from autograder.gradebook import Writer
 
 
 @dataclass
@@ -38,7 +42,14 @@ class Summary:
     skipped: int = 0
     failed: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    own: dict[str, Any] = field(default_factory=dict)  # the instructor's own notebook: score, out_of, remembered
     seconds: float = 0.0
+
+    def take_own(self, outcome: Outcome, tried: Callable[[Outcome], None]) -> None:
+        """What grading the instructor's own notebook has shown, told at once."""
+        self.own = {"score": outcome.score, "out_of": outcome.out_of, "remembered": outcome.remembered}
+        self.warnings += outcome.warnings
+        tried(outcome)
 
 
 def environment_digest(course: Course, data: dict[str, dict[str, Any]], limits: Limits) -> str:
@@ -68,14 +79,17 @@ def grade(
     unsafe: bool = False,
     started: Callable[[int, int], None] = lambda total, skipped: None,
     told: Told = lambda row, done, total: None,
+    tried: Callable[[Outcome], None] = lambda outcome: None,
 ) -> Summary:
     """Grade every matching submission that has changed since it was graded. One student never stops the class."""
     begun = time.monotonic()
+    database.must_answer(course.gradebook_url)
     everyone = submissions(course, assignment, student)
     if not everyone:
         raise CourseError(f"nothing to grade: no folder submitted/{student}/{assignment.id}. `course collect` puts submissions there")
     limits = course.limits(assignment)
     with ExitStack() as stack:
+        stack.enter_context(only_grader(course, assignment))
         early = None
         if scheduler is None and (
             force or any(not (course.root / "autograded" / n / assignment.id / RECORD).exists() for n, _ in everyone)
@@ -92,27 +106,14 @@ def grade(
         book = stack.enter_context(gradebook.open_gradebook(course))
         writer = gradebook.Writer(course, assignment, book)
         base += gradebook.due_date(book, assignment)
-        todo: dict[str, list[Job]] = {}
-        for name, folder in everyone:
-            if not name.isprintable() or name.encode("utf-8", "replace").decode() != name:
-                summary.failed.append(f"the folder submitted/{name!a} has a name that is no student id: rename it")
-                continue
-            if folder.is_symlink() or folder.parent.is_symlink():
-                summary.failed.append(f"{name}: submitted/{name}/{assignment.id} is a link, not a folder: nothing was graded")
-                continue
-            try:
-                jobs = jobs_of(course, assignment, name, folder, list(data), base)
-            except OSError as error:
-                summary.failed.append(f"{name}: the submission cannot be read: {error.strerror}: {error.filename}")
-                continue
-            if not force and writer.graded(name, combined(jobs)):
-                summary.skipped += 1
-            else:
-                todo[name] = jobs
+        todo = outstanding(course, assignment, everyone, list(data), base, None if force else writer, summary)
+        own = OwnSolution(course, assignment, list(data), base, again=force)
+        if own.known is not None:
+            summary.take_own(own.known, tried)
         started(len(todo), summary.skipped)
         finished: dict[str, dict[str, dict[str, Any]]] = {}
         queue = [job for jobs in todo.values() for job in jobs]
-        queue[:0] = own_answers(course, assignment, list(data)) if queue else []
+        queue[:0] = own.jobs if queue else []
         run = (
             on_cluster(scheduler, assignment.id, queue, data, limits, unsafe)
             if scheduler is not None
@@ -123,7 +124,9 @@ def grade(
         done = 0
         for job, result in run if queue else ():
             if job.student == OWN:
-                summary.warnings += beyond_reach(job.notebook, gradebook.with_marks(result))
+                outcome = own.take(job.notebook, result if "failed" in result else gradebook.with_marks(result))
+                if outcome is not None:
+                    summary.take_own(outcome, tried)
                 continue
             finished.setdefault(job.student, {})[job.notebook] = result
             if len(finished[job.student]) < len(todo[job.student]):
@@ -146,28 +149,34 @@ def grade(
     return summary
 
 
-def own_answers(course: Course, assignment: Assignment, names: list[str]) -> list[Job]:
-    """The instructor's own notebooks as one more submission, where they are ordinary nbgrader notebooks.
-
-    Their tests were written for one process. What means something else in two is seen at once: not even the right answer gets the points.
-    """
-    if assignment.source.exists():  # `course build` and `course verify` have looked at its tests
-        return []
-    home = assignment.source.parent
-    return [replace(job, student=OWN) for job in jobs_of(course, assignment, OWN, home, names, "")]
-
-
-def beyond_reach(notebook: str, result: dict[str, Any]) -> list[str]:
-    """Tests that the instructor's own notebook does not pass, with what they say."""
-    found = []
-    for cell in json.loads(result["notebook"])["cells"]:
-        name = cell["metadata"].get("nbgrader", {}).get("grade_id", "")
-        mark = result["grades"].get(name)
-        if mark is None or mark["auto"] is None or mark["auto"] >= mark["max"] or cell["metadata"]["nbgrader"].get("solution"):
+def outstanding(
+    course: Course,
+    assignment: Assignment,
+    everyone: list[tuple[str, Path]],
+    names: list[str],
+    base: str,
+    writer: Writer | None,
+    summary: Summary,
+) -> dict[str, list[Job]]:
+    """Jobs by student, of those whose content the writer does not know as graded. Folders that are no submission are named and left out."""
+    todo: dict[str, list[Job]] = {}
+    for name, folder in everyone:
+        if not name.isprintable() or name.encode("utf-8", "replace").decode() != name:
+            summary.failed.append(f"the folder submitted/{name!a} has a name that is no student id: rename it")
             continue
-        error = next((f": {o['ename']}: {o['evalue']}" for o in cell.get("outputs", []) if o["output_type"] == "error"), "")
-        found.append(f"{notebook}, {name}: your own solution earns {mark['auto']:g} of {mark['max']:g} here{error[:200]}")
-    return found
+        if folder.is_symlink() or folder.parent.is_symlink():
+            summary.failed.append(f"{name}: submitted/{name}/{assignment.id} is a link, not a folder: nothing was graded")
+            continue
+        try:
+            jobs = jobs_of(course, assignment, name, folder, names, base)
+        except OSError as error:
+            summary.failed.append(f"{name}: the submission cannot be read: {error.strerror}: {error.filename}")
+            continue
+        if writer is not None and writer.graded(name, combined(jobs)):
+            summary.skipped += 1
+        else:
+            todo[name] = jobs
+    return todo
 
 
 def row_of(record: dict[str, Any], results: dict[str, dict[str, Any]]) -> dict[str, Any]:

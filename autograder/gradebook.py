@@ -20,6 +20,7 @@ from sqlalchemy.exc import SAWarning
 
 from autograder import build
 from autograder.course import Assignment, Course, CourseError, forget_the_dead, replace_folder, write_whole
+from autograder.database import must_answer
 from autograder.examiner import notebook as notebooks
 from autograder.examiner.repair import normal
 from autograder.nbgrader_command import nbgrader
@@ -112,6 +113,7 @@ def due_date(book: Gradebook, assignment: Assignment) -> str:
 def open_gradebook(course: Course) -> Gradebook:
     """nbgrader's gradebook. Where somebody else is writing to the file, formgrader perhaps, wait a minute for it."""
     url = course.gradebook_url
+    must_answer(url)
     tools = str(Path(sys.executable).parent)
     if tools not in os.environ.get("PATH", "").split(os.pathsep):  # nbgrader calls `alembic` from PATH when it makes a gradebook
         os.environ["PATH"] = f"{tools}{os.pathsep}{os.environ.get('PATH', '')}"

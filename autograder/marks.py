@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from nbgrader.api import Gradebook, MissingEntry
 
 from autograder.course import Assignment, Course, CourseError
+from autograder.database import must_answer
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ def gradebook(course: Course) -> Gradebook:
     path = course.root / "gradebook.db"
     if not course.gradebook and not path.exists():
         raise CourseError(f"no gradebook at {path}: grade something first, with `course grade`")
+    must_answer(course.gradebook_url)
     return Gradebook(course.gradebook_url, course.course_id)
 
 

@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 
 from autograder.course import Course, CourseError
+from autograder.database import must_answer
 
 
 def nbgrader(course: Course, *args: str) -> None:
     """One nbgrader command in the course's folder; its own last words if it fails."""
+    must_answer(course.gradebook_url)
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
     done = subprocess.run(
         [sys.executable, "-m", "nbgrader", *args], cwd=course.root, env=environment, capture_output=True, text=True, check=False

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import nbgrader
@@ -12,7 +14,7 @@ import pytest
 from conftest import ROOT, run_course
 from nbgrader.api import Gradebook
 
-from autograder import course, demo, grade, gradebook, nbgrader_command, preprocessors
+from autograder import course, demo, grade, gradebook, nbgrader_command, own_solution, preprocessors, turns
 from autograder.examiner import sandbox
 
 needs_sandbox = pytest.mark.skipif(sandbox.why_not() is not None, reason=f"no sandbox here: {sandbox.why_not()}")
@@ -138,6 +140,89 @@ def test_tests_that_build_on_each_other_and_on_files_and_those_that_cannot_work_
     (home / "ps.ipynb").write_text(json.dumps(notebook))
     with pytest.raises(course.CourseError, match="added or removed after submissions had been graded"):
         grade.grade(this, this.assignments[0], workers=1)
+
+
+@pytest.mark.slow
+@needs_sandbox
+def test_stray_notebooks_are_nobodys_assignment(small_course: Path) -> None:
+    """JupyterLab's Duplicate, or a notebook of another assignment, beside the course's own, the released and the submitted one."""
+    hand_in(small_course, ada=RIGHT)
+    student = (small_course / "notebooks" / "01-small" / "01-small.ipynb").read_text(encoding="utf-8")
+    for place in ("notebooks/01-small", "solutions/01-small", "submitted/ada/01-small", "submitted/ada", "submitted"):
+        (small_course / place / "01-small-Copy1.ipynb").write_text(student, encoding="utf-8")
+        (small_course / place / "09-gpt-done.ipynb").write_text("no notebook at all", encoding="utf-8")
+    done = run_course("grade", "01-small", "--json", cwd=small_course)
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)["rows"]
+    assert (row["student"], row["score"], row["out_of"]) == ("ada", 2.0, 2.0)
+    with gradebook.open_gradebook(course.load(small_course)) as book:
+        assert [one.name for one in book.find_assignment("01-small").notebooks] == ["01-small"]
+
+
+@pytest.mark.slow
+@needs_sandbox
+def test_the_instructors_own_notebook_is_graded_first_and_remembered(small_course: Path) -> None:
+    """A test that looks at a data frame means something else where the answer lives in another process."""
+    source = small_course / "solutions" / "01-small" / "01-small.py"
+    text = source.read_text().replace("import torch", "import pandas\nimport torch").replace("def double(x)", "def double(x=1)")
+    text = text.replace("return x + x  # the secret of doubling", 'return pandas.DataFrame({"a": [1, 2]})  # the secret of doubling')
+    start, end = text.index("check.close(check.run(double, torch"), text.index("check.score()")
+    test = 'check.true(check.run(lambda: bool((double()["a"] > 0).all())), "every number is positive")\n'
+    source.write_text(text[:start] + test + text[end:])
+    hand_in(small_course, ada='def double(x=1):\n    return pandas.DataFrame({"a": [1, 2]})')
+    done = run_course("grade", "01-small", "--json", cwd=small_course)
+    found = json.loads(done.stdout)
+    assert (found["own"]["score"], found["own"]["out_of"], found["own"]["remembered"]) == (0.0, 2.0, False)
+    assert found["warnings"][0].startswith("01-small, double-test: your own solution earns 0 of 2 here")
+    assert "your own notebook, graded first, does not get every point" in done.stderr
+    assert "01-small, double-test" in done.stderr
+    again = run_course("grade", "01-small", "--json", cwd=small_course)
+    assert json.loads(again.stdout)["own"] == {"score": 0.0, "out_of": 2.0, "remembered": True}
+    assert json.loads(again.stdout)["warnings"] == found["warnings"]
+
+
+def test_a_failure_of_the_machine_is_not_remembered_as_the_solutions(small_course: Path) -> None:
+    assert run_course("build", cwd=small_course).returncode == 0
+    this = course.load(small_course)
+    (assignment,) = this.assignments
+    own = own_solution.OwnSolution(this, assignment, ["01-small"], "base")
+    outcome = own.take("01-small", {"failed": "the worker ended"})
+    assert outcome is not None
+    assert "could not be graded: the worker ended" in outcome.warnings[0]
+    assert own_solution.OwnSolution(this, assignment, ["01-small"], "base").known is None
+
+
+def test_of_two_that_grade_one_assignment_the_second_says_so_and_stops(small_course: Path) -> None:
+    hand_in(small_course, ada=RIGHT)
+    this = course.load(small_course)
+    (assignment,) = this.assignments
+    with turns.only_grader(this, assignment):
+        done = run_course("grade", "01-small", cwd=small_course)
+    assert done.returncode == 2
+    assert f"is being graded by another `course grade` (process {os.getpid()} on" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (small_course / "autograded").exists()
+    with turns.only_grader(this, assignment):  # its turn is over
+        pass
+
+
+def test_a_killed_grader_keeps_nobody_waiting(small_course: Path) -> None:
+    this = course.load(small_course)
+    (assignment,) = this.assignments
+    code = (
+        "import sys, time; from autograder import course, turns\n"
+        "this = course.load(); held = turns.only_grader(this, this.assignments[0]); held.__enter__()\n"
+        "print('held', flush=True); time.sleep(600)"
+    )
+    holder = subprocess.Popen([sys.executable, "-c", code], cwd=small_course, stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    with pytest.raises(course.CourseError, match="being graded by another"), turns.only_grader(this, assignment):
+        pass
+    holder.kill()
+    holder.wait()
+    with turns.only_grader(this, assignment):
+        pass
 
 
 WRITTEN = '''
