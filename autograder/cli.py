@@ -231,7 +231,7 @@ def demo(assignment: str, target: Path, as_json: bool) -> None:
 @json_option
 @command
 def collect(archive: Path, assignment: str | None, as_json: bool) -> None:
-    """Put submissions from an LMS archive (Canvas, Moodle, Gradescope, plain folders) into submitted/."""
+    """Put submissions from an LMS archive (Canvas, Moodle, Gradescope, plain folders) into submitted/. Exit 1 if some work has no place."""
     from autograder.collect import collect as collect_from
 
     this = courses.load()
@@ -243,8 +243,10 @@ def collect(archive: Path, assignment: str | None, as_json: bool) -> None:
     else:
         for name, reason in found.skipped:
             err.print(f"{name}: {reason}", markup=False)
-        out.print(f"{len(found.placed)} submissions collected, {len(found.skipped)} files to look at")
-    sys.exit(0 if found.placed else 1)
+        out.print(
+            f"{len(found.placed)} submissions collected, {len(found.skipped)} files to look at, {len(found.unplaced)} of them not placed"
+        )
+    sys.exit(0 if found.placed and not found.unplaced else 1)
 
 
 @course.command()

@@ -3,39 +3,43 @@
 from __future__ import annotations
 
 import io
+import lzma
 import re
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from autograder.course import Course, CourseError, write_whole
+from autograder.owners import Owner, Owners
 
 LARGEST_NOTEBOOK = 50 * 2**20
 MOST_INSIDE = 20  # notebooks of a student's own archive that are looked at
-UNREADABLE = (OSError, RuntimeError, NotImplementedError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, tarfile.TarError)
+DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, struct.error, zipfile.BadZipFile, tarfile.TarError)  # of an archive
+UNREADABLE = (*DAMAGE, RuntimeError, NotImplementedError, ValueError)  # of a file in it
 
-# How the systems name what they hand out; `student` becomes the folder's name, `number` tells two people of one name apart.
-NAMES = [
-    re.compile(r"(?:.*/)?(?P<student>[^/]+)_(?P<number>\d+)_assignsubmission_file_?/.*"),  # Moodle: Name_123_assignsubmission_file_/x.ipynb
-    re.compile(r"(?:.*/)?(?P<student>[^/_]+)_(?:LATE_)?(?P<number>\d+)_\d+_[^/]*"),  # Canvas: name_123_456_x.ipynb
-    re.compile(r"(?:.*/)?submission_(?P<student>\d+)/.*"),  # Gradescope: submission_123/x.ipynb
-]
-FOLDER = re.compile(r"(?:.*/)?(?P<student>[^/]+)/[^/]+")  # student/x.ipynb
 NOTEBOOKS = (".ipynb", ".ipynb.txt", ".ipynb.json")  # the last two are what browsers make of it
+
+
+MAGIC = (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")  # how zip, gzip, bzip2 and xz files begin
+DAMAGED = "the archive is damaged or was not downloaded to its end: download it again"
+LOCKED = "it is protected with a password: unpack it, and give the folder"
 
 
 @dataclass
 class Collected:
-    """What happened: notebooks put in place, and files that were left out, with the reason."""
+    """What happened: notebooks put in place, files to look at with the reason, and those of them that are work which is nowhere now."""
 
     placed: list[tuple[str, str]] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    unplaced: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -46,36 +50,92 @@ class Member:
     content: bytes = b""
     problem: str = ""
     outer: str = ""  # where it came in an archive of the student's own: that archive's name
+    odd: bool = False  # no notebook and no archive: a picture, a text, anything
 
     @property
     def handed_in_as(self) -> str:
         return self.outer or self.name
 
 
-def members(archive: Path) -> Iterator[Member]:
-    """Every file in a zip, tar or folder. Links are not followed; only notebooks are read, and only up to a size."""
+Opened = Callable[[], Any]
+
+
+def entries(archive: Path) -> Iterator[tuple[str, Opened]]:
+    """Name of every file in a zip, tar or folder, and how to open it. Links are not followed; what the systems add is passed over."""
+    for name, opened in all_entries(archive):
+        if "__MACOSX" not in name and ".ipynb_checkpoints" not in name and not PurePosixPath(name).name.startswith("."):
+            yield name, opened
+
+
+def all_entries(archive: Path) -> Iterator[tuple[str, Opened]]:
     if archive.is_dir():
         for path in sorted(archive.rglob("*")):
             if path.is_file() and not path.is_symlink() and path.resolve().is_relative_to(archive.resolve()):
-                yield from member_or_more(path.relative_to(archive).as_posix(), partial(path.open, "rb"))
+                yield path.relative_to(archive).as_posix(), partial(path.open, "rb")
     elif zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as bundle:
-            for info in bundle.infolist():
-                if not info.is_dir() and not stat.S_ISLNK(info.external_attr >> 16):
-                    yield from member_or_more(info.filename, partial(bundle.open, info))
-    elif tarfile.is_tarfile(archive):
-        with tarfile.open(archive) as files:
-            try:
-                for entry in files:
-                    if entry.isfile():
-                        yield from member_or_more(entry.name, partial(files.extractfile, entry))
-            except (tarfile.TarError, EOFError, OSError, zlib.error):
-                yield Member(archive.name, problem="the archive is damaged: what comes after this is lost. Download it again")
+            files = [info for info in bundle.infolist() if not info.is_dir() and not stat.S_ISLNK(info.external_attr >> 16)]
+            if files and all(encrypted(info) for info in files):
+                raise CourseError(f"{archive}: {LOCKED}")
+            for info in files:
+                yield info.filename, partial(opened_entry, bundle, info)
+    elif is_tar(archive):
+        with tarfile.open(archive) as bundle:
+            for entry in bundle:
+                if entry.isfile():
+                    yield entry.name, partial(bundle.extractfile, entry)
+    elif begins_like_an_archive(archive):
+        raise CourseError(f"{archive}: {DAMAGED}")
     else:
         raise CourseError(f"{archive} is neither a folder nor a zip or tar archive")
 
 
-def member_or_more(name: str, opened: Callable[[], Any]) -> Iterator[Member]:
+def is_tar(archive: Path) -> bool:
+    try:
+        return tarfile.is_tarfile(archive)
+    except DAMAGE:
+        return False
+
+
+def encrypted(info: zipfile.ZipInfo) -> bool:
+    return bool(info.flag_bits & 1)
+
+
+def begins_like_an_archive(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(8).startswith(MAGIC)
+
+
+class LockedError(ValueError):
+    """An entry that asks for a password."""
+
+
+def opened_entry(bundle: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
+    if encrypted(info):
+        raise LockedError(LOCKED)
+    return bundle.open(info)
+
+
+def members(archive: Path) -> Iterator[Member]:
+    """Every file of an archive. Only notebooks are read, and only up to a size."""
+    try:
+        for name, opened in entries(archive):
+            yield from member_or_more(name, opened)
+    except DAMAGE:
+        yield Member(archive.name, problem="the archive is damaged: what comes after this is lost. Download it again")
+
+
+def names_in(archive: Path) -> list[str]:
+    """Names of what was handed in, as far as a damaged archive tells them."""
+    found = []
+    with suppress(*DAMAGE):
+        for name, _ in entries(archive):
+            if name.lower().endswith((*NOTEBOOKS, ".zip")):
+                found.append(name)
+    return found
+
+
+def member_or_more(name: str, opened: Opened) -> Iterator[Member]:
     """One file, or the notebooks in a zip archive that a student handed in. An archive in that one is not opened."""
     if not name.lower().endswith(".zip"):
         yield member(name, opened)
@@ -87,37 +147,37 @@ def member_or_more(name: str, opened: Callable[[], Any]) -> Iterator[Member]:
         with zipfile.ZipFile(io.BytesIO(content)) as bundle:
             inner = [info for info in bundle.infolist() if info.filename.lower().endswith(NOTEBOOKS)][:MOST_INSIDE]
             for info in inner:
-                yield replace(member(f"{name}/{info.filename}", partial(bundle.open, info)), outer=name)
+                yield replace(member(f"{name}/{info.filename}", partial(opened_entry, bundle, info)), outer=name)
     except UNREADABLE as error:
-        yield Member(name, problem=f"it cannot be read: {error}")
+        yield Member(name, problem=why_unreadable(error))
         return
     if not inner:
         yield Member(name, problem="there is no notebook (.ipynb) in it")
 
 
-def member(name: str, opened: Callable[[], Any]) -> Member:
+def member(name: str, opened: Opened) -> Member:
     if not name.lower().endswith(NOTEBOOKS):
-        return Member(name, problem="it is not a notebook (.ipynb)")
+        return Member(name, problem="it is not a notebook (.ipynb)", odd=True)
     try:
         with opened() as stream:  # what an entry says of its size is not believed
             content = stream.read(LARGEST_NOTEBOOK + 1)
     except UNREADABLE as error:
-        return Member(name, problem=f"it cannot be read: {error}")
+        return Member(name, problem=why_unreadable(error))
     return Member(name, content, f"larger than {LARGEST_NOTEBOOK // 2**20} MiB" if len(content) > LARGEST_NOTEBOOK else "")
 
 
+def why_unreadable(error: Exception) -> str:
+    if isinstance(error, LockedError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"it cannot be read: {error.strerror}"
+    return "it cannot be read: it is damaged. Download the archive again, or ask for the file again"
+
+
 def student_of(name: str, assignments: Collection[str] = ()) -> tuple[str, str] | None:
-    """The student's id as the archive's naming has it, made safe as a folder's name, and a number; None where it cannot be told."""
-    path = PurePosixPath(name.replace("\\", "/")).as_posix()
-    match = next((found for pattern in NAMES if (found := pattern.fullmatch(path))), None)
-    if match is None:
-        parts = path.split("/")
-        inner = next((place for place in range(len(parts) - 2, 0, -1) if parts[place] in assignments), None)
-        student = parts[inner - 1] if inner else found["student"] if (found := FOLDER.fullmatch(path)) else ""
-    else:
-        student = match["student"]
-    safe = re.sub(r"[^\w.@+-]+", "-", student.strip()).strip("-.")[:120]
-    return (safe, match.groupdict().get("number") or "" if match else "") if safe else None
+    """The student's id as a single file's name has it, made safe as a folder's name, and a number; None where it cannot be told."""
+    found = Owners([name], assignments=assignments).of(name)
+    return None if found is None else (found.student, found.number)
 
 
 def assignment_of(course: Course, name: str, content: bytes) -> str | None:
@@ -142,41 +202,85 @@ def collect(course: Course, archive: Path, only: str | None = None) -> Collected
     """
     if not archive.exists():
         raise CourseError(f"{archive} does not exist: give the archive you downloaded, or a folder")
-    result = Collected()
-    ids = {assignment.id for assignment in course.assignments}
-    numbers: dict[str, str] = {}
-    named: set[tuple[str, str]] = set()
+    if archive.is_file():
+        archive.open("rb").close()  # whoever may not read it is told so
+    known = [folder.name for folder in (course.root / "submitted").glob("*") if folder.is_dir()]
+    owners = Owners(names_in(archive), archive.name.partition(".")[0], {assignment.id for assignment in course.assignments}, known)
+    collecting = Collecting(course, only)
     for found in members(archive):
-        name = found.name
-        if "__MACOSX" in name or ".ipynb_checkpoints" in name or PurePosixPath(name).name.startswith("."):
-            continue
-        owner = student_of(found.handed_in_as, ids)
-        assignment = only or assignment_of(course, name, found.content)
+        collecting.take(found, owners.of(found.handed_in_as))
+    return collecting.finished()
+
+
+class Collecting:
+    """Puts one file after the other in its place."""
+
+    def __init__(self, course: Course, only: str | None) -> None:
+        self.course, self.only = course, only
+        self.result = Collected()
+        self.places: dict[str, Owner] = {}  # whose folder below submitted/ it is, in this archive
+        self.named: set[tuple[str, str]] = set()  # of the submissions in place: those whose file bore the assignment's name
+        self.odd: list[tuple[str, str]] = []  # (student, name) of files that are no notebooks
+
+    def take(self, found: Member, owner: Owner | None) -> None:
         if found.problem:
-            result.skipped.append((name, found.problem))
-            continue
+            self.result.skipped.append((found.name, found.problem))
+            if not found.odd:
+                self.result.unplaced.append(found.name)
+            elif owner is not None:
+                self.odd.append((owner.student, found.name))
+            return
         if owner is None:
-            result.skipped.append((name, "whose submission is this? Put it into a folder named after the student"))
-            continue
+            self.refuse(found.name, "whose submission is this? Put it into a folder named after the student")
+            return
+        assignment = self.only or assignment_of(self.course, found.name, found.content)
         if assignment is None:
-            result.skipped.append((name, "of which assignment? Say so with --assignment"))
-            continue
-        student, number = owner
-        if numbers.setdefault(student, number) != number:
-            result.skipped.append((name, f"there are two people called {student}: this one is put into {student}-{number}"))
-            student = f"{student}-{number}"
-        exact = assignment in PurePosixPath(name).name
-        if (student, assignment) in result.placed:
-            if (student, assignment) in named and not exact:
-                result.skipped.append((name, f"{student} handed in more than one notebook: another one bears the assignment's name"))
-                continue
-            result.skipped.append((name, f"{student} handed in more than one notebook: this one replaced the one before"))
+            self.refuse(found.name, "of which assignment? Say so with --assignment")
+            return
+        student = self.folder_of(found.name, owner)
+        if student is not None:
+            self.put(found, student, assignment)
+
+    def refuse(self, name: str, reason: str) -> None:
+        self.result.skipped.append((name, reason))
+        self.result.unplaced.append(name)
+
+    def folder_of(self, name: str, owner: Owner) -> str | None:
+        """The folder below submitted/ for this owner, which no other owner in this archive writes to."""
+        student = owner.student
+        if self.places.setdefault(student, owner).place == owner.place:
+            return student
+        if owner.number:
+            student = f"{owner.student}-{owner.number}"
+            if self.places.setdefault(student, owner).place == owner.place:
+                self.result.skipped.append((name, f"there are two people called {owner.student}: this one is put into {student}"))
+                return student
+        other = self.places[student].place
+        self.refuse(name, f"{owner.place!r} and {other!r} would both be the student {student}: rename one of them")
+        return None
+
+    def put(self, found: Member, student: str, assignment: str) -> None:
+        key = (student, assignment)
+        exact = assignment in PurePosixPath(found.name).name
+        if key in self.result.placed:
+            if key in self.named and not exact:
+                self.result.skipped.append(
+                    (found.name, f"{student} handed in more than one notebook: another one bears the assignment's name")
+                )
+                return
+            self.result.skipped.append((found.name, f"{student} handed in more than one notebook: this one replaced the one before"))
         try:
-            write_whole(course.root / "submitted" / student / assignment / f"{assignment}.ipynb", found.content)
+            write_whole(self.course.root / "submitted" / student / assignment / f"{assignment}.ipynb", found.content)
         except CourseError as error:
-            result.skipped.append((name, str(error)))
-            continue
-        named |= {(student, assignment)} if exact else set()
-        if (student, assignment) not in result.placed:
-            result.placed.append((student, assignment))
-    return result
+            self.refuse(found.name, str(error))
+            return
+        if exact:
+            self.named.add(key)
+        if key not in self.result.placed:
+            self.result.placed.append(key)
+
+    def finished(self) -> Collected:
+        """With those named of whom nothing but other files came."""
+        students = {student for student, _ in self.result.placed}
+        self.result.unplaced += [name for student, name in self.odd if student not in students]
+        return self.result

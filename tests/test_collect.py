@@ -97,6 +97,136 @@ def test_people_of_one_name_nested_folders_and_second_files(place: course.Course
     assert {"essay.pdf", "smithjohn_1004_11_scratch.ipynb"} <= {name for name, _ in found.skipped}
 
 
+OTHER = NOTEBOOK.replace("5}", "5}  ")
+
+
+@pytest.mark.parametrize(
+    ("eve", "mallory", "eves"),
+    [
+        ("Eve_1_assignsubmission_file_/03-attention.ipynb", "Mal_2_assignsubmission_file_/Eve_1_assignsubmission_file_/x.ipynb", "Eve"),
+        ("submission_1/03-attention.ipynb", "submission_2/submission_1/03-attention.ipynb", "1"),
+        ("submission_1/03-attention.ipynb", "submission_2/eve/submission_1/03-attention/03-attention.ipynb", "1"),
+        ("eve/03-attention.ipynb", "mal/eve/03-attention.ipynb", "eve"),
+        ("eve/03-attention/03-attention.ipynb", "mal/eve/03-attention/03-attention.ipynb", "eve"),
+        ("eve/03-attention.ipynb", "mal/eve_1_2_03-attention.ipynb", "eve"),
+        ("eve/03-attention.ipynb", "mal/eve_1_assignsubmission_file_/03-attention.ipynb", "eve"),
+        ("eve/03-attention.ipynb", "mal/submission_1/../../eve/03-attention.ipynb", "eve"),
+        ("eve/03-attention.ipynb", "eve\u0301/03-attention.ipynb", "eve"),
+        ("eve/03-attention.ipynb", "eve!/03-attention.ipynb", "eve"),
+        ("eve/03-attention.ipynb", ".eve./03-attention.ipynb", "eve"),
+        ("eve_1_5_03-attention.ipynb", "mal_2_6_eve_1_5_03-attention.ipynb", "eve"),
+    ],
+)
+@pytest.mark.parametrize("wrapper", ["", "export/", "export/week 3/"])
+def test_nobody_hands_in_for_somebody_else(eve: str, mallory: str, eves: str, wrapper: str, place: course.Course, tmp_path: Path) -> None:
+    """Folders that are named after somebody else, inside a student's own, whatever the archive is wrapped in and whoever comes first."""
+    third = eve.replace("eve", "dan").replace("Eve_1", "Dan_3").replace("submission_1", "submission_3").replace("_1_5_", "_3_7_")
+    for number, order in enumerate([(eve, mallory), (mallory, eve)]):
+        files = {wrapper + name: NOTEBOOK if name == eve else OTHER for name in (*order, third)}
+        found = collect(place, zipped(tmp_path / f"all{number}.zip", files), "03-attention")
+        kept = place.root / "submitted" / eves / "03-attention" / "03-attention.ipynb"
+        if (eves, "03-attention") in found.placed and not found.unplaced:
+            assert kept.read_text() == NOTEBOOK
+        else:  # nobody can tell which of the two is eve's: one of them is refused, and says which
+            assert any("would both be the student eve" in reason for _, reason in found.skipped)
+        assert len(found.placed) + len(found.unplaced) == 3
+
+
+def test_a_name_is_the_same_whatever_machine_it_comes_from(place: course.Course, tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "all.zip", {"eve/03-attention.ipynb": NOTEBOOK, "ev\u0065\u0301/03-attention.ipynb": OTHER})
+    found = collect(place, archive)
+    assert found.placed == [("eve", "03-attention"), ("ev\u00e9", "03-attention")]
+    assert student_of("x\u0302/03-attention.ipynb") == ("x\u0302", "")  # a mark that has no letter of its own with it
+
+
+def test_a_lone_folder_in_a_folder_is_nobodys_unless_one_is_known(place: course.Course, tmp_path: Path) -> None:
+    """A student's folder in the week's, or a folder of the student's own: only somebody who knows the class can tell."""
+    for name in ("mal/eve/03-attention.ipynb", "mal/eve_1_2_03-attention.ipynb"):
+        found = collect(place, zipped(tmp_path / "all.zip", {name: NOTEBOOK}), "03-attention")
+        assert (found.placed, found.unplaced) == ([], [name])
+    assert collect(place, zipped(tmp_path / "mal.zip", {"mal/eve/03-attention.ipynb": NOTEBOOK})).placed == [("eve", "03-attention")]
+    (place.root / "submitted" / "mal").mkdir()
+    for name in ("mal/eve/03-attention.ipynb", "mal/eve_1_2_03-attention.ipynb", "mal/eve_1_assignsubmission_file_/03-attention.ipynb"):
+        found = collect(place, zipped(tmp_path / "all.zip", {name: NOTEBOOK}), "03-attention")
+        assert found.placed == [("mal", "03-attention")]
+
+
+@pytest.mark.parametrize(
+    ("files", "students"),
+    [
+        (["week/ada_1_2_03-attention.ipynb", "week/ben_2_3_03-attention.ipynb"], ["ada", "ben"]),
+        (["submissions/ada_1_2_03-attention.ipynb"], ["ada"]),
+        (["all/Ada_1_assignsubmission_file_/03-attention.ipynb"], ["Ada"]),
+        (["x/y/ada/03-attention.ipynb", "x/y/ben/hw/03-attention.ipynb"], ["ada", "ben"]),
+        (["03-attention/ada/a.ipynb", "03-attention/ben/b.ipynb"], ["ada", "ben"]),
+        (["readme.ipynb", "hw/ada/03-attention.ipynb", "hw/ben/03-attention.ipynb"], ["ada", "ben"]),
+    ],
+)
+def test_what_an_export_is_wrapped_in_is_no_student(files: list[str], students: list[str], place: course.Course, tmp_path: Path) -> None:
+    found = collect(place, zipped(tmp_path / "all.zip", dict.fromkeys(files, NOTEBOOK)), "03-attention")
+    assert [student for student, _ in found.placed] == students
+
+
+def with_password(archive: Path) -> Path:
+    """The same archive with the mark that its entries are encrypted."""
+    data = bytearray(archive.read_bytes())
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = data.find(signature)
+        while at >= 0:
+            data[at + offset] |= 1
+            at = data.find(signature, at + 1)
+    archive.write_bytes(data)
+    return archive
+
+
+def test_archives_that_cannot_be_opened_say_what_to_do(place: course.Course, tmp_path: Path) -> None:
+    whole = zipped(tmp_path / "all.zip", {f"s{n}/03-attention.ipynb": NOTEBOOK for n in range(20)}).read_bytes()
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(CourseError, match="download it again"):
+        collect(place, cut)
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as bundle:
+        bundle.addfile(tarfile.TarInfo("ada/03-attention.ipynb"))
+    (tmp_path / "cut.tar.gz").write_bytes(packed.getvalue()[:40])
+    with pytest.raises(CourseError, match="download it again"):
+        collect(place, tmp_path / "cut.tar.gz")
+    with pytest.raises(CourseError, match="protected with a password"):
+        collect(place, with_password(tmp_path / "all.zip"))
+    own = with_password(zipped(tmp_path / "own.zip", {"03-attention.ipynb": NOTEBOOK})).read_bytes()
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as bundle:
+        bundle.writestr("ada/hw.zip", own)
+        bundle.writestr("ben/03-attention.ipynb", NOTEBOOK)
+    found = collect(place, tmp_path / "class.zip")
+    assert found.placed == [("ben", "03-attention")]
+    assert [(name, "password" in reason, "ZipInfo" in reason) for name, reason in found.skipped] == [
+        ("ada/hw.zip/03-attention.ipynb", True, False)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("files", "status"),
+    [
+        ({"ada/03-attention.ipynb": NOTEBOOK, "readme.txt": "x"}, 0),
+        ({"ada/03-attention.ipynb": NOTEBOOK, "ada/plot.png": "x", "ada/scratch-03-attention.ipynb": NOTEBOOK}, 0),
+        ({"ada/03-attention.ipynb": NOTEBOOK, "ben/essay.pdf": "x"}, 1),
+        ({"ada/03-attention.ipynb": NOTEBOOK, "ben/essay.ipynb": NOTEBOOK}, 1),
+        ({"ada/03-attention.ipynb": NOTEBOOK, "03-attention.ipynb": NOTEBOOK}, 1),
+        ({"ada/03-attention.ipynb": NOTEBOOK, "ben/03-attention.zip": "no zip"}, 1),
+        ({"readme.txt": "x"}, 1),
+    ],
+)
+def test_the_exit_code_says_whether_all_work_has_its_place(
+    files: dict[str, str], status: int, place: course.Course, tmp_path: Path
+) -> None:
+    from click.testing import CliRunner
+
+    from autograder.cli import course as command
+
+    done = CliRunner(env={"COURSE_ROOT": str(place.root)}).invoke(command, ["collect", str(zipped(tmp_path / "all.zip", files))])
+    assert done.exit_code == status, done.output
+
+
 def test_a_students_own_archive_is_opened_once(place: course.Course, tmp_path: Path) -> None:
     own = zipped(tmp_path / "own.zip", {"hw/03-attention.ipynb": NOTEBOOK, "hw/data.csv": "1"}).read_bytes()
     empty = zipped(tmp_path / "empty.zip", {"hw.pdf": "x"}).read_bytes()
