@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 OLDEST = (3, 11)
@@ -9,9 +10,20 @@ OLDEST = (3, 11)
 NEVER_NEEDED = "rfc3987_syntax"
 
 
+def is_elsewhere(place: str) -> bool:
+    """Is this the current folder, which `python -m` puts on the path, and not where this package lies? A submission's files are no modules."""
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:  # somebody has removed it
+        return False
+    home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return os.path.abspath(place) == here and not os.path.samefile(here, home)
+
+
 def main() -> None:
     if sys.version_info < OLDEST:
         sys.exit(f"course: Python {OLDEST[0]}.{OLDEST[1]} or newer is needed, this is {sys.version.split()[0]}")
+    sys.path[:] = [place for place in sys.path if not is_elsewhere(place)]
     sys.modules.setdefault(NEVER_NEEDED, None)  # type: ignore[arg-type]  # None: there is no such module
     try:
         from autograder.cli import course
@@ -21,6 +33,9 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(2)
+    except KeyboardInterrupt:
+        print("course: stopped", file=sys.stderr)
+        sys.exit(130)
     course(prog_name="course")
 
 

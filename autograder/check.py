@@ -68,10 +68,27 @@ def is_test(cell: Any) -> bool:
     return cell.cell_type == "code" and is_grade(cell) and not is_solution(cell)
 
 
+# As in a kernel of JupyterLab's: what lies beside the notebook can be imported by its cells, after Python's own library.
+BESIDE_THE_NOTEBOOK = (
+    "(lambda path: path.insert(next((n for n, part in enumerate(path) if part.endswith('-packages')), len(path)), ''))"
+    "(__import__('sys').path)"
+)
+# Errors of the kernel are shown, and none of its remarks (that it talks over TCP: to itself, on this machine).
+KERNEL_OPTIONS = ["--IPKernelApp.log_level=40", f"--IPKernelApp.exec_lines={BESIDE_THE_NOTEBOOK}"]
+
+
 class Client(NotebookClient):
     """ipykernel can miss that a request has come, and then waits for ever beside it (ipython/ipykernel#1529, #1554). Another one wakes it."""
 
     nudge_seconds = 20.0
+
+    def create_kernel_manager(self) -> Any:
+        """The kernel starts with Python's own modules, whatever lies in the notebook's folder (-P)."""
+        manager = super().create_kernel_manager()
+        spec = manager.kernel_spec
+        assert spec is not None
+        spec.argv[1:1] = ["-P"]
+        return manager
 
     async def async_execute_cell(self, *args: Any, **kwargs: Any) -> Any:
         nudges = asyncio.ensure_future(self.nudge())
@@ -96,7 +113,9 @@ def executed(path: Path, **environment: str) -> Any:
         if cell.cell_type == "code":
             cell.outputs = []
     folder = {"metadata": {"path": str(path.resolve().parent)}}
-    client = Client(notebook, timeout=CELL_SECONDS, kernel_name="python3", allow_errors=True, resources=folder)
+    client = Client(
+        notebook, timeout=CELL_SECONDS, kernel_name="python3", allow_errors=True, resources=folder, extra_arguments=KERNEL_OPTIONS
+    )
     try:
         one_thread = {"OMP_NUM_THREADS": "1"}  # as in grading: at this scale two would only wait for each other
         client.execute(env={**one_thread, **os.environ, "NBGRADER_EXECUTION": "validate", **environment})

@@ -324,12 +324,14 @@ def grade(assignment: str, student: str, workers: int | None, scheduler: str | N
 @command
 def feedback(assignment: str, student: str) -> None:
     """Write a feedback page per graded submission: hints, never a hidden test's source."""
+    from autograder import marks
     from autograder.nbgrader_command import nbgrader
 
     this = courses.load()
     (chosen,) = this.select([assignment])
     if not list((this.root / "autograded").glob(f"{student}/{chosen.id}")):
         raise CourseError(f"nothing graded matches autograded/{student}/{chosen.id}: run `course grade {chosen.id}` first")
+    marks.gradebook(this).close()  # where it cannot be used, its own reason is better than nbgrader's
     trouble = ""
     with err.status("writing feedback"):
         try:
@@ -347,7 +349,9 @@ def feedback(assignment: str, student: str) -> None:
     for name in missing:
         reason = trouble or "its id has signs that nbgrader takes for a pattern?"
         err.print(f"course: no page was written for {name}: {reason}", markup=False)
-    sys.exit(1 if missing else 0)
+    if trouble and not missing:
+        err.print(f"course: {trouble}", markup=False)
+    sys.exit(1 if missing or trouble else 0)
 
 
 @course.command()

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from autograder.examiner.sandbox import Limits
 
 
+STUDENTS_FOLDERS = ("submitted", "autograded", "feedback")  # below the course's root: what students wrote lies there
+
+
 class CourseError(Exception):
     """A user's mistake or a machine's lack: one clear line that says what to do."""
 
@@ -81,7 +84,7 @@ class Course:
         known = {a.id: a for a in self.assignments}
         for name in ids:
             if name not in known:
-                near = get_close_matches(name, known, n=1, cutoff=0.3)
+                near = [one for one in known if name and name in one][:1] or get_close_matches(name, known, n=1, cutoff=0.6)
                 advice = f"did you mean {near[0]}?" if near else f"course.toml knows: {', '.join(known)}"
                 raise CourseError(f"unknown assignment {name!r}: {advice}")
         return [known[name] for name in ids] or list(self.assignments)
@@ -94,12 +97,20 @@ class Course:
 def find_root(start: Path | None = None) -> Path:
     """The folder with `course.toml`: $COURSE_ROOT, or this folder or one above it."""
     if os.environ.get("COURSE_ROOT"):
-        return Path(os.environ["COURSE_ROOT"]).resolve()
+        return not_handed_in(Path(os.environ["COURSE_ROOT"]).resolve())
     here = (start or Path.cwd()).resolve()
     for folder in (here, *here.parents):
         if (folder / "course.toml").is_file():
-            return folder
+            return not_handed_in(folder)
     raise CourseError(f"no course.toml in {here} or above it: run `course` inside the course folder, or set COURSE_ROOT")
+
+
+def not_handed_in(root: Path) -> Path:
+    """This folder, unless it came with a submission: nbgrader_config.py beside a course.toml is code, and would run with your rights."""
+    for folder in (root, *root.parents):
+        if folder.name in STUDENTS_FOLDERS and (folder.parent / "course.toml").is_file():
+            raise CourseError(f"{root / 'course.toml'} came with a submission and is not used: run `course` in {folder.parent}")
+    return root
 
 
 def load(root: Path | None = None) -> Course:

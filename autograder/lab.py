@@ -16,7 +16,7 @@ START = "notebooks/start.ipynb"
 
 def lab_command(no_browser: bool, port: int | None, extra: tuple[str, ...]) -> list[str]:
     """The jupyter command line. As root (a container, a fresh server) Jupyter wants to be told that this is meant."""
-    command = [sys.executable, "-m", "jupyterlab", "--ServerApp.root_dir=.", f"--LabApp.default_url=/lab/tree/{START}"]
+    command = [sys.executable, "-P", "-m", "jupyterlab", "--ServerApp.root_dir=.", f"--LabApp.default_url=/lab/tree/{START}"]
     if no_browser:
         command.append("--no-browser")
     if port is not None:

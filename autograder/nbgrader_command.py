@@ -17,7 +17,7 @@ def nbgrader(course: Course, *args: str) -> None:
     must_answer(course.gradebook_url)
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
     done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", *args], cwd=course.root, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-P", "-m", "nbgrader", *args], cwd=course.root, env=environment, capture_output=True, text=True, check=False
     )
     if done.returncode:
         lines = [line for line in done.stderr.strip().splitlines() if line.strip()] or ["it gave no reason"]

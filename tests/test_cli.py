@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
+import signal
+import socket
+import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, run_course
+from conftest import ROOT, TOOLS, run_course
 
 from autograder import course as courses
-from autograder import doctor
+from autograder import database, demo, doctor
+from autograder.cli import course as command
 from autograder.course import CourseError, replace_folder, write_whole
+from autograder.examiner import pool as pools
+from autograder.examiner import sandbox
 
 pytestmark = pytest.mark.slow
 
@@ -58,6 +68,173 @@ def test_check_passes_and_fails_with_the_hint(small_course: Path) -> None:
     (result,) = json.loads(bad.stdout)
     assert result["score"] == 0
     assert "not written yet" in result["message"]
+
+
+def test_a_check_shows_the_tests_and_nothing_of_the_kernel(small_course: Path) -> None:
+    """And what lies beside the notebook can be imported, as in JupyterLab."""
+    source = small_course / "solutions" / "01-small" / "01-small.py"
+    source.write_text(source.read_text().replace("return x + x  #", "import beside\n    return beside.TWO * x  #"))
+    (source.parent / "beside.py").write_text("TWO = 2\n")
+    assert run_course("build", cwd=small_course).returncode == 0
+    done = run_course("check", str(source.with_suffix(".ipynb")), cwd=small_course)
+    assert (done.returncode, done.stderr.strip()) == (0, ""), done.stdout + done.stderr
+
+
+# Modules that commands of ours import, or that Python imports by itself, as a student could hand them in.
+DECOYS = (
+    "autograder click helpers ipykernel ipykernel_launcher json jupyterlab matplotlib nbclient nbconvert nbformat nbgrader numpy pandas"
+)
+DECOYS += " random rich runpy sitecustomize sqlalchemy token torch tornado tqdm traitlets typing usercustomize zmq"
+
+
+def test_no_command_runs_code_of_the_submission_it_is_started_in(small_course: Path, tmp_path: Path) -> None:
+    assert run_course("build", cwd=small_course).returncode == 0
+    (small_course / "solutions" / "01-small" / "mistakes.py").write_text("VARIANTS = {}\n")
+    folder = small_course / "submitted" / "eve" / "01-small"
+    folder.mkdir(parents=True)
+    shutil.copy(small_course / "notebooks" / "01-small" / "01-small.ipynb", folder)
+    ran = small_course / "ran"
+    for name in DECOYS.split():
+        (folder / f"{name}.py").write_text(f"open({str(ran)!r}, 'a').write('{name} ')\n")
+    notebook = small_course / "solutions" / "01-small" / "01-small.ipynb"
+    (small_course / "inbox" / "ada").mkdir(parents=True)
+    shutil.copy(folder / "01-small.ipynb", small_course / "inbox" / "ada")
+    commands = {
+        "build": [],
+        "check": [str(notebook)],
+        "release": ["01-small", "--to", str(small_course / "class")],
+        "collect": [str(small_course / "inbox")],
+        "grade": ["01-small", *(["--unsafe", "--student", "ada"] if sandbox.why_not() else [])],
+        "feedback": ["01-small"],
+        "report": ["01-small"],
+        "export": [],
+        "verify": [],
+        "doctor": [],
+        "demo": ["01-small", "--to", str(small_course / "demo")],
+        "lab": ["--no-browser", "--", "--version"],
+    }
+    assert set(commands) == set(command.commands)
+    for name, args in commands.items():
+        for start in ([str(TOOLS / "course")], [sys.executable, "-m", "autograder"]):
+            if start[0] == sys.executable and name not in ("export", "feedback"):  # how Python itself was started is the same for all
+                continue
+            if start[0] == sys.executable:
+                for unavoidable in ("autograder", "runpy", "sitecustomize", "usercustomize"):  # Python has imported them before us
+                    (folder / f"{unavoidable}.py").unlink(missing_ok=True)
+            done = subprocess.run([*start, name, *args], cwd=folder, capture_output=True, text=True, check=False)
+            assert not ran.exists(), f"course {name} has run {ran.read_text()}"
+            assert "Traceback" not in done.stderr, done.stderr
+            assert done.returncode == (1 if name == "verify" else 0), f"{name}: {done.stdout} {done.stderr}"
+
+
+@pytest.mark.parametrize("place", ["submitted/eve/01-small", "autograded/eve/01-small/deep"])
+def test_a_course_that_came_with_a_submission_is_refused(place: str, small_course: Path) -> None:
+    folder = small_course / place
+    folder.mkdir(parents=True)
+    shutil.copy(small_course / "course.toml", folder)
+    (folder / "nbgrader_config.py").write_text(f"open({str(small_course / 'ran')!r}, 'w')\n")
+    for environment in ({}, {"COURSE_ROOT": str(folder)}):
+        done = run_course("export", cwd=folder, **environment)
+        assert done.returncode == 2
+        assert f"came with a submission and is not used: run `course` in {small_course}" in one_line(done.stderr)
+    assert not (small_course / "ran").exists()
+
+
+def test_a_name_that_is_like_none_gets_the_list() -> None:
+    this = courses.load(ROOT)
+    with pytest.raises(CourseError, match=r"course.toml knows: 01-big-picture, "):
+        this.select(["99-nothing"])
+    for name, near in (("03", "03-attention"), ("gpt", "09-gpt"), ("12-translate", "12-translation")):
+        with pytest.raises(CourseError, match=f"did you mean {near}"):
+            this.select([name])
+
+
+SLOW_ANSWER = "def double(x):\n    import time\n    time.sleep(25)\n    return 2 * x"
+
+
+def slow_class(root: Path) -> Path:
+    """Two submissions that keep their examiners busy."""
+    assert run_course("build", cwd=root).returncode == 0
+    student = (root / "notebooks" / "01-small" / "01-small.ipynb").read_text(encoding="utf-8")
+    for name in ("ada", "ben"):
+        folder = root / "submitted" / name / "01-small"
+        folder.mkdir(parents=True)
+        (folder / "01-small.ipynb").write_text(demo.submission(student, {"double": SLOW_ANSWER}), encoding="utf-8")
+    return root
+
+
+def started_pool(grading: subprocess.Popen[str]) -> int:
+    """The process id of the pool, once its workers are there."""
+    for _ in range(1200):
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                text = path.read_text()
+                pid = int(path.parent.name)
+                if (
+                    int(text.rpartition(")")[2].split()[1]) == grading.pid
+                    and b"autograder.examiner.pool" in Path(f"/proc/{pid}/cmdline").read_bytes()
+                ):
+                    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+                    if len(children) >= 3:  # the nursery and two workers
+                        return pid
+        time.sleep(0.1)
+    raise AssertionError("no pool was started")
+
+
+@pytest.mark.skipif(sandbox.why_not() is not None, reason="grading needs a sandbox")
+def test_control_c_says_one_line_and_ends_everything(small_course: Path) -> None:
+    line = [sys.executable, "-m", "autograder", "grade", "01-small", "--workers", "2"]
+    grading = subprocess.Popen(line, cwd=slow_class(small_course), stderr=subprocess.PIPE, text=True, start_new_session=True)
+    pool = started_pool(grading)
+    os.killpg(grading.pid, signal.SIGINT)  # what a terminal does
+    _, told = grading.communicate()
+    assert grading.returncode == 130
+    assert one_line(told) == "course: stopped"
+    assert not Path(f"/proc/{pool}").exists()
+    assert not list(Path(tempfile.gettempdir()).glob(f"course-{pool}-*"))
+
+
+def test_workers_that_were_killed_are_named_as_such() -> None:
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    with ours, pytest.raises(CourseError, match="have ended: were they killed, or did memory run out"):
+        pools.send(ours, {"op": "grade"})
+
+
+@pytest.fixture
+def refused_port() -> int:
+    """A port at which nobody listens."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+def test_a_database_that_is_down_is_to_be_started(small_course: Path, refused_port: int) -> None:
+    path = small_course / "course.toml"
+    book = f'gradebook = "postgresql://ann:secret@127.0.0.1:{refused_port}/marks"\n'
+    path.write_text(path.read_text().replace("\n[[assignment]]", f"{book}\n[[assignment]]"))
+    (small_course / "submitted" / "ada" / "01-small").mkdir(parents=True)
+    (small_course / "autograded" / "ada" / "01-small").mkdir(parents=True)
+    for args in (["export"], ["grade", "01-small"], ["feedback", "01-small"], ["report", "01-small"]):
+        done = run_course(*args, cwd=small_course)
+        assert done.returncode == 2, done.stderr
+        assert "start it" in one_line(done.stderr)
+        assert "secret" not in done.stderr
+
+
+def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "find_spec", lambda name: None)
+    with pytest.raises(CourseError, match=r"pip install 'sequence-models-workbook\[postgresql\]'"):
+        database.must_answer(database.url_for("postgresql://ann@db/marks"))
+    database.must_answer("sqlite:////tmp/gradebook.db")
+
+
+@pytest.mark.parametrize("written", ["postgresql://ann@db/marks", "postgres://ann@db/marks"])
+@pytest.mark.parametrize("driver", ["psycopg", "psycopg2"])
+def test_an_address_is_given_the_driver_that_is_there(written: str, driver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "find_spec", lambda name: object() if name == driver else None)
+    assert database.url_for(written) == f"postgresql+{driver}://ann@db/marks"
+    assert database.url_for("postgresql+asyncpg://ann@db/marks") == "postgresql+asyncpg://ann@db/marks"
 
 
 def test_outside_a_course(tmp_path: Path) -> None:

@@ -19,14 +19,16 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from autograder.course import CourseError
+from autograder.course import CourseError, forget_the_dead
 
+HOME = Path(__file__).resolve().parents[2]  # the folder that the package lies in
 SIZE = struct.Struct("<Q")
 SAME_AS_STUDENT = ["NBGRADER_EXECUTION", "MPLBACKEND", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONHASHSEED"]
 SAME_AS_STUDENT += ["HF_HUB_OFFLINE", "PYTHONWARNINGS"]
@@ -53,7 +55,13 @@ WARM = [
 
 def send(sock: socket.socket, message: Any) -> None:
     data = json.dumps(message).encode()
-    sock.sendall(SIZE.pack(len(data)) + data)
+    try:
+        sock.sendall(SIZE.pack(len(data)) + data)
+    except ConnectionError:
+        raise CourseError(
+            "the processes that examine submissions have ended: were they killed, or did memory run out? "
+            "What was graded is stored: run this again, perhaps with fewer --workers"
+        ) from None
 
 
 def receive(sock: socket.socket) -> Any:
@@ -101,10 +109,12 @@ class Pool:
             "parent": os.getpid(),
         }
         environment = {**os.environ, **{name: sandbox.ENVIRONMENT[name] for name in SAME_AS_STUDENT}}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "autograder.examiner.pool", json.dumps(settings)],
+        self.process = subprocess.Popen(  # -P and a folder of ours: no file of a submission is ever imported by it
+            [sys.executable, "-P", "-m", "autograder.examiner.pool", json.dumps(settings)],
             pass_fds=fds,
             env=environment,
+            cwd=HOME,
+            process_group=0,  # Ctrl-C is for the process that grades, which ends this one
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
         )
@@ -112,20 +122,23 @@ class Pool:
             theirs.close()
         self.sockets = [ours for ours, _ in pairs]
 
-    def close(self) -> None:
+    def close(self, at_once: bool = False) -> None:
+        """End the pool: when its workers are done, or at once."""
         for sock in self.sockets:
             sock.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(10)
+        if not at_once:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(10)
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+            forget_the_dead(Path(tempfile.gettempdir()), "course-")
 
     def __enter__(self) -> Pool:
         return self
 
-    def __exit__(self, *unused: Any) -> None:
-        self.close()
+    def __exit__(self, kind: Any, *unused: Any) -> None:
+        self.close(at_once=kind is not None)
 
 
 # ---- the pool --------------------------------------------------------------------------------------------------------------
