@@ -84,7 +84,7 @@ def generated_cells(course: Course, assignment: Assignment) -> list[Any]:
     setup = (
         'import importlib.util, os, subprocess, sys; found = importlib.util.find_spec("helpers")\n'
         'if found and not os.path.exists(os.path.join(os.path.dirname(found.origin or ""), "colab.py")): raise ImportError('
-        'f"{found.origin or list(found.submodule_search_locations)[0]} hides the course\'s own helpers: '
+        "f\"{found.origin or list(found.submodule_search_locations)[0]} hides the course's own helpers: "
         'give yours another name, then restart the kernel.")\n'
         'found or subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", '
         f'"git+{course.repository}@{course.branch}"], check=True)\n'

@@ -88,7 +88,9 @@ def three_students(assignment: Assignment, cells: list[SourceCell]) -> dict[str,
 def run(course: Course, assignment: Assignment, target: Path, progress: Progress = lambda text: None) -> list[dict[str, str]]:
     """Release, collect three submissions, autograde, write feedback, export. Gives the exported rows."""
     if assignment.ordinary_notebooks:
-        raise CourseError(f"{assignment.id} has no mistakes.py to make up students from: give `course demo` an assignment that has a script")
+        raise CourseError(
+            f"{assignment.id} has no mistakes.py to make up students from: give `course demo` an assignment that has a script"
+        )
     progress("building")
     made = demo_course(course, assignment, target)
     (this,) = made.assignments
