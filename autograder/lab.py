@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from autograder import work
-from autograder.course import Course, CourseError, write_whole
+from autograder.course import Assignment, Course, CourseError, write_whole
 
 START = f"{work.FOLDER}/start.ipynb"
 
@@ -40,10 +40,15 @@ def not_built(course: Course) -> list[str]:
         command = f"run `course build {assignment.id}`"
         if not all(path.exists() for path in assignment.student_notebooks):
             lines.append(f"notebooks/{assignment.id} is not complete: {command}")
-        elif assignment.source.exists() and assignment.instructor_notebook.exists():
-            if assignment.source.stat().st_mtime_ns > assignment.instructor_notebook.stat().st_mtime_ns:
-                lines.append(f"solutions/{assignment.id}/{assignment.source.name} is newer than what was built from it: {command}")
+        elif script_is_newer(assignment):
+            lines.append(f"solutions/{assignment.id}/{assignment.source.name} is newer than what was built from it: {command}")
     return lines
+
+
+def script_is_newer(assignment: Assignment) -> bool:
+    """Was the script saved after the instructor's notebook was built from it? Where none was built, as in a student's clone, nobody asks."""
+    script, built = assignment.source, assignment.instructor_notebook
+    return script.exists() and built.exists() and script.stat().st_mtime_ns > built.stat().st_mtime_ns
 
 
 def start(course: Course, no_browser: bool, port: int | None, extra: tuple[str, ...]) -> None:
