@@ -26,7 +26,7 @@ from autograder.rules import problems
 from autograder.source import Problem, SourceCell
 
 # `course build` keeps the README's table of assignments between these two.
-TABLE = re.compile(r"(<!-- assignments: made by `course build` -->\n).*?(\n<!-- end of assignments -->)", re.DOTALL)
+TABLE = re.compile(r"(<!-- assignments: made by `course build` -->).*?(<!-- end of assignments -->)", re.DOTALL)
 # A solution line this short (without spaces) may well stand in given code too: `return x` gives nothing away.
 DISTINCTIVE = 20
 
@@ -354,7 +354,7 @@ def outputs(course: Course, chosen: list[Assignment]) -> tuple[dict[Path, str], 
     if readme.exists():
         text = readme.read_bytes().decode()
         table = readme_table(course)
-        files[readme] = TABLE.sub(lambda marks: f"{marks[1]}\n{table}\n{marks[2]}", text)
+        files[readme] = TABLE.sub(lambda marks: f"{marks[1]}\n\n{table}\n\n{marks[2]}", text)
     return files, warnings
 
 
