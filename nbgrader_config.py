@@ -4,8 +4,10 @@ import tomllib
 from pathlib import Path
 
 from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
+from nbgrader.converters import GenerateAssignment
 from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, GetGrades, IgnorePattern, LimitOutput, SaveAutoGrades
 
+from autograder.build import Stamp
 from autograder.database import url_for
 from autograder.preprocessors import Examine, GradingReport, HideHiddenTests, code_in_colours, markdown_without_scripts
 
@@ -18,6 +20,9 @@ c.CourseDirectory.release_directory = "notebooks"
 
 # The sources of an assignment lie beside its notebook and must not be released with it.
 c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback", "mistakes.py", "[0-9][0-9]-*.py", "grading.json"]
+
+# What nbgrader makes for students carries the digest of what was made, as what `course build` makes does: it can be told from a person's work.
+c.GenerateAssignment.preprocessors = [*GenerateAssignment.class_traits()["preprocessors"].default(), Stamp]
 
 if "gradebook" in course:
     c.CourseDirectory.db_url = url_for(course["gradebook"])

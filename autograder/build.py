@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
+import re
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,14 +16,17 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder import source
+from autograder import authorship, source
 from autograder.course import Assignment, Course, CourseError, write_whole
 from autograder.rules import problems
 from autograder.source import Problem, SourceCell
 
+# `course build` keeps the README's table of assignments between these two.
+TABLE = re.compile(r"(<!-- assignments: made by `course build` -->).*?(<!-- end of assignments -->)", re.DOTALL)
 # A solution line this short (without spaces) may well stand in given code too: `return x` gives nothing away.
 DISTINCTIVE = 20
 
@@ -60,6 +66,7 @@ def as_text(nodes: list[Any]) -> str:
     notebook = new_notebook(cells=nodes)
     kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
     notebook.metadata = nbformat.from_dict({"kernelspec": kernel, "language_info": {"name": "python"}})
+    authorship.stamp(notebook)
     nbformat.validate(notebook)
     return nbformat.writes(notebook, version=4) + "\n"
 
@@ -70,13 +77,17 @@ def as_node(cell: SourceCell) -> Any:
 
 
 def generated_cells(course: Course, assignment: Assignment) -> list[Any]:
-    """The Colab badge and the two-line set-up cell: written here once, the same in every notebook."""
+    """The Colab badge and the set-up cell: written here once, the same in every notebook."""
     mark = {"course": {"generated": True}}
     badge = f"[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({course.colab_link(assignment)})"
     needs = ", ".join(repr(name) for name in assignment.needs)
     setup = (
-        'import importlib.util, subprocess, sys; importlib.util.find_spec("helpers") or subprocess.run([sys.executable, "-m", "pip", '
-        f'"install", "-q", "--no-deps", "git+{course.repository}@{course.branch}"], check=True)\n'
+        'import importlib.util, os, subprocess, sys; found = importlib.util.find_spec("helpers")\n'
+        'if found and not os.path.exists(os.path.join(os.path.dirname(found.origin or ""), "colab.py")): raise ImportError('
+        "f\"{found.origin or list(found.submodule_search_locations)[0]} hides the course's own helpers: "
+        'give yours another name, then restart the kernel.")\n'
+        'found or subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", '
+        f'"git+{course.repository}@{course.branch}"], check=True)\n'
         f"from helpers import colab; colab.ready({needs})"
     )
     locked = {"grade": False, "grade_id": "colab", "locked": True, "schema_version": 3, "solution": False, "task": False}
@@ -94,31 +105,78 @@ def derived_id(node: Any, seen: set[str]) -> str:
     return name
 
 
+class Stamp(NbGraderPreprocessor):
+    """The last step of `nbgrader generate_assignment`: the student's notebook carries the digest of what was made."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        authorship.stamp(nb)
+        return nb, resources
+
+
+def stamped(text: str) -> str:
+    """The same where a course's nbgrader configuration does without that step."""
+    notebook = nbformat.reads(text, as_version=nbformat.NO_CONVERT)
+    authorship.stamp(notebook)
+    return nbformat.writes(notebook, version=nbformat.NO_CONVERT) + "\n"
+
+
 def student_notebook(course: Course, assignment: Assignment, instructor: str) -> str:
-    """The student's notebook as text, made by nbgrader's own converter with the course's own configuration."""
+    """The student's notebook as text."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder).resolve()
         target = place / "solutions" / assignment.id / f"{assignment.id}.ipynb"
         target.parent.mkdir(parents=True)
         target.write_text(instructor, encoding="utf-8")
-        config = Config()
-        if (course.root / "nbgrader_config.py").exists():
-            config.merge(PyFileConfigLoader("nbgrader_config.py", path=str(course.root)).load_config())
-        config.CourseDirectory.root = str(place)
-        config.CourseDirectory.source_directory = "solutions"
-        config.CourseDirectory.release_directory = "notebooks"
-        config.CourseDirectory.assignment_id = assignment.id
-        config.SaveCells.enabled = False
-        messages = ListHandler()
-        converter = GenerateAssignment(coursedir=CourseDirectory(config=config), config=config, no_database=True)
-        converter.log = logging.Logger("course build", logging.ERROR)
-        converter.log.addHandler(messages)
-        try:
-            converter.start()
-        except Exception as error:  # noqa: BLE001  nbgrader raises bare exceptions of many kinds
-            raise CourseError(f"{assignment.id}: nbgrader could not make the student notebook: {messages.first() or error}") from None
-        made = place / "notebooks" / assignment.id / f"{assignment.id}.ipynb"
-        return made.read_text(encoding="utf-8")
+        return student_notebooks(course, assignment, place)[target.name]
+
+
+def student_notebooks(course: Course, assignment: Assignment, place: Path) -> dict[str, str]:
+    """What nbgrader's own converter, with the course's own configuration, makes of the notebooks in `place`: text by name."""
+    config = Config()
+    if (course.root / "nbgrader_config.py").exists():
+        config.merge(PyFileConfigLoader("nbgrader_config.py", path=str(course.root)).load_config())
+    config.CourseDirectory.root = str(place)
+    config.CourseDirectory.source_directory = "solutions"
+    config.CourseDirectory.release_directory = "notebooks"
+    config.CourseDirectory.assignment_id = assignment.id
+    config.SaveCells.enabled = False
+    messages = ListHandler()
+    converter = GenerateAssignment(coursedir=CourseDirectory(config=config), config=config, no_database=True)
+    converter.log = logging.Logger("course build", logging.ERROR)
+    converter.log.addHandler(messages)
+    try:
+        converter.start()
+    except Exception as error:  # noqa: BLE001  nbgrader raises bare exceptions of many kinds
+        raise CourseError(f"{assignment.id}: nbgrader could not make the student notebook: {messages.first() or error}") from None
+    made = sorted((place / "notebooks" / assignment.id).glob("*.ipynb"))
+    return {path.name: stamped(path.read_text(encoding="utf-8")) for path in made}
+
+
+def ordinary_notebooks(course: Course, assignment: Assignment) -> dict[str, str]:
+    """The student's versions of an assignment's ordinary nbgrader notebooks: text by name."""
+    for path in assignment.ordinary_notebooks:
+        graded_cells(path)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder).resolve()
+        private = shutil.ignore_patterns(".*", "__pycache__")
+        shutil.copytree(assignment.source.parent, place / "solutions" / assignment.id, ignore=private)
+        if (course.root / "autotests.yml").exists():
+            shutil.copy(course.root / "autotests.yml", place)
+        made = student_notebooks(course, assignment, place)
+    for name, text in made.items():
+        for marker in source_markers():
+            if marker in text:
+                raise CourseError(f"solutions/{assignment.id}/{name}: `{marker}` survives in the student's notebook")
+    return made
+
+
+def graded_cells(path: Path) -> dict[str, float]:
+    """Points by id of the graded cells of an ordinary notebook."""
+    notebook = authorship.read(path)
+    if notebook is None:
+        raise CourseError(f"{path} is not a notebook that can be read: open it in JupyterLab and save it again")
+    known = [cell.get("metadata", {}).get("nbgrader", {}) for cell in notebook["cells"]]
+    return {str(about.get("grade_id", "")): float(about.get("points") or 0) for about in known if about.get("grade") or about.get("task")}
 
 
 class ListHandler(logging.Handler):
@@ -184,15 +242,51 @@ def build(course: Course, assignment: Assignment) -> tuple[str, str, list[Proble
     return instructor, student, warnings
 
 
+def student_texts(course: Course, assignment: Assignment) -> dict[str, str]:
+    """Every notebook that students get of this assignment: text by name."""
+    if assignment.ordinary_notebooks:
+        return ordinary_notebooks(course, assignment)
+    return {assignment.student_notebook.name: build(course, assignment)[1]}
+
+
 def points(cells: list[SourceCell]) -> tuple[float, float]:
+    """(points that count, bonus points) of these cells."""
+    return sums({cell.grade_id: float(cell.nbgrader["points"]) for cell in cells if cell.is_grade or cell.is_task})
+
+
+def sums(graded: dict[str, float]) -> tuple[float, float]:
+    bonus = sum(value for name, value in graded.items() if name.startswith("bonus-"))
+    return sum(graded.values()) - bonus, bonus
+
+
+def points_of(assignment: Assignment) -> tuple[float, float]:
     """(points that count, bonus points) of an assignment."""
-    graded = [(cell.grade_id, float(cell.nbgrader["points"])) for cell in cells if cell.is_grade or cell.is_task]
-    bonus = sum(value for name, value in graded if name.startswith("bonus-"))
-    return sum(value for _, value in graded) - bonus, bonus
+    if not assignment.ordinary_notebooks:
+        return points(source.read(assignment.source))
+    found = [sums(graded_cells(path)) for path in assignment.ordinary_notebooks]
+    return sum(count for count, _ in found), sum(bonus for _, bonus in found)
+
+
+def worth(assignment: Assignment) -> str:
+    count, bonus = points_of(assignment)
+    return f"{count:g}" + (f" + {bonus:g} bonus" if bonus else "")
+
+
+def number_of(assignment: Assignment) -> str:
+    number, _, _ = assignment.id.partition("-")
+    return number if number.isdigit() else ""
+
+
+def links(assignment: Assignment, folder: str) -> str:
+    """The assignment's title, leading to its notebook; where there are several, followed by their names."""
+    paths = assignment.student_notebooks
+    if len(paths) == 1:
+        return f"[{assignment.title}]({folder}{assignment.id}/{paths[0].name})"
+    return f"{assignment.title}: " + ", ".join(f"[{path.stem}]({folder}{assignment.id}/{path.name})" for path in paths)
 
 
 def start_page(course: Course) -> str:
-    """The workbook's first page: a notebook with the list of assignments."""
+    """The workbook's first page: a notebook with the list of assignments. Its links lead to the notebooks beside it, here and in work/."""
     lines = [
         f"# {course.title}",
         "",
@@ -203,15 +297,15 @@ def start_page(course: Course) -> str:
         if assignment.part != part:
             part = assignment.part
             lines += ["", f"## Part {part}", "", "| | assignment | points | time |", "| --- | --- | --- | --- |"]
-        count, bonus = points(source.read(assignment.source))
-        worth = f"{count:g}" + (f" + {bonus:g} bonus" if bonus else "")
         hours = f"about {assignment.minutes / 60:.2g} h"
-        number, _, _ = assignment.id.partition("-")
-        lines.append(f"| {number} | [{assignment.title}]({assignment.id}/{assignment.id}.ipynb) | {worth} | {hours} |")
+        lines.append(f"| {number_of(assignment)} | {links(assignment, '')} | {worth(assignment)} | {hours} |")
     lines += [
         "",
         "**How to work.** Write your code where it says `YOUR CODE HERE` and run the cell, then the test cell below it. "
         "Cells with tests are locked; everything else is yours to change. *Validate* in the toolbar runs the whole notebook from the top, as grading does.",
+        "",
+        "**Your copies.** The notebooks behind these links lie in the folder `work` and are yours: nothing that you save there is ever overwritten. "
+        "When the course brings a new version of a notebook that you have changed, it is put beside yours.",
         "",
         "**Scale.** `COURSE_SCALE=smoke`, `laptop` (default) or `gpu` decides how large the experiments are. The code is the same.",
     ]
@@ -220,12 +314,31 @@ def start_page(course: Course) -> str:
     return as_text([node])
 
 
+def readme_table(course: Course) -> str:
+    """The README's table of assignments, with Colab badges."""
+    badge = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({})"
+    lines = ["| | assignment | points | time | Colab |", "| --- | --- | --- | --- | --- |"]
+    part = ""
+    for assignment in course.assignments:
+        if assignment.part != part:
+            part = assignment.part
+            lines.append(f"| | **Part {part}** | | | |")
+        badges = " ".join(badge.format(course.colab_link(assignment, path)) for path in assignment.student_notebooks)
+        hours = f"{assignment.minutes / 60:.2g} h"
+        lines.append(f"| {number_of(assignment)} | {links(assignment, 'notebooks/')} | {worth(assignment)} | {hours} | {badges} |")
+    return "\n".join(lines)
+
+
 def outputs(course: Course, chosen: list[Assignment]) -> tuple[dict[Path, str], list[Problem]]:
     """Every file the build makes for these assignments, and the warnings."""
     files: dict[Path, str] = {}
     warnings: list[Problem] = []
     broken: list[Problem] = []
     for assignment in chosen:
+        if assignment.ordinary_notebooks:
+            made = ordinary_notebooks(course, assignment)
+            files |= {assignment.student_notebook.with_name(name): text for name, text in made.items()}
+            continue
         try:
             instructor, student, found = build(course, assignment)
         except BuildError as error:
@@ -237,23 +350,97 @@ def outputs(course: Course, chosen: list[Assignment]) -> tuple[dict[Path, str], 
     if broken:
         raise BuildError(broken)
     files[course.root / "notebooks" / "start.ipynb"] = start_page(course)
+    readme = course.root / "README.md"
+    if readme.exists():
+        text = readme.read_bytes().decode()
+        table = readme_table(course)
+        files[readme] = TABLE.sub(lambda marks: f"{marks[1]}\n\n{table}\n\n{marks[2]}", text)
     return files, warnings
 
 
-def write(files: dict[Path, str]) -> list[Path]:
-    """Write what changed; gives the paths written."""
-    changed = [path for path, text in files.items() if not path.exists() or path.read_bytes() != text.encode()]
-    for path in changed:
-        write_whole(path, files[path])
+def write(files: dict[Path, str], keep: Path | None = None) -> list[Path]:
+    """Write what changed; gives the paths written.
+
+    A notebook that a person changed stops everything before anything is written, or is copied into the folder `keep` first.
+    """
+    wanted = {path: text_to_write(path, text) for path, text in files.items()}
+    mine = [path for path, text in wanted.items() if text is None]
+    if mine and keep is None:
+        raise CourseError("\n".join(f"{path} was changed by a person, and nothing was built: {ADVICE}" for path in mine))
+    for path in mine:
+        assert keep is not None
+        keep_copy(path, keep)
+    changed = []
+    for path, text in wanted.items():
+        text = files[path] if text is None else text
+        if not path.exists() or path.read_bytes() != text.encode():
+            write_whole(path, text)
+            changed.append(path)
+        as_old_as_its_script(path)
     return changed
 
 
+ADVICE = "move it away (answers belong into work/), or run `course build --force`, which keeps a copy of it in kept/"
+
+
+def text_to_write(path: Path, text: str) -> str | None:
+    """What may be written here without losing anything: the text, perhaps with the results of cells that were run. None: a person's."""
+    if path.suffix != ".ipynb" or not os.path.lexists(path) or (not path.is_symlink() and path.read_bytes() == text.encode()):
+        return text
+    saved, built = authorship.read(path), json.loads(text)
+    if saved is None:
+        return None
+    same = authorship.says(saved) == authorship.says(built)
+    if script_of(path) is not None:  # the instructor's: the script has the text, the notebook the results
+        return with_results(built, saved) if same or authorship.unedited(saved) else None
+    if (same and not authorship.has_results(saved)) or not authorship.is_a_persons(path):
+        return text
+    return None
+
+
+def with_results(built: Any, saved: Any) -> str:
+    """The built notebook with the outputs of those cells that were run with the same text."""
+    ran = [cell for cell in saved["cells"] if cell.get("outputs")]
+    for cell in built["cells"]:
+        known = next((one for one in ran if authorship.source_of(one).rstrip() == authorship.source_of(cell).rstrip()), None)
+        if cell["cell_type"] == "code" and known is not None:
+            cell["outputs"], cell["execution_count"] = known["outputs"], known.get("execution_count")
+            ran.remove(known)
+    return nbformat.writes(nbformat.from_dict(built), version=4) + "\n"
+
+
+def keep_copy(path: Path, keep: Path) -> Path:
+    """A copy of a person's file in the folder `keep`, by its place in the course. No other copy is overwritten."""
+    content = path.read_bytes()
+    target = keep / path.relative_to(keep.parent)
+    number = 1
+    while target.exists() and target.read_bytes() != content:
+        number += 1
+        target = target.with_name(f"{path.stem}-{number}{path.suffix}")
+    write_whole(target, content)
+    return target
+
+
+def script_of(path: Path) -> Path | None:
+    """The script that an instructor's notebook is paired with."""
+    script = path.with_suffix(".py")
+    return script if path.suffix == ".ipynb" and path.parent.parent.name == "solutions" and script.exists() else None
+
+
+def as_old_as_its_script(path: Path) -> None:
+    """jupytext opens a pair only if the script is not the older one. A notebook that was made from the script is as old as that."""
+    script = script_of(path)
+    if script is not None:
+        state = script.stat()
+        os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+
 def stale(course: Course, files: dict[Path, str]) -> list[str]:
-    """What in notebooks/ is not what solutions/ makes: one line each."""
+    """What in notebooks/, or in the README's table, is not what solutions/ makes: one line each."""
     found = []
     for path, text in files.items():
         name = path.relative_to(course.root)
-        if name.parts[0] != "notebooks":
+        if name.parts[0] not in ("notebooks", "README.md"):
             continue
         if not path.exists():
             found.append(f"{name} is missing")

@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
-from nbgrader.utils import determine_grade, is_grade, is_solution
+from nbgrader.utils import determine_grade, is_grade, is_solution, is_task
 
 from autograder.course import CourseError
 
@@ -107,8 +107,8 @@ class Client(NotebookClient):
 def executed(path: Path, **environment: str) -> Any:
     """The notebook after a run from the top in a fresh kernel, at the scale of grading."""
     notebook = read_notebook(path)
-    if not any(is_test(cell) for cell in notebook.cells):
-        raise CourseError(f"{path} has no test cells: is it one of the course's notebooks?")
+    if not any(is_grade(cell) or is_task(cell) for cell in notebook.cells):  # there may be written answers only
+        raise CourseError(f"{path} has no graded cells: is it one of the course's notebooks?")
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = []

@@ -67,9 +67,10 @@ def course() -> None:
 @course.command()
 @click.argument("assignments", nargs=-1)
 @click.option("--check", is_flag=True, help="Write nothing; fail when notebooks/ is not what solutions/ makes.")
+@click.option("--force", is_flag=True, help="Replace notebooks that a person changed, too; copies of them are kept in kept/.")
 @json_option
 @command
-def build(assignments: tuple[str, ...], check: bool, as_json: bool) -> None:
+def build(assignments: tuple[str, ...], check: bool, force: bool, as_json: bool) -> None:
     """Make the instructor's and the student's notebooks from solutions/."""
     from autograder import build as builder
 
@@ -91,7 +92,7 @@ def build(assignments: tuple[str, ...], check: bool, as_json: bool) -> None:
         if not as_json:
             out.print(f"notebooks/ is what solutions/ makes ({len(chosen)} assignments)")
         return
-    changed = builder.write(files)
+    changed = builder.write(files, keep=this.root / "kept" if force else None)
     if as_json:
         print(json.dumps({"written": [str(p.relative_to(this.root)) for p in changed], "warnings": [str(w) for w in warnings]}))
     else:
@@ -106,7 +107,7 @@ def build(assignments: tuple[str, ...], check: bool, as_json: bool) -> None:
 @click.option("--port", type=int, help="Port of the server.")
 @command
 def lab(args: tuple[str, ...], no_browser: bool, port: int | None) -> None:
-    """Open JupyterLab on the workbook's start page."""
+    """Open JupyterLab on the workbook's start page. Your notebooks are the copies in work/."""
     from autograder.lab import start
 
     start(courses.load(), no_browser, port, args)

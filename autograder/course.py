@@ -44,8 +44,26 @@ class Assignment:
         return self.source.with_suffix(".ipynb")
 
     @property
+    def ordinary_notebooks(self) -> list[Path]:
+        """An assignment without a script is a folder of ordinary nbgrader notebooks."""
+        folder = self.source.parent
+        return [] if self.source.exists() else sorted(path for path in folder.glob("*.ipynb") if not path.name.startswith("."))
+
+    @property
     def student_notebook(self) -> Path:
         return self.root / "notebooks" / self.id / f"{self.id}.ipynb"
+
+    @property
+    def student_notebooks(self) -> list[Path]:
+        """What students get: one notebook, or as many as the folder of ordinary notebooks has."""
+        return [self.student_notebook.with_name(path.name) for path in self.ordinary_notebooks] or [self.student_notebook]
+
+    def data_files(self) -> dict[str, Path]:
+        """The files that students need beside the notebook, by name. Of a scripted assignment no Python file is one: it may be a source."""
+        folder = self.source.parent
+        private = (".ipynb", ".pyc", ".py") if self.source.exists() else (".ipynb", ".pyc")
+        found = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix not in private}
+        return {name.as_posix(): path for name, path in found.items() if not is_hidden(name) and name.name != "mistakes.py"}
 
     @property
     def mistakes(self) -> Path:
@@ -89,9 +107,15 @@ class Course:
                 raise CourseError(f"unknown assignment {name!r}: {advice}")
         return [known[name] for name in ids] or list(self.assignments)
 
-    def colab_link(self, assignment: Assignment) -> str:
+    def colab_link(self, assignment: Assignment, notebook: Path | None = None) -> str:
         path = self.repository.removeprefix("https://github.com/").removesuffix(".git")
-        return f"https://colab.research.google.com/github/{path}/blob/{self.branch}/notebooks/{assignment.id}/{assignment.id}.ipynb"
+        name = (notebook or assignment.student_notebook).name
+        return f"https://colab.research.google.com/github/{path}/blob/{self.branch}/notebooks/{assignment.id}/{name}"
+
+
+def is_hidden(name: Path) -> bool:
+    """A checkpoint, a cache or anything else that its maker keeps out of sight."""
+    return any(part.startswith(".") or part == "__pycache__" for part in name.parts)
 
 
 def find_root(start: Path | None = None) -> Path:

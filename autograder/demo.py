@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 
 from autograder import build
-from autograder.course import Assignment, Course, load
+from autograder.course import Assignment, Course, CourseError, load
 from autograder.grade import grade
 from autograder.mistakes import Mistake
 from autograder.mistakes import load as load_mistakes
@@ -27,7 +27,8 @@ def demo_course(course: Course, assignment: Assignment, target: Path) -> Course:
         shutil.rmtree(target)
     (target / "solutions").mkdir(parents=True, exist_ok=True)
     shutil.copytree(assignment.source.parent, target / "solutions" / assignment.id, dirs_exist_ok=True)
-    shutil.copy(course.root / "nbgrader_config.py", target)
+    if (course.root / "nbgrader_config.py").exists():
+        shutil.copy(course.root / "nbgrader_config.py", target)
     entry = f'[[assignment]]\nid = "{assignment.id}"\ntitle = "{assignment.title}"\npart = "{assignment.part}"\nminutes = {assignment.minutes}\n'
     head = f'title = "{course.title}"\ncourse_id = "{course.course_id}"\nrepository = "{course.repository}"\nbranch = "{course.branch}"\n\n'
     (target / "course.toml").write_text(head + entry, encoding="utf-8")
@@ -86,6 +87,10 @@ def three_students(assignment: Assignment, cells: list[SourceCell]) -> dict[str,
 
 def run(course: Course, assignment: Assignment, target: Path, progress: Progress = lambda text: None) -> list[dict[str, str]]:
     """Release, collect three submissions, autograde, write feedback, export. Gives the exported rows."""
+    if assignment.ordinary_notebooks:
+        raise CourseError(
+            f"{assignment.id} has no mistakes.py to make up students from: give `course demo` an assignment that has a script"
+        )
     progress("building")
     made = demo_course(course, assignment, target)
     (this,) = made.assignments

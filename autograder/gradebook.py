@@ -32,14 +32,17 @@ from autograder.submissions import RECORD, ignored, safe_files, student_notebook
 def register(course: Course, assignment: Assignment) -> dict[str, dict[str, Any]]:
     """The assignment's notebooks as the gradebook has them; brought up to date first where the sources have changed."""
     if out_of_date(course, assignment):
-        if assignment.source.exists():
-            only = f"--notebook={assignment.id}"  # not what somebody duplicated beside it
-            with tempfile.TemporaryDirectory(
-                prefix=f"course-{os.getpid()}-"
-            ) as folder:  # notebooks/ is what `course build` made: nbgrader's copy of it goes elsewhere
-                nbgrader(course, "generate_assignment", assignment.id, "--force", only, f"--CourseDirectory.release_directory={folder}")
+        only: list[str] = []
+        if assignment.ordinary_notebooks:
+            made = build.ordinary_notebooks(course, assignment)
+            build.write({assignment.student_notebook.with_name(name): text for name, text in made.items()})
         else:
-            nbgrader(course, "generate_assignment", assignment.id, "--force")
+            only = [f"--notebook={assignment.id}"]  # not what somebody duplicated beside it
+        with tempfile.TemporaryDirectory(
+            prefix=f"course-{os.getpid()}-"
+        ) as folder:  # notebooks/ is what `course build` made: nbgrader's copy of it goes elsewhere
+            release = f"--CourseDirectory.release_directory={folder}"
+            nbgrader(course, "generate_assignment", assignment.id, "--force", *only, release)
     layouts = released_notebooks(assignment)
     with open_gradebook(course) as book:
         return {name: notebooks.from_gradebook(book, assignment.id, name, layout) for name, layout in layouts.items()}
@@ -60,8 +63,7 @@ def instructor_texts(course: Course, assignment: Assignment) -> dict[str, str]:
     if assignment.source.exists():
         cells, _ = build.checked_cells(assignment)
         text = build.instructor_notebook(course, assignment, cells)
-        if not assignment.instructor_notebook.exists() or assignment.instructor_notebook.read_text(encoding="utf-8") != text:
-            write_whole(assignment.instructor_notebook, text)
+        build.write({assignment.instructor_notebook: text}, keep=course.root / "kept")
         return {assignment.id: text}
     return {path.stem: path.read_text(encoding="utf-8") for path in sorted(assignment.source.parent.glob("*.ipynb"))}
 

@@ -15,10 +15,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # a child forked after a multi-th
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import contextlib
+import json
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -45,6 +48,8 @@ class Report:
 
 def verify(course: Course, assignment: Assignment, progress: Callable[[str], None] = lambda text: None, sample: int = 1) -> Report:
     """Run the gate for one assignment; with `sample`, for every so many variants only."""
+    if assignment.ordinary_notebooks:
+        return verify_ordinary(course, assignment, progress)
     torch.set_num_threads(1)
     cells, _ = build.checked_cells(assignment)
     known = load(assignment.mistakes)
@@ -93,6 +98,52 @@ def verify(course: Course, assignment: Assignment, progress: Callable[[str], Non
         for entry in running:
             report.failures += judge_variant(*entry)
     return report
+
+
+def verify_ordinary(course: Course, assignment: Assignment, progress: Callable[[str], None]) -> Report:
+    """Ordinary nbgrader notebooks, through the grader itself: the solution gets every point, the notebook as it is given none."""
+    from autograder.demo import demo_course
+    from autograder.examiner.sandbox import why_not
+    from autograder.grade import grade
+    from autograder.submissions import RECORD
+
+    report = Report(assignment.id)
+    with tempfile.TemporaryDirectory(prefix="course-verify-") as folder:
+        progress("building")
+        made = demo_course(course, assignment, Path(folder) / "course")
+        (this,) = made.assignments
+        handed_in = {"solution": this.ordinary_notebooks, "untouched": this.student_notebooks}
+        for student, paths in handed_in.items():
+            place = made.root / "submitted" / student / this.id
+            place.mkdir(parents=True)
+            for path in paths:
+                shutil.copy(path, place)
+        progress("solution and untouched notebook, in the examiner")
+        summary = grade(made, this, unsafe=why_not() is not None)  # both are the instructor's own code
+        report.failures += [f"could not be graded: {line}" for line in summary.failed]
+        for student in handed_in:
+            record = json.loads((made.root / "autograded" / student / this.id / RECORD).read_text(encoding="utf-8"))
+            for name, result in record["notebooks"].items():
+                tests = tests_of(made.root / "solutions" / this.id / f"{name}.ipynb")
+                report.exercises += len(tests) if student == "solution" else 0
+                report.failures += judge_ordinary(student, name, {test: result["grades"][test] for test in tests})
+    return report
+
+
+def tests_of(path: Path) -> list[str]:
+    """The ids of the cells that are graded by running them."""
+    known = [(cell["cell_type"], cell["metadata"].get("nbgrader", {})) for cell in json.loads(path.read_bytes())["cells"]]
+    return [about["grade_id"] for kind, about in known if kind == "code" and about.get("grade") and not about.get("solution")]
+
+
+def judge_ordinary(student: str, notebook: str, grades: dict[str, dict[str, float]]) -> list[str]:
+    if student == "solution":
+        return [
+            f"{notebook}, {test}: the solution earns {mark['auto'] or 0:g} of {mark['max']:g}"
+            for test, mark in grades.items()
+            if (mark["auto"] or 0) < mark["max"]
+        ]
+    return [f"{notebook}, {test}: the untouched notebook earns {mark['auto']:g}" for test, mark in grades.items() if mark["auto"]]
 
 
 def enough_variants(exercises: dict[str, SourceCell], variants: dict[str, list[Variant]], exempt: dict[str, str]) -> list[str]:

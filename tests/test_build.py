@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
 from conftest import ROOT, TOOLS, run_course
 
-from autograder import build, course
+from autograder import authorship, build, course
 from autograder.build import BuildError, checked_cells
 from autograder.rules import stubbed
 
@@ -247,9 +250,148 @@ def test_an_edited_instructor_notebook_syncs_back_without_the_generated_cells(sm
     subprocess.run([sys.executable, "-m", "jupytext", "--sync", path.name], cwd=path.parent, check=True, capture_output=True)
     assert "# Three times as much." in this.assignments[0].source.read_text()
     after = build.build(this, this.assignments[0])
-    assert after[1] == before[1].replace("Twice as much.", "Three times as much.").replace(
-        id_of(before[1], "Twice as much."), id_of(after[1], "Three times as much.")
+    expected = (
+        before[1]
+        .replace("Twice as much.", "Three times as much.")
+        .replace(id_of(before[1], "Twice as much."), id_of(after[1], "Three times as much."))
     )
+    assert json.loads(after[1])["cells"] == json.loads(expected)["cells"]
+    assert run_course("build", cwd=small_course).returncode == 0, "what was synchronised can be built"
+    assert path.read_text() == after[0]
+
+
+def opened_and_saved(root: Path, name: str, edit: Callable[[Any], None] = lambda notebook: None) -> None:
+    """What JupyterLab does through the contents manager that jupytext puts into its server."""
+    from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+    from jupytext.async_contentsmanager import build_async_jupytext_contents_manager_class
+
+    manager = build_async_jupytext_contents_manager_class(AsyncLargeFileManager)(root_dir=str(root))
+
+    async def there_and_back() -> None:
+        model = await manager.get(name, type="notebook")
+        edit(model["content"])
+        await manager.save({"type": "notebook", "format": "json", "content": model["content"]}, name)
+
+    asyncio.run(there_and_back())
+
+
+def test_every_instructors_notebook_opens_in_jupyterlab_and_saving_it_changes_nothing(tmp_path: Path) -> None:
+    this = course.load(ROOT)
+    for assignment in this.assignments:
+        folder = tmp_path / "solutions" / assignment.id
+        folder.mkdir(parents=True)
+        script = folder / assignment.source.name
+        script.write_bytes(assignment.source.read_bytes())
+        os.utime(script, (1_700_000_000, 1_700_000_000))  # written long before the build
+        cells, _ = checked_cells(assignment)
+        text = build.instructor_notebook(this, assignment, cells)
+        build.write({script.with_suffix(".ipynb"): text})
+        (tmp_path / "solutions" / "jupytext.toml").write_bytes((ROOT / "solutions" / "jupytext.toml").read_bytes())
+        opened_and_saved(tmp_path, f"solutions/{assignment.id}/{assignment.id}.ipynb")
+        assert script.read_bytes() == assignment.source.read_bytes(), assignment.id
+        build.write({script.with_suffix(".ipynb"): text})  # not a person's: the script says the same
+        assert script.with_suffix(".ipynb").read_text() == text
+
+
+def test_an_instructors_edit_in_jupyterlab_reaches_the_script_the_student_and_the_next_opening(small_course: Path) -> None:
+    (small_course / "solutions" / "jupytext.toml").write_bytes((ROOT / "solutions" / "jupytext.toml").read_bytes())
+    this, files = built_files(small_course)
+    os.utime(small_course / SOURCE, (1_700_000_000, 1_700_000_000))
+    build.write(files)
+
+    def edit(notebook: Any) -> None:
+        cell = next(cell for cell in notebook["cells"] if cell["source"] == "Twice as much.")
+        cell["source"] = "Three times as much."
+        notebook["cells"].append(nbformat.v4.new_markdown_cell("One cell more."))
+
+    name = f"solutions/01-small/{this.assignments[0].instructor_notebook.name}"
+    before = (small_course / SOURCE).read_text()
+    opened_and_saved(small_course, name, edit)
+    after = (small_course / SOURCE).read_text()
+    assert after == before.replace("Twice as much.", "Three times as much.") + "\n# %% [markdown]\n# One cell more.\n"
+    _, newer = built_files(small_course)
+    build.write(newer)
+    assert "One cell more." in this.assignments[0].student_notebook.read_text()
+    opened_and_saved(small_course, name)
+    assert (small_course / SOURCE).read_text() == after
+
+
+def built_files(root: Path) -> tuple[course.Course, dict[Path, str]]:
+    this = course.load(root)
+    files, _ = build.outputs(this, list(this.assignments))
+    return this, files
+
+
+def test_a_built_notebook_carries_the_digest_of_what_was_built(small_course: Path) -> None:
+    _, files = built_files(small_course)
+    build.write(files)
+    for path in files:
+        assert authorship.untouched(authorship.read(path)), path
+
+
+def test_a_notebook_that_a_person_changed_is_not_built_over_unless_told_and_then_kept(small_course: Path) -> None:
+    this, files = built_files(small_course)
+    build.write(files)
+    student = this.assignments[0].student_notebook
+    change(small_course, "# Twice as much.", "# Twice as much, please.")
+    for answer in ("return 2 * x", "return x + x  # better"):
+        student.write_text(files[student].replace("# YOUR CODE HERE", answer))
+        before = {path: path.read_bytes() for path in files}
+        _, newer = built_files(small_course)
+        with pytest.raises(course.CourseError, match="was changed by a person"):
+            build.write(newer)
+        assert {path: path.read_bytes() for path in files} == before, "nothing is written if anything is refused"
+        build.write(newer, keep=small_course / "kept")
+        assert student.read_text() == newer[student]
+    kept = sorted((small_course / "kept" / "notebooks" / "01-small").iterdir())
+    assert [path.name for path in kept] == ["01-small-2.ipynb", "01-small.ipynb"]
+    assert "return 2 * x" in kept[1].read_text()
+    assert "return x + x" in kept[0].read_text()
+    change(small_course, "please.", "thank you.")
+    build.write(built_files(small_course)[1])  # its own text it knows
+
+
+def test_a_notebook_of_an_older_build_is_the_builds_own_if_it_says_the_same_or_git_has_it(small_course: Path) -> None:
+    this, files = built_files(small_course)
+    student = this.assignments[0].student_notebook
+    old = json.loads(files[student])
+    del old["metadata"]["course"]
+    text = json.dumps(old)
+    course.write_whole(student, text)
+    build.write(files)
+    assert student.read_text() == files[student]
+    course.write_whole(student, text)
+    change(small_course, "# Twice as much.", "# Twice as much, please.")
+    _, newer = built_files(small_course)
+    with pytest.raises(course.CourseError, match="was changed by a person"):
+        build.write(newer)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for command in (["init", "-q"], ["add", "notebooks"], ["commit", "-qm", "built"]):
+        subprocess.run([*git, *command], cwd=small_course, check=True)
+    build.write(newer)
+    assert student.read_text() == newer[student]
+
+
+def test_results_in_the_instructors_notebook_survive_a_build_and_edits_that_the_script_lacks_stop_it(small_course: Path) -> None:
+    this, files = built_files(small_course)
+    build.write(files)
+    instructor = this.assignments[0].instructor_notebook
+    ran = json.loads(files[instructor])
+    cell = next(cell for cell in ran["cells"] if cell["id"] == "double-test")
+    cell["outputs"], cell["execution_count"] = [{"output_type": "stream", "name": "stdout", "text": ["seen"]}], 7
+    instructor.write_text(json.dumps(ran))
+    change(small_course, "# Twice as much.", "# Twice as much, please.")
+    build.write(built_files(small_course)[1])
+    text = instructor.read_text()
+    assert "please" in text
+    assert "seen" in text
+    assert "seen" not in this.assignments[0].student_notebook.read_text()
+    assert instructor.stat().st_mtime_ns == this.assignments[0].source.stat().st_mtime_ns, (
+        "jupytext opens no notebook newer than its script"
+    )
+    instructor.write_text(text.replace("please", "only here"))
+    with pytest.raises(course.CourseError, match="was changed by a person"):
+        build.write(built_files(small_course)[1])
 
 
 def id_of(notebook: str, source: str) -> str:

@@ -76,10 +76,32 @@ def test_student_notebook_has_no_outputs_and_starts_with_the_colab_cell(assignme
     notebook = nbformat.read(assignment.student_notebook, as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert all(cell.outputs == [] and cell.execution_count is None for cell in code)
-    assert code[0].source.count("\n") == 1, "the set-up for Colab is two lines"
+    assert code[0].source.count("\n") == 3, "the set-up for Colab is four lines"
     assert code[0].source.endswith(")")
     assert "colab.ready(" in code[0].source
     assert "torch" not in code[0].source
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["file", "folder", "package"])
+def test_a_students_own_helpers_beside_the_notebook_are_named_in_one_sentence(kind: str, tmp_path: Path) -> None:
+    setup = next(c.source for c in nbformat.read(ASSIGNMENTS[0].student_notebook, as_version=4).cells if c.cell_type == "code")
+    theirs = tmp_path / ("helpers.py" if kind == "file" else "helpers")
+    if kind == "file":
+        theirs.write_text("def mine():\n    return 1\n")
+    else:
+        theirs.mkdir()
+        (theirs / ("__init__.py" if kind == "package" else "mine.py")).write_text("")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(setup)])
+    client = Client(notebook, timeout=60, kernel_name="python3", allow_errors=True, resources={"metadata": {"path": str(tmp_path)}})
+    client.execute()
+    (said,) = notebook.cells[0].outputs
+    assert said.ename == "ImportError"
+    assert said.evalue.startswith(str(theirs))
+    assert "hides the course's own helpers: give yours another name" in said.evalue
+    os.replace(theirs, tmp_path / ("mine.py" if kind == "file" else "mine"))
+    client.execute()
+    assert notebook.cells[0].outputs == []
 
 
 def test_requests_that_wake_a_kernel_disturb_no_cell(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from conftest import ROOT
 
-from autograder import bootstrap, build, course, source
+from autograder import bootstrap, build, course
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -101,7 +101,7 @@ def test_readme_lists_every_assignment_with_a_colab_badge() -> None:
     for assignment in this.assignments:
         assert f"notebooks/{assignment.id}/{assignment.id}.ipynb" in readme
         assert this.colab_link(assignment) in readme
-        count, bonus = build.points(source.read(assignment.source))
+        count, bonus = build.points_of(assignment)
         (row,) = [line for line in readme.splitlines() if f"(notebooks/{assignment.id}/{assignment.id}.ipynb)" in line]
         assert f"| {count:g} + {bonus:g} bonus | {assignment.minutes / 60:.2g} h |" in row, (
             f"the README states other points or hours for {assignment.id}"
