@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import selectors
+import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -19,12 +20,11 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from autograder import database
 from autograder.course import Assignment, Course, CourseError
 from autograder.examiner import pool as pools
-from autograder.examiner.repair import Cell
 from autograder.examiner.sandbox import Limits
 from autograder.own_solution import OWN, Outcome, OwnSolution
 from autograder.submissions import PACKAGES, RECORD, Job, combined, jobs_of, likely_modules, submissions
@@ -32,6 +32,8 @@ from autograder.turns import only_grader
 
 if TYPE_CHECKING:
     from autograder.gradebook import Writer
+
+TRIES = 3  # at a result that the machine kept from being had
 
 
 @dataclass
@@ -41,6 +43,9 @@ class Summary:
     rows: list[dict[str, Any]] = field(default_factory=list)
     skipped: int = 0
     failed: list[str] = field(default_factory=list)
+    not_graded: list[str] = field(
+        default_factory=list
+    )  # students whose result could not be had: nothing was written, the next run tries again
     warnings: list[str] = field(default_factory=list)
     own: dict[str, Any] = field(default_factory=dict)  # the instructor's own notebook: score, out_of, remembered
     seconds: float = 0.0
@@ -131,18 +136,20 @@ def grade(
             finished.setdefault(job.student, {})[job.notebook] = result
             if len(finished[job.student]) < len(todo[job.student]):
                 continue
-            results = {name: gradebook.with_marks(result) for name, result in finished.pop(job.student).items()}
-            broken = [result["failed"] for result in results.values() if "failed" in result]
-            digest = "" if broken else combined(todo[job.student])
+            results = finished.pop(job.student)
             done += 1
+            if broken := [result["failed"] for result in results.values() if "failed" in result]:
+                summary.not_graded.append(job.student)
+                summary.failed += [f"{job.student}: not graded: {reason}. Grade again" for reason in broken]
+                continue
+            results = {name: gradebook.with_marks(result) for name, result in results.items()}
             try:
-                record = writer.save(job.student, job.folder, results, digest)
+                record = writer.save(job.student, job.folder, results, combined(todo[job.student]))
             except (OSError, CourseError) as error:  # this student's files; the class goes on
                 summary.failed.append(f"{job.student}: the result could not be written: {error}")
                 continue
             row = row_of(record, results)
             summary.rows.append(row)
-            summary.failed += [f"{job.student}: {reason}" for reason in broken]
             told(row, done, len(todo))
     summary.rows.sort(key=lambda row: row["student"])
     summary.seconds = time.monotonic() - begun
@@ -223,57 +230,72 @@ def on_this_machine(
     pool: pools.Pool | None = None,
     folder: Path | None = None,
 ) -> Iterator[tuple[Job, dict[str, Any]]]:
-    """Hand jobs to the workers of one pool, and give results as they come."""
+    """Hand jobs to the workers of a pool, and give results as they come. What the machine kept from being done is tried again, if need
+    be with a new pool."""
     waiting = list(queue)
-    with ExitStack() as stack:
-        if pool is None:
-            modules = list(dict.fromkeys(name for one in data.values() for name in one["modules"]))
-            pool = stack.enter_context(pools.Pool(min(workers, len(queue)), PACKAGES, modules, limits.output_kb << 10, unsafe))
-        ready = stack.enter_context(selectors.DefaultSelector())
-        busy: dict[Any, Job | None] = {}
-        for sock in pool.sockets:
-            pools.send(sock, prepare_message(assignment, data, folder))
-            ready.register(sock, selectors.EVENT_READ)
-            busy[sock] = None
-        while busy:
-            for key, _ in ready.select():
-                sock = next(one for one in busy if one.fileno() == key.fd)
-                job, message = busy[sock], pools.receive(sock)
-                if message is None:  # the worker is gone
-                    ready.unregister(sock)
-                    del busy[sock]
-                elif "error" in message and job is None:
-                    raise CourseError(f"{assignment}: {message['error']}")
-                if job is not None:
-                    problem = "the worker ended" if message is None else message.get("error", "")
-                    if problem and job.tries == 0 and not (message or {}).get("late"):
-                        job.tries += 1
-                        waiting.append(job)
-                    else:
-                        yield job, failed(data[job.notebook], problem) if problem else message
-                if message is None:
-                    continue
-                busy[sock] = waiting.pop(0) if waiting else None
-                if busy[sock] is None:
-                    ready.unregister(sock)
-                    del busy[sock]
+    modules = list(dict.fromkeys(name for one in data.values() for name in one["modules"]))
+    in_vain = 0
+    while waiting and in_vain < TRIES:
+        in_vain += 1
+        with ExitStack() as stack:
+            if pool is None:
+                pool = stack.enter_context(pools.Pool(min(workers, len(waiting)), PACKAGES, modules, limits.output_kb << 10, unsafe))
+            for job, answer in answers_of(pool, prepare_message(assignment, data, folder), waiting, assignment, limits):
+                if (result := settled(job, answer)) is None:
+                    waiting.append(job)
                 else:
-                    pools.send(sock, job_message(waiting_job(busy[sock]), assignment, limits))
-        for job in waiting:
-            yield job, failed(data[job.notebook], "every worker ended")
+                    in_vain = 0
+                    yield job, result
+        pool = None  # all of its workers ended, or there is nothing left to do
+    for job in waiting:
+        yield job, failed("every worker ended")
 
 
-def waiting_job(job: Job | None) -> Job:
-    assert job is not None
-    return job
+def settled(job: Job, answer: dict[str, Any]) -> dict[str, Any] | None:
+    """The result of a job, or None where it is to be tried again."""
+    if "error" not in answer:
+        return answer
+    job.tries += 1
+    return failed(answer["error"]) if job.tries >= TRIES or answer.get("late") else None
 
 
-def failed(data: dict[str, Any], reason: str) -> dict[str, Any]:
-    """A record for a submission that the examiner itself could not finish: nothing is earned, and the next run tries again."""
-    from autograder.examiner import submission
+def failed(reason: str) -> dict[str, Any]:
+    """Of a submission that could not be graded, through no fault of its own: there is no record, and nothing to write."""
+    return {"failed": reason, "seconds": 0.0}
 
-    made = submission.unreadable([Cell(**cell) for cell in data["cells"]], data["released"], f"the grader failed ({reason})", [])
-    return {**made, "failed": reason, "seconds": 0.0}
+
+def answers_of(
+    pool: pools.Pool, prepare: dict[str, Any], waiting: list[Job], assignment: str, limits: Limits
+) -> Iterator[tuple[Job, dict[str, Any]]]:
+    """What the workers of one pool say about the jobs that wait, until none waits or no worker is left. More may join meanwhile."""
+    with selectors.DefaultSelector() as ready:
+        idle: list[socket.socket] = []
+
+        def hand_over(sock: socket.socket, message: dict[str, Any], job: Job | None) -> bool:
+            try:
+                pools.send(sock, message)
+            except ConnectionError:  # this worker ended
+                return False
+            ready.register(sock, selectors.EVENT_READ, job)
+            return True
+
+        for sock in pool.sockets:
+            hand_over(sock, prepare, None)
+        while ready.get_map() or (idle and waiting):
+            while idle and waiting:
+                job = waiting.pop(0)
+                if not hand_over(idle.pop(), job_message(job, assignment, limits), job):
+                    waiting.insert(0, job)
+            for key, _ in ready.select():
+                sock, job = cast(socket.socket, key.fileobj), key.data
+                message = pools.receive(sock)
+                ready.unregister(sock)
+                if message is not None:
+                    idle.append(sock)
+                if job is not None:
+                    yield job, {"error": "its worker ended"} if message is None else message
+                elif message is not None and "error" in message:
+                    raise CourseError(f"{assignment}: {message['error']}")
 
 
 # ---- clusters ---------------------------------------------------------------------------------------------------------------------
@@ -295,17 +317,34 @@ def on_cluster(
         if not client.scheduler_info()["workers"]:
             raise CourseError(f"the Dask scheduler at {scheduler} has no workers")
         shared = client.scatter(data, broadcast=True)
-        futures = {
-            client.submit(grade_far, packed(job), job_message(job, assignment, limits), shared, assignment, unsafe, pure=False): job
-            for job in queue
-        }
-        for future in as_completed(futures):
-            job = futures[future]
-            if future.status == "finished":
-                result = future.result()
-                yield job, failed(data[job.notebook], result["error"]) if "error" in result else result
-            else:
-                yield job, failed(data[job.notebook], f"the cluster lost it: {future.exception()}")
+        jobs: dict[Any, Job] = {}
+        running = as_completed()
+
+        def submit(job: Job) -> dict[str, Any] | None:
+            """Send it off; a result only where it could not be sent."""
+            result = None
+            while result is None:
+                try:
+                    files = packed(job)
+                except OSError as error:
+                    result = settled(job, {"error": f"the submission cannot be read: {error.strerror}"})
+                    continue
+                future = client.submit(grade_far, files, job_message(job, assignment, limits), shared, assignment, unsafe, pure=False)
+                jobs[future] = job
+                running.add(future)
+                return None
+            return result
+
+        for job in queue:
+            if (result := submit(job)) is not None:
+                yield job, result
+        for future in running:
+            job = jobs.pop(future)
+            lost = future.status != "finished"
+            result = settled(job, {"error": f"the cluster lost it: {future.exception()}"} if lost else future.result())
+            result = submit(job) if result is None else result
+            if result is not None:
+                yield job, result
 
 
 def packed(job: Job) -> dict[str, Any]:
@@ -328,9 +367,12 @@ def grade_far(
             _far.pop("pool").close()
         modules = list(dict.fromkeys(name for one in data.values() for name in one["modules"]))
         pool = pools.Pool(1, PACKAGES, modules, message["limits"]["output_kb"] << 10, unsafe)
-        pools.send(pool.sockets[0], prepare_message(assignment, data))
-        answer = pools.receive(pool.sockets[0])
+        answer = None
+        with suppress(ConnectionError):
+            pools.send(pool.sockets[0], prepare_message(assignment, data))
+            answer = pools.receive(pool.sockets[0])
         if answer is None or "error" in answer:
+            pool.close()
             return {"error": (answer or {}).get("error", "the worker's pool ended")}
         _far.update(pool=pool, digest=digest)
     with tempfile.TemporaryDirectory() as folder:
@@ -343,9 +385,12 @@ def grade_far(
             else:
                 message["files"].append((label.removeprefix("file "), str(path)))
         sock = _far["pool"].sockets[0]
-        pools.send(sock, message)
-        found = pools.receive(sock)
+        found = None
+        with suppress(ConnectionError):
+            pools.send(sock, message)
+            found = pools.receive(sock)
     if found is None:
+        _far.pop("pool").close()
         _far.clear()
         return {"error": "the worker's pool ended"}
     assert isinstance(found, dict)

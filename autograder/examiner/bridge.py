@@ -25,6 +25,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from torch.utils._mode_utils import no_dispatch
 
 from autograder.examiner import wire
+from autograder.examiner.deadline import KernelMeter, LoadAwareDeadline, MachineFault
 from autograder.source import free_names
 from helpers.checks import beside, guard
 
@@ -41,34 +42,6 @@ RESERVED = (
     "BaseExceptionGroup",
     "ExceptionGroup",
 )  # names the examiner uses itself, or that cannot be made from a text
-
-
-class Patience(wire.Deadline):
-    """A deadline that waits longer, up to four times as long, where the machine is so busy that the student's process hardly ran."""
-
-    def __init__(self, seconds: float, pid: int = 0) -> None:
-        super().__init__(seconds)
-        self.seconds, self.pid, self.more = seconds, pid, 3
-        self.before = self.used()
-
-    def used(self) -> float:
-        return (processor_seconds(self.pid) if self.pid else 0.0) + time.process_time()
-
-    def extend(self) -> bool:
-        """More time, if it is the machine's fault."""
-        if not self.more or os.getloadavg()[0] < (os.cpu_count() or 1) or self.used() - self.before > self.seconds / 2:
-            return False
-        self.more -= 1
-        self.at = time.monotonic() + self.seconds
-        return True
-
-    def left(self) -> float:
-        seconds = self.at - time.monotonic()
-        if seconds <= 0:
-            if not self.extend():
-                raise wire.Late
-            seconds = self.seconds
-        return seconds
 
 
 class Lost(BaseException):
@@ -168,8 +141,12 @@ class Bridge:
         cells: Callable[[], list[str]] = list,
         pid: int = 0,
         started: Callable[[], tuple[int, float]] = lambda: (0, 0.0),
+        meter: KernelMeter | None = None,
     ) -> None:
         self.sock, self.seconds, self.pid, self.started = sock, seconds, pid, started
+        self.meter = meter or KernelMeter((os.getpid(),), seconds)
+        self.fault: MachineFault | None = None  # there is no verdict: the machine kept the student's code from running
+        self.ended = False  # the student's process is gone
         self.cells = cells  # the submitted code before this test, for questions about the source
         self.lost = ""
         self.asking = False  # the student's code has the word
@@ -195,7 +172,7 @@ class Bridge:
         return self.request(op, value)
 
     def request(self, op: str, value: Any) -> Any:
-        deadline = Patience(self.seconds, self.pid)
+        deadline = LoadAwareDeadline(self.meter, self.seconds)
         try:
             wire.send(self.sock, wire.pack({"op": op}, value, self.refer), deadline)
             while True:
@@ -209,9 +186,13 @@ class Bridge:
                     raise wire.Violation("an unknown message")
                 self.called_back(head, found, deadline)
         except wire.Closed:
+            self.ended = True
             self.end("your code ended the Python process it ran in (a crash, `os._exit`, or out of memory)")
         except wire.Late:
-            self.end(f"your code did not finish within {self.seconds:g} s")
+            self.end(f"your code did not finish {deadline.how()}")
+        except MachineFault as fault:
+            self.fault = fault
+            self.end(str(fault))
         except wire.Violation as error:
             self.end(f"your code sent {error} instead of a result")
         except wire.NotPlain as error:

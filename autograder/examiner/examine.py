@@ -17,13 +17,16 @@ from functools import partial
 from typing import Any
 
 from autograder.examiner import recorder, tester, wire
-from autograder.examiner.bridge import Patience, processor_seconds, usage
+from autograder.examiner.bridge import processor_seconds, usage
+from autograder.examiner.deadline import KernelMeter, LoadAwareDeadline, MachineFault, line_from
 from autograder.examiner.page import harmless
+from autograder.examiner.pool import die_with
 from autograder.examiner.sandbox import Limits
 from autograder.examiner.tester import Prepared, Test
 
-START_SECONDS = 60.0  # for a process to say that it is there, on a busy machine
+START_SECONDS = 60.0  # for a process of ours to say that it is there
 GRACE = 2.0  # after an interrupt, before a kill
+INIT_SECONDS = 30.0  # for init to answer: it has little to do, but perhaps no processor to do it with
 MOST_RESTORES = 25
 MOST_OUTPUTS = 200
 NOTEBOOK_OUTPUTS = 20  # times what one cell may put out
@@ -63,6 +66,7 @@ class Result:
     seconds: dict[int, float] = field(default_factory=dict)
     events: list[str] = field(default_factory=list)
     tamper: list[str] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)  # cells in which the student's process ended, nobody here knows why
     peak: int = 0
     cpu: float = 0.0
 
@@ -71,19 +75,22 @@ class Gone(Exception):
     """The student's process is not there any more; the text says why."""
 
 
+class Ended(Gone):
+    """It ended, by its own doing or somebody else's."""
+
+
 class Stale(Gone):
     """An answer to an earlier request: the cell before had answered for the grader, and is to blame."""
 
 
-def reply(process: Process, head: dict[str, Any], value: Any, seconds: float, fds: tuple[int, ...] = ()) -> Any:
+def reply(process: Process, head: dict[str, Any], value: Any, deadline: wire.Deadline, fds: tuple[int, ...] = ()) -> Any:
     """One request to the student's process outside tests: plain data only."""
-    deadline = Patience(seconds, process.pid)
     process.asked += 1
     try:
         wire.send(process.sock, wire.pack({**head, "n": process.asked}, value, refuse), deadline, fds)
         found, answer = simple(wire.receive(process.sock, deadline)[0])
     except wire.Closed:
-        raise Gone("it ended the Python process (a crash, `os._exit`, a kill, or out of memory)") from None
+        raise Ended("it ended the Python process (a crash, `os._exit`, a kill, or out of memory)") from None
     except wire.Crowd as error:
         kind = Stale if number_of(error.first) < process.asked else Gone
         raise kind(f"it broke the connection: it sent {error}") from None
@@ -128,15 +135,17 @@ def pair() -> tuple[socket.socket, socket.socket]:
     return ours, theirs
 
 
-def ready(sock: socket.socket, seconds: float) -> Process:
+def ready(sock: socket.socket, deadline: wire.Deadline) -> Process:
     """Wait for a new process to say that it is there, and take its id from the kernel, not from its words."""
-    sock.settimeout(seconds)
     try:
+        sock.settimeout(None)
+        while not select.select([sock], [], [], deadline.left())[0]:
+            pass
         data, ancillary, _, _ = sock.recvmsg(wire.FIRST, socket.CMSG_SPACE(struct.calcsize("3i")))
         if not data:
             raise Gone("the notebook's process could not be copied")
         pid = next(struct.unpack("3i", body[:12])[0] for level, kind, body in ancillary if kind == socket.SCM_CREDENTIALS)
-        wire.receive(sock, wire.Deadline(seconds), data)
+        wire.receive(sock, deadline, data)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
         return Process(sock, pid, os.pidfd_open(pid))
     except (OSError, StopIteration, wire.Closed, wire.Violation, wire.Late) as error:
@@ -166,37 +175,43 @@ class Examination:
         self.restores = 0
         self.last = -1  # the cell that ran last
         self.written = self.tags = 0
-        self.until = time.monotonic() + limits.submission_seconds
         self.names: dict[int, str] = {}
+        self.talking = False  # with init
+        self.memory = False  # init has ended a process for the memory it used
+        self.meter = KernelMeter((os.getpid(),), min(limits.cell_seconds, limits.test_seconds, limits.submission_seconds))
+        self.meter.stopped_inside = self.stopped_inside
+        self.budget = LoadAwareDeadline(self.meter, limits.submission_seconds)
 
     def run(self, control: socket.socket, cells: list[tuple[int, str, str, bool]]) -> Result:
         """`cells` are (index, name, source, is it a test), code cells only, in order."""
         self.names = {index: name or f"cell {index + 1}" for index, name, _, _ in cells}
         try:
-            self.student = ready(control, START_SECONDS)
-        except Gone as reason:  # no line of the student's has run: it is the machine's fault, and no reason for a zero
-            raise RuntimeError(f"no process for the student could be started here: {reason}") from None
-        try:
+            self.student = ready(control, LoadAwareDeadline(self.meter, START_SECONDS))
+            self.meter.follow((os.getpid(), parent_of(self.student.pid)))
+            self.budget = LoadAwareDeadline(self.meter, self.limits.submission_seconds)
             if self.files:
-                left_out = reply(self.student, {"op": "files"}, self.files, START_SECONDS)
+                left_out = reply(self.student, {"op": "files"}, self.files, self.deadline(self.student, START_SECONDS))
                 if type(left_out) is list and left_out:
                     self.result.events.append(f"files that did not fit were left out: {', '.join(map(str, left_out))[:300]}")
-        except (Gone, wire.Late) as reason:
-            self.result.events.append(f"the student's process did not start: {reason}")
-            for index, _, _, is_test in cells:
-                if is_test:
-                    self.result.lost[index] = "the student's process did not start"
-            return self.result
+        except (Gone, wire.Late) as reason:  # no line of the student's has run: it is the machine's fault, and no reason for a zero
+            raise MachineFault(f"no process for the student could be started here: {reason}") from None
         self.run_cells(cells)
         self.finish()
         self.run_tests(cells)
+        if not self.ask_init(b"R"):  # nobody inside can end it; if it is gone, everything in there was ended from outside
+            raise MachineFault("the sandbox of this submission was ended from outside")
         return self.result
+
+    def deadline(self, process: Process, seconds: float) -> LoadAwareDeadline:
+        """So much time for what this process does next."""
+        self.meter.main = process.pid
+        return LoadAwareDeadline(self.meter, seconds)
 
     # ---- the student's cells ------------------------------------------------------------------------------------------
 
     def run_cells(self, cells: list[tuple[int, str, str, bool]]) -> None:
         for place, (index, _, source, is_test) in enumerate(cells):
-            if time.monotonic() > self.until:
+            if self.budget.remaining() <= 0:
                 self.out_of_time(cells[place:])
                 return
             if self.student is None and not self.restore(cells, place):
@@ -216,10 +231,10 @@ class Examination:
         try:
             self.result.outputs[index] = self.cell(source)
         except Gone as reason:
-            self.break_off(self.last if isinstance(reason, Stale) else index, str(reason))
+            self.break_off(self.last if isinstance(reason, Stale) else index, reason)
             return False
         if self.student is not None and self.student.dead():
-            self.break_off(index, "it ended the Python process")
+            self.break_off(index, Ended("it ended the Python process"))
             return False
         self.last = index
         return True
@@ -227,22 +242,24 @@ class Examination:
     def cell(self, source: str) -> list[dict[str, Any]]:
         """Run one cell; interrupt it at its limit, and end the process if that does not help."""
         assert self.student is not None
-        process, seconds = self.student, min(self.limits.cell_seconds, max(0.1, self.until - time.monotonic()))
+        process, seconds = self.student, min(self.limits.cell_seconds, max(0.1, self.budget.remaining()))
+        deadline = self.deadline(process, seconds)
         try:
-            return self.outputs(reply(process, {"op": "cell"}, source, seconds))
+            return self.outputs(reply(process, {"op": "cell"}, source, deadline))
         except wire.Late:
+            how = deadline.how()
             process.signal(signal.SIGCONT)
             process.signal(signal.SIGINT)
         try:
-            found, answer = simple(wire.receive(process.sock, wire.Deadline(GRACE))[0])
+            found, answer = simple(wire.receive(process.sock, self.deadline(process, GRACE))[0])
             if found.get("op") == "done":
                 outputs = self.outputs(answer)
                 outputs.append(error_output("TimeoutError", f"the cell was interrupted after {seconds:g} s"))
-                self.result.events.append(f"a cell was interrupted after {seconds:g} s")
+                self.result.events.append(f"a cell was interrupted after {how.removeprefix('within ')}")
                 return outputs
         except (wire.Late, wire.Closed, wire.Violation):
             pass
-        raise Gone(f"it did not finish within {seconds:g} s")
+        raise Gone(f"it did not finish {how}")
 
     def outputs(self, answer: Any) -> list[dict[str, Any]]:
         most = self.limits.output_kb << 10
@@ -257,10 +274,13 @@ class Examination:
                     data.pop(kind, None)
         return found
 
-    def break_off(self, index: int, reason: str) -> None:
+    def break_off(self, index: int, why: Gone) -> None:
         """This cell ended the student's process: on the record, and never run again."""
-        if select.select([self.lifeline], [], [], 0)[0] and self.lifeline.recv(4096):
+        reason = str(why)
+        if self.out_of_memory():
             reason = f"it used more than {self.limits.memory_mb} MB of memory"
+        elif isinstance(why, Ended):
+            self.result.ended.append(self.names[index])
         self.broken.add(index)
         self.result.events.append(f"{self.names[index]}: {reason}")
         self.result.outputs[index] = [*self.result.outputs.get(index, []), error_output("Stopped", f"this cell was stopped: {reason}")]
@@ -272,7 +292,7 @@ class Examination:
 
     def restore(self, cells: list[tuple[int, str, str, bool]], place: int) -> bool:
         """A new process with the state before the cell at `place`: from the last clone that lives, replaying what came after it."""
-        while self.restores < MOST_RESTORES and time.monotonic() < self.until:
+        while self.restores < MOST_RESTORES and self.budget.remaining() > 0:
             self.restores += 1
             start = max((index for index, clone in self.clones.items() if index < cells[place][0] and not clone.dead()), default=-1)
             ours, theirs = pair()
@@ -281,11 +301,12 @@ class Examination:
                     self.ask_init(b"N", theirs.fileno())
                 else:
                     order = wire.pack({"op": "spawn"}, None, refuse)
-                    wire.send(self.clones[start].sock, order, wire.Deadline(GRACE), (theirs.fileno(),))
+                    clone = self.clones[start]
+                    wire.send(clone.sock, order, self.deadline(clone, GRACE), (theirs.fileno(),))
                 theirs.close()
-                self.student = ready(ours, self.start_seconds())
+                self.student = ready(ours, LoadAwareDeadline(self.meter, self.start_seconds()))
                 if start >= 0:
-                    wire.receive(self.clones[start].sock, wire.Deadline(GRACE))
+                    wire.receive(self.clones[start].sock, self.deadline(self.clones[start], GRACE))
             except (Gone, wire.Closed, wire.Late, wire.Violation):
                 theirs.close()
                 if start < 0:
@@ -319,20 +340,23 @@ class Examination:
                 break
             ours, theirs = pair()
             try:
-                problem = reply(self.student, {"op": "clone"}, None, self.limits.cell_seconds, (theirs.fileno(),))
+                deadline = self.deadline(self.student, self.limits.cell_seconds)
+                problem = reply(self.student, {"op": "clone"}, None, deadline, (theirs.fileno(),))
                 theirs.close()
                 if problem is None:
-                    self.clones[index] = ready(ours, self.start_seconds())
+                    self.clones[index] = ready(ours, LoadAwareDeadline(self.meter, self.start_seconds()))
                     self.result.lost.pop(index, None)
                     return True
             except Stale as reason:
                 theirs.close()
                 ours.close()
-                self.break_off(self.last, str(reason))
+                self.break_off(self.last, reason)
                 break
             except (Gone, wire.Late) as reason:
                 theirs.close()
                 problem = str(reason) or "it did not answer"
+                if isinstance(reason, Ended) and not self.out_of_memory():
+                    self.result.ended.append(self.names.get(index, ""))
                 self.result.events.append(f"before {self.names.get(index, 'the first cell')}: {problem}")
                 self.student.signal(signal.SIGKILL)
                 self.student.close()
@@ -346,7 +370,7 @@ class Examination:
 
     def start_seconds(self) -> float:
         """A clone is a copy of a process that runs: it says so at once, or something in it keeps it from doing so."""
-        return min(max(5.0, self.limits.cell_seconds), max(1.0, self.until - time.monotonic()))
+        return min(max(5.0, self.limits.cell_seconds), max(1.0, self.budget.remaining()))
 
     def sweep(self, dying: int = 0) -> None:
         """End processes that a cell left behind: they keep the student's process from being copied, or would run beside the tests."""
@@ -398,7 +422,7 @@ class Examination:
             return
         self.account(self.student)
         try:
-            found = reply(self.student, {"op": "end"}, None, 5.0)
+            found = reply(self.student, {"op": "end"}, None, self.deadline(self.student, 5.0))
             if type(found) is list:
                 self.result.tamper += [clean(text[:300]) for text in found if type(text) is str][:60]
         except (Gone, wire.Late):
@@ -440,29 +464,49 @@ class Examination:
             tester.limit_memory(self.most_memory())
             for test in tests:
                 self.begin(test.index)
-                self.take(tester.run_test(self.shell, self.prepared, test))
+                self.take(tester.run_test(self.shell, self.prepared, test, self.budget))
                 self.clean_scratch()
         for index in list(self.clones):
             self.drop(index)
+        if self.budget.remaining() <= 0 and not any(text.startswith("the submission used") for text in self.result.events):
+            self.result.events.append(f"the submission used its {self.limits.submission_seconds:g} s")
 
     def clean_scratch(self) -> None:
         """What one test left behind, files or processes, is gone before the next: it may have seen hidden inputs."""
         self.ask_init(b"C")
 
-    def ask_init(self, order: bytes, *fds: int) -> None:
-        with contextlib.suppress(OSError):
-            self.lifeline.settimeout(5.0)
+    def ask_init(self, order: bytes, *fds: int, size: int = 0) -> bytes:
+        """Its answer, without a letter in front of so many bytes; nothing where it does not answer."""
+        if self.talking:  # a timer asks in the middle of another question
+            return b""
+        self.talking = True
+        try:
+            self.lifeline.settimeout(INIT_SECONDS)
             socket.send_fds(self.lifeline, [order], list(fds)) if fds else self.lifeline.sendall(order)
             while (answer := self.lifeline.recv(1)) and answer != order.lower():
-                pass  # an earlier word about memory
+                self.memory = self.memory or answer == b"M"
+            return answer and answer + (self.lifeline.recv(size, socket.MSG_WAITALL) if size else b"")
+        except OSError:
+            return b""
+        finally:
+            self.talking = False
+
+    def out_of_memory(self) -> bool:
+        """Has init ended a process since this was asked last, for the memory it used?"""
+        if not self.talking and select.select([self.lifeline], [], [], 0)[0]:
+            with contextlib.suppress(OSError):
+                self.memory = bool(self.lifeline.recv(4096)) or self.memory
+        found, self.memory = self.memory, False
+        return found
+
+    def stopped_inside(self) -> bool:
+        """Did anything in the sandbox send a signal that stops processes?"""
+        return self.ask_init(b"K", size=1) != b"k\0"
 
     def started(self, own: int) -> tuple[int, float]:
         """How many processes and threads there have been in the sandbox, and the processor time of all clones but the one of this test."""
-        self.ask_init(b"P")
-        try:
-            count = int.from_bytes(self.lifeline.recv(4, socket.MSG_WAITALL), "little")
-        except OSError:
-            count = -1
+        answer = self.ask_init(b"P", size=4)
+        count = int.from_bytes(answer[1:], "little") if answer else -1
         return count, sum(processor_seconds(clone.pid) for index, clone in self.clones.items() if index != own)
 
     def most_memory(self) -> int:
@@ -472,34 +516,42 @@ class Examination:
     def run_some(self, tests: list[Test]) -> list[Test]:
         """Run tests in one process until it ends or has to be ended; gives those that are still to run."""
         reader, writer = os.pipe()
-        pid = os.fork()
+        examiner, pid = os.getpid(), os.fork()
         if not pid:
             os.close(reader)
-            tester.run_tests(self.shell, self.prepared, tests, writer, self.most_memory(), self.clean_scratch)
+            die_with(examiner)
+            self.meter.follow((os.getpid(), *self.meter.roots[1:]))
+            tester.run_tests(self.shell, self.prepared, tests, writer, self.most_memory(), self.clean_scratch, self.budget)
         os.close(writer)
-        left, current, buffer = list(tests), -1, b""
+        left, current, buffer, silent = list(tests), -1, b"", False
+        meter = KernelMeter((pid,), self.limits.test_seconds)
+        meter.main, meter.alive = pid, self.meter.alive
         while True:
-            patience = Patience(self.limits.test_seconds + 5 * GRACE, pid)
-            while not (arrived := select.select([reader], [], [], patience.seconds)[0]) and patience.extend():
-                pass
-            if not arrived:
+            try:
+                chunk = line_from(reader, LoadAwareDeadline(meter, self.limits.test_seconds + 5 * GRACE))
+            except wire.Late:
+                silent = True
                 break
-            chunk = os.read(reader, 1 << 20)
             if not chunk:
                 break
+            self.meter.look()
             *lines, buffer = (buffer + chunk).split(b"\n")
             for line in lines:
                 message = json.loads(line)
                 if "begin" in message:
                     current = message["begin"]
-                    continue
-                self.take(message)
-                left = [test for test in left if test.index != message["index"]]
-                current = -1
-        with contextlib.suppress(ProcessLookupError):
+                elif "fault" in message:
+                    raise MachineFault(message["fault"])
+                elif "index" in message:
+                    self.take(message)
+                    left = [test for test in left if test.index != message["index"]]
+                    current = -1
+        if silent:
             os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        _, status = os.waitpid(pid, 0)
         os.close(reader)
+        if not silent and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+            raise MachineFault("the process that ran the tests was killed from outside")
         if current >= 0 or len(left) == len(tests):  # it stopped inside a test: that one is lost, the others go on
             stuck = current if current >= 0 else left[0].index
             self.take(
@@ -514,8 +566,15 @@ class Examination:
         self.result.seconds[index] = message["seconds"]
         if message["lost"]:
             self.result.lost[index] = message["lost"]
+        if message.get("ended") and not self.out_of_memory():
+            self.result.ended.append(self.names[index])
         if index in self.clones:
             self.drop(index)
+
+
+def parent_of(pid: int) -> int:
+    with open(f"/proc/{pid}/stat") as file:
+        return int(file.read().rpartition(")")[2].split()[1])
 
 
 def running(pid: int) -> bool:

@@ -12,7 +12,6 @@ import contextlib
 import gc
 import json
 import os
-import select
 import shutil
 import signal
 import socket
@@ -32,8 +31,9 @@ HOME = Path(__file__).resolve().parents[2]  # the folder that the package lies i
 SIZE = struct.Struct("<Q")
 SAME_AS_STUDENT = ["NBGRADER_EXECUTION", "MPLBACKEND", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONHASHSEED"]
 SAME_AS_STUDENT += ["HF_HUB_OFFLINE", "PYTHONWARNINGS"]
-SPARE_SECONDS = 120.0  # beyond a submission's own limit, before its examiner is given up
+SILENT_SECONDS = 120.0  # of an examiner that works on a submission, before it is given up
 SPARE_TEST_SECONDS = 10.0  # beyond a test's own limit
+MOST_ATTEMPTS = 3  # at a submission in which a process ended, nobody knows why
 
 # What every notebook needs; the rest is what its own cells import (see notebook.modules). The first optimiser and the first operation
 # under a counter import torch._dynamo, which takes a second: better once, before students' processes are made. Tests seldom need it;
@@ -208,10 +208,12 @@ class Worker:
         self.place = f"{folder}-tests-{number}"  # the folder that tests run in
         self.prepared: dict[str, Any] = {}
         self.count = 0
+        self.orphaned = False  # the nursery is gone
         die_with(os.getppid())
 
     def serve(self) -> None:
-        while (message := receive(self.front)) is not None:
+        """Until the front has nothing more to do, or nothing can be done here any more: whoever waits is told by the end of this process."""
+        while not self.orphaned and (message := receive(self.front)) is not None:
             if message["op"] == "prepare":
                 send(self.front, self.prepare(message))
             else:
@@ -232,17 +234,31 @@ class Worker:
         return {"ready": True}
 
     def submission(self, job: dict[str, Any]) -> dict[str, Any]:
-        """One submission. Tests run in the examiner's own process; where that fails or hangs, once more with tests in one that can be ended."""
+        """One submission, again where a process of the student's ended: the student's code would do that each time, a kill would not."""
         from autograder.examiner import recorder
 
         started = time.monotonic()
-        found = self.attempt(job, careful=False)
-        if found is None or ("error" in found and "late" not in found):
-            found = self.attempt(job, careful=True) or {"error": "the examiner of this submission had to be ended"}
+        known: set[str] = set()
+        found: dict[str, Any] = {}
+        for _ in range(MOST_ATTEMPTS):
+            found = self.examined(job)
+            ended = set(found.pop("ended", []))
+            if ended <= known:
+                break
+            known |= ended
+        else:
+            found = {"error": f"the student's process ended each time in another place: {', '.join(sorted(known))}", "late": True}
         if new := found.pop("modules", []):
             recorder.import_all(new)
             gc.freeze()
         return {"job": job["job"], "seconds": time.monotonic() - started, **found}
+
+    def examined(self, job: dict[str, Any]) -> dict[str, Any]:
+        """Tests run in the examiner's own process; where that fails or hangs, once more with tests in one that can be ended."""
+        found = self.attempt(job, careful=False)
+        if found is None or ("error" in found and not found.get("fault") and not found.get("late")):
+            found = self.attempt(job, careful=True) or {"error": "the examiner of this submission had to be ended", "late": True}
+        return found
 
     def attempt(self, job: dict[str, Any], careful: bool) -> dict[str, Any] | None:
         """The submission in a process of its own, which can be ended from here; None where it had to be."""
@@ -262,7 +278,7 @@ class Worker:
         if "error" in answer:
             control.close()
             lifeline.close()
-            return {"error": f"no sandbox could be made: {answer['error']}"}
+            return {"error": f"no sandbox could be made: {answer['error']}", "fault": True}
         reader, writer = os.pipe()
         pid = os.fork()
         if not pid:
@@ -274,21 +290,29 @@ class Worker:
         control.close()
         found = watched_result(reader, pid, job["limits"])
         os.close(reader)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
         lifeline.close()
-        self.nest.recv(65536)  # everything in the sandbox is gone
+        self.from_nursery()  # everything in the sandbox is gone
         shutil.rmtree(self.place, ignore_errors=True)
         return found
 
     def ask_nursery(self, order: dict[str, Any], fds: tuple[int, int]) -> dict[str, Any]:
-        socket.send_fds(self.nest, [json.dumps(order).encode()], list(fds))
-        data = self.nest.recv(65536)
-        return json.loads(data) if data else {"error": "the nursery is gone"}
+        try:
+            socket.send_fds(self.nest, [json.dumps(order).encode()], list(fds))
+        except ConnectionError:
+            self.orphaned = True
+        return self.from_nursery()
+
+    def from_nursery(self) -> dict[str, Any]:
+        """What it says next."""
+        data = b""
+        with contextlib.suppress(ConnectionError):
+            data = self.nest.recv(65536)
+        self.orphaned = self.orphaned or not data
+        return json.loads(data) if data else {"error": "the process that starts sandboxes was ended"}
 
     def examine(self, job: dict[str, Any], control: socket.socket, lifeline: socket.socket, writer: int, careful: bool) -> None:
         from autograder.examiner import submission
+        from autograder.examiner.deadline import MachineFault
 
         def tell(message: dict[str, Any]) -> None:
             data = json.dumps(message, default=str).encode() + b"\n"
@@ -302,9 +326,12 @@ class Worker:
             begin = None if careful else lambda index: tell({"test": index})
             before = len(sys.modules)
             os.makedirs(self.place, mode=0o700, exist_ok=True)
-            record = submission.grade({**job, "place": self.place}, notebook, prepared, self.shell, control, lifeline, begin)
+            about = {**job, "place": self.place, "alive": lambda: tell({"alive": True})}
+            record = submission.grade(about, notebook, prepared, self.shell, control, lifeline, begin)
             tell({"record": {**record, "modules": installed(since(before))}})
             status = 0
+        except MachineFault as fault:
+            tell({"record": {"error": str(fault), "fault": True}})
         except BaseException as error:  # noqa: BLE001  the record says so; one student never stops the class
             import traceback
 
@@ -331,26 +358,40 @@ def installed(names: Iterable[str]) -> list[str]:
 
 
 def watched_result(reader: int, pid: int, limits: dict[str, Any]) -> dict[str, Any] | None:
-    """What the examiner of a submission writes at its end; None where it ended without, or was silent for longer than its work can take."""
-    from autograder.examiner.bridge import Patience
+    """What the examiner of a submission says at its end. It ends here.
 
-    seconds = limits["submission_seconds"] + SPARE_SECONDS
-    patience, buffer, in_test = Patience(seconds, pid), b"", False
-    while True:
-        if not select.select([reader], [], [], max(0.0, patience.at - time.monotonic()))[0]:
-            if patience.extend():
+    None where a test, or whatever the student's code gave back, ended it or kept it silent for longer than its work can take.
+    """
+    from autograder.examiner.deadline import KernelMeter, LoadAwareDeadline, MachineFault, line_from
+    from autograder.examiner.wire import Late
+
+    meter = KernelMeter((pid,), limits["test_seconds"])
+    meter.main = pid
+    seconds, parts, in_test, over = SILENT_SECONDS, [b""], False, False
+    found: dict[str, Any] | None = None
+    try:
+        while found is None and (chunk := line_from(reader, LoadAwareDeadline(meter, seconds))):
+            parts.append(chunk)
+            if b"\n" not in chunk:
                 continue
-            return None if in_test else {"error": f"it was not done within {seconds:g} s", "late": True}
-        chunk = os.read(reader, 1 << 20)
-        *lines, buffer = (buffer + chunk).split(b"\n") if b"\n" in chunk else ([buffer + chunk])
-        for line in lines:
-            message = json.loads(line)
-            if "record" in message:
-                found: dict[str, Any] = message["record"]
-                return found
-            patience, in_test = Patience(limits["test_seconds"] + SPARE_TEST_SECONDS, pid), True
-        if not chunk:
-            return None
+            *lines, rest = b"".join(parts).split(b"\n")
+            parts = [rest]
+            for message in map(json.loads, lines):
+                found = message.get("record", found)
+                in_test = in_test or "test" in message
+            seconds = limits["test_seconds"] + SPARE_TEST_SECONDS if in_test else SILENT_SECONDS
+        over = found is None
+    except Late:
+        found = None if in_test else {"error": f"it was silent for {seconds:g} s", "late": True}
+    except MachineFault as fault:
+        found = {"error": f"the process that examines it: {fault}", "fault": True}
+    if not over:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    if over and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+        return {"error": "the process that examined it was killed from outside", "fault": True}
+    return found
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.examiner import recorder, repair
+from autograder.examiner.deadline import MachineFault
 from autograder.examiner.examine import Examination, Result, clean, error_output
 from autograder.examiner.repair import Cell, Repaired, Unreadable
 from autograder.examiner.sandbox import Limits
@@ -46,14 +47,19 @@ def grade(
         for index, cell in enumerate(mended.cells)
         if cell.kind == "code" and cell.source.strip()
     ]
-    files = [(name, Path(path).read_bytes()) for name, path in job["files"]]
+    try:
+        files = [(name, Path(path).read_bytes()) for name, path in job["files"]]
+    except OSError as error:
+        raise MachineFault(f"a file beside the notebook cannot be read: {error.strerror}") from None
     for name, data in files:  # tests read the instructor's files, never a student's
         if name in job["given"]:
             place = Path(job["place"], name)
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(data)
     os.chdir(job["place"])
-    result = Examination(shell, prepared, limits, files, lifeline, begin).run(control, code)
+    examination = Examination(shell, prepared, limits, files, lifeline, begin)
+    examination.meter.alive = job["alive"]
+    result = examination.run(control, code)
     return record(mended, result, limits)
 
 
@@ -69,8 +75,8 @@ def contents(path: str | None) -> bytes:
             raise Unreadable(f"the file has {kind.st_size >> 20} MB, more than a notebook can have")
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
             return file.read()
-    except OSError as error:
-        raise Unreadable(f"the file cannot be read: {error.strerror}") from None
+    except OSError as error:  # not what is in it, but the machine that holds it: no verdict on anybody's work
+        raise MachineFault(f"the submission cannot be read: {error.strerror}") from None
 
 
 def unreadable(instructor: list[Cell], released: dict[str, str], reason: str, repairs: list[str]) -> dict[str, Any]:
@@ -118,6 +124,7 @@ def record(mended: Repaired, result: Result, limits: Limits) -> dict[str, Any]:
         "repairs": [printable(text) for text in mended.repairs],
         "tamper": [printable(text) for text in [*mended.edited, *result.tamper]],
         "events": [printable(text) for text in result.events],
+        "ended": result.ended,
         "cpu_seconds": round(result.cpu, 3),
         "peak_mb": result.peak >> 20,
         "limits": limits.as_dict(),

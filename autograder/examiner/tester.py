@@ -19,7 +19,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from autograder.examiner import bridge, recorder, repair
+from autograder.examiner import bridge, recorder, repair, wire
+from autograder.examiner.deadline import LoadAwareDeadline, MachineFault
 from autograder.examiner.notebook import HIDDEN
 from autograder.source import free_names
 from helpers.checks import beside
@@ -133,27 +134,40 @@ def names_used(cells: list[str]) -> set[str]:
     return found
 
 
-def run_test(shell: recorder.Shell, prepared: Prepared, test: Test) -> dict[str, Any]:
-    """One test cell: outputs, and the reason where it could not be completed."""
+def run_test(shell: recorder.Shell, prepared: Prepared, test: Test, budget: LoadAwareDeadline) -> dict[str, Any]:
+    """One test cell: outputs, and the reason where it could not be completed. `budget` is what is left to the whole submission."""
+    nothing = {"index": test.index, "outputs": [], "seconds": 0.0}
     if test.sock is None:
-        return {"index": test.index, "outputs": [], "lost": test.reason or "there is no state of the notebook to test", "seconds": 0.0}
+        return {**nothing, "lost": test.reason or "there is no state of the notebook to test"}
+    if budget.remaining() <= 0:
+        return {**nothing, "lost": f"the submission did not get here within {budget.seconds:g} s"}
     started = time.monotonic()
-    link = bridge.Bridge(test.sock, test.call_seconds, lambda: test.cells, test.pid, test.started)
-    patience = bridge.Patience(test.seconds, test.pid)
+    meter = budget.meter
+    meter.main = test.pid
+    link = bridge.Bridge(test.sock, test.call_seconds, lambda: test.cells, test.pid, test.started, meter)
+    deadline = LoadAwareDeadline(meter, test.seconds)
     lost = ""
 
-    def late(signum: int, frame: FrameType | None) -> None:
-        if patience.extend():
-            signal.setitimer(signal.ITIMER_REAL, test.seconds)
+    def look(signum: int, frame: FrameType | None) -> None:
+        try:
+            budget.left()
+            deadline.left()
+        except wire.Late:
+            who = "your code" if link.asking else "the test"
+            whole = f"the submission did not finish {budget.how()}" if budget.remaining() <= 0 else ""
+            link.lost = link.lost or whole or f"{who} did not finish {deadline.how()}"
+        except MachineFault as fault:
+            link.fault = fault
+            link.lost = link.lost or str(fault)
+        else:
             return
-        signal.setitimer(signal.ITIMER_REAL, 1.0)  # again, should something swallow it
-        link.lost = link.lost or f"{'your code' if link.asking else 'the test'} did not finish within {test.seconds:g} s"
+        signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)  # again, should something swallow it
         raise bridge.Lost(link.lost)
 
     outputs: list[dict[str, Any]] = []
-    signal.signal(signal.SIGALRM, late)
+    signal.signal(signal.SIGALRM, look)
     try:
-        signal.setitimer(signal.ITIMER_REAL, test.seconds)
+        signal.setitimer(signal.ITIMER_REAL, meter.tick, meter.tick)
         shell.user_ns.clear()
         shell.user_ns.update(shell.user_ns_hidden)
         shell.user_ns.update({"__name__": "__main__", "__builtins__": builtins, "get_ipython": lambda: shell, **prepared.namespace})
@@ -198,7 +212,9 @@ def run_test(shell: recorder.Shell, prepared: Prepared, test: Test) -> dict[str,
             with contextlib.suppress(OSError):
                 signal.pidfd_send_signal(test.handle, signal.SIGKILL)
         close_figures()
-    return {"index": test.index, "outputs": outputs, "lost": lost, "seconds": time.monotonic() - started}
+    if link.fault is not None:
+        raise link.fault
+    return {"index": test.index, "outputs": outputs, "lost": lost, "seconds": time.monotonic() - started, "ended": link.ended}
 
 
 def completed(outputs: list[dict[str, Any]], value: Any, error: BaseException | None, hidden: bool) -> list[dict[str, Any]]:
@@ -241,20 +257,32 @@ def limit_memory(most: int) -> None:
 
 
 def run_tests(
-    shell: recorder.Shell, prepared: Prepared, tests: list[Test], pipe: int, memory_bytes: int, clean: Callable[[], None]
+    shell: recorder.Shell,
+    prepared: Prepared,
+    tests: list[Test],
+    pipe: int,
+    memory_bytes: int,
+    clean: Callable[[], None],
+    budget: LoadAwareDeadline,
 ) -> None:
     """All of them, one after the other; a line of JSON per finished test. Runs in a process of its own and ends it."""
     status = 1
     limit_memory(memory_bytes)
+
+    def tell(message: dict[str, Any]) -> None:
+        data = json.dumps(message, default=str).encode("utf-8", "replace") + b"\n"
+        while data:
+            data = data[os.write(pipe, data) :]
+
+    budget.meter.alive = lambda: tell({"alive": True})
     try:
-        with os.fdopen(pipe, "w", encoding="utf-8", errors="replace") as out:
-            for test in tests:
-                out.write(json.dumps({"begin": test.index}) + "\n")
-                out.flush()
-                found = run_test(shell, prepared, test)
-                clean()
-                out.write(json.dumps(found, default=str) + "\n")
-                out.flush()
+        for test in tests:
+            tell({"begin": test.index})
+            found = run_test(shell, prepared, test, budget)
+            clean()
+            tell(found)
         status = 0
+    except MachineFault as fault:
+        tell({"fault": str(fault)})
     finally:
         os._exit(status)

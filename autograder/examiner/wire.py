@@ -331,7 +331,7 @@ class Late(Exception):
 
 
 class Deadline:
-    """A point in time. Whoever waits may grant more (see bridge.Patience); this one does not."""
+    """A point in time. On a clock that the load of the machine does not touch: deadline.LoadAwareDeadline."""
 
     def __init__(self, seconds: float) -> None:
         self.at = time.monotonic() + seconds
