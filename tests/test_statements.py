@@ -171,3 +171,79 @@ def test_the_floor_holds_for_the_matrix_and_not_for_one_sequence() -> None:
     assert torch.linalg.matrix_rank(A) == 4
     assert (A - shift).square().sum() / 64 >= floor(64, 4) - 1e-12
     torch.testing.assert_close(A @ V, shift @ V)
+
+
+def test_distinct_keys_are_selected_exactly_at_the_corners_of_their_hull_and_twins_never() -> None:
+    weights = reference("03-attention").lookup_weights
+    angles = torch.arange(0, 2 * math.pi, 0.01, dtype=torch.float64)
+    queries = 1e4 * torch.stack([angles.cos(), angles.sin()], dim=1)
+    square = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]], dtype=torch.float64)
+    inner = torch.tensor([[0.2, 0.1], [1.0, 0.0]], dtype=torch.float64)  # inside, and on an edge
+    most = weights(queries, torch.cat([square, inner])).amax(0)
+    assert (most > 0.999).tolist() == [True] * 4 + [False] * 2
+    twins = weights(queries, torch.cat([square, square[:1]])).amax(0)
+    assert (twins > 0.999).tolist() == [False, True, True, True, False]
+
+
+# ---- 06: encoding -------------------------------------------------------------------------------------------------------
+
+
+def replayed(word: bytes, ranks: dict[tuple[bytes, bytes], int], merge: Any) -> list[bytes]:
+    """The merges replayed on the whole word, one by one: slow and plain."""
+    parts = tuple(bytes([b]) for b in word)
+    while known := [pair for pair in itertools.pairwise(parts) if pair in ranks]:
+        parts = merge(parts, min(known, key=lambda pair: ranks[pair]))
+    return list(parts)
+
+
+def test_the_encoder_with_a_queue_gives_the_tokens_of_the_plain_one() -> None:
+    names = reference("06-tokenization")
+    generator = torch.Generator().manual_seed(0)
+    for case in range(400):
+        letters = 2 + case % 3
+        tokens, ranks = [bytes([97 + n]) for n in range(letters)], {}
+        for _ in range(case % 17):  # merges of tokens made so far, in an order of their own: later ones may have lower ranks
+            left, right = (tokens[int(torch.randint(len(tokens), (1,), generator=generator))] for _ in range(2))
+            ranks[left, right] = 0
+            tokens.append(left + right)
+        order = torch.randperm(len(ranks), generator=generator).tolist() if case % 2 else range(len(ranks))
+        ranks = dict(zip(ranks, order, strict=True))
+        word = bytes((97 + torch.randint(letters, (case % 40,), generator=generator)).tolist())
+        assert names.encode_word(word, ranks) == replayed(word, ranks, names.merge), (word, ranks)
+
+
+def test_a_long_word_costs_an_encoder_a_near_linear_number_of_lookups() -> None:
+    class Counting(dict[tuple[bytes, bytes], int]):
+        count = 0
+
+        def __contains__(self, key: object) -> bool:
+            self.count += 1
+            return super().__contains__(key)
+
+        def __getitem__(self, key: tuple[bytes, bytes]) -> int:
+            self.count += 1
+            return super().__getitem__(key)
+
+    names = reference("06-tokenization")
+    generator = torch.Generator().manual_seed(1)
+    counts = []
+    for length in (2_000, 16_000):
+        word = bytes((97 + torch.randint(6, (length,), generator=generator)).tolist())
+        ranks = Counting({(bytes([97 + a]), bytes([97 + b])): 6 * a + b for a in range(6) for b in range(6)})
+        names.encode_word(word, ranks)
+        counts.append(ranks.count)
+    assert counts[1] < 12 * counts[0]  # eight times the letters
+
+
+def test_the_worked_example_of_safe_places() -> None:
+    names = reference("06-tokenization")
+    text = "so.<|endoftext|>Yes.\n\nThey'l<|endof"
+    assert len(text) == 35
+    assert names.safe_cut(text, [names.END]) == 20
+    assert [(found.start(), found.group()) for found in names.PRETOKEN.finditer(text, 16, 23)] == [
+        (16, "Yes"),
+        (19, "."),
+        (20, "\n"),
+        (21, "\n"),
+        (22, "T"),
+    ]
