@@ -247,3 +247,49 @@ def test_the_worked_example_of_safe_places() -> None:
         (21, "\n"),
         (22, "T"),
     ]
+
+
+# ---- 08 and 09 ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "halves"])
+def test_an_odd_width_has_one_cosine_less(layout: str) -> None:
+    sinusoidal = reference("08-positions").sinusoidal
+    positions = torch.tensor([[0, 3, 17], [1, 2, 250]])
+    for width in (1, 2, 5, 8, 9):
+        angles = positions[..., None] * 10000.0 ** (-torch.arange(0, width, 2) / width)
+        sines, cosines = angles.sin(), angles.cos()[..., : width // 2]
+        wanted = torch.empty(2, 3, width)
+        if layout == "halves":
+            wanted[..., : -(-width // 2)], wanted[..., -(-width // 2) :] = sines, cosines
+        else:
+            wanted[..., 0::2], wanted[..., 1::2] = sines, cosines
+        torch.testing.assert_close(sinusoidal(positions, width, layout), wanted)
+
+
+@pytest.mark.parametrize("knobs", [{"top_p": 0.0}, {"top_k": 0}, {"top_k": 0, "top_p": 0.0}, {"top_k": 1}, {"top_p": 1e-9}])
+def test_at_least_one_token_stays(knobs: dict[str, Any]) -> None:
+    logits = torch.randn(4, 7, generator=torch.Generator().manual_seed(0))
+    greedy = torch.nn.functional.one_hot(logits.argmax(-1), 7).float()
+    torch.testing.assert_close(reference("09-gpt").next_distribution(logits, **knobs), greedy)
+
+
+@pytest.mark.parametrize(("layers", "exact"), [(1, True), (2, False)])
+def test_a_sliding_cache_with_relative_positions_is_exact_for_one_layer_only(layers: int, exact: bool) -> None:
+    generator = torch.Generator().manual_seed(0)
+    tokens = torch.randn(9, 4, generator=generator, dtype=torch.float64)
+    W = torch.randn(layers, 3, 4, 4, generator=generator, dtype=torch.float64)
+    window = 4
+
+    def states(x: torch.Tensor) -> torch.Tensor:
+        """Causal attention that looks `window` tokens back, with a bias that depends on the distance alone."""
+        places = torch.arange(len(x))
+        distance = places[:, None] - places
+        hidden = (distance < 0) | (distance >= window)
+        for query, key, value in W:
+            scores = (x @ query) @ (x @ key).T - 0.3 * distance
+            x = x + scores.masked_fill(hidden, -torch.inf).softmax(-1) @ (x @ value)
+        return x
+
+    kept, anew = states(tokens)[-1], states(tokens[-window:])[-1]  # with a cache nothing is computed twice; without it the window is
+    assert torch.allclose(kept, anew) == exact

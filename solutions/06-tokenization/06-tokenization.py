@@ -1242,7 +1242,7 @@ check.score()
 # So go through the pieces of `split_special` that start before `limit`. The end of a special token is a safe place, and so is the beginning of a piece. In a piece of ordinary text, up to its end or to `limit`, the beginning of a
 # pre-token is safe if it is not the last pre-token, and if the character before it is not white space. The last safe place of all is the answer. It is 0 when nothing is certain yet.
 #
-# *An example with all three.* Take `"so.<|endoftext|>Yes.\\n\\nThey'l<|endof"`, 35 characters, with the special token `<|endoftext|>`, so that
+# *An example with all three.* Take `"so.<|endoftext|>Yes.\n\nThey'l<|endof"`, 35 characters, with the special token `<|endoftext|>`, so that
 # $L = 13$ and `limit` is 23.
 #
 # | piece | starts at | pre-tokens up to its end or to `limit`, with their beginnings | safe |
