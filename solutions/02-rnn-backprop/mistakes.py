@@ -609,7 +609,6 @@ def clip_gradients(grads, limit):
         ),
         Mistake("first state", change={"h[:, -1]": "h[:, 0]"}, hint="h_last is h_0"),
         Mistake("bits", change={".log()).sum()": ".log2()).sum()"}, hint="logarithms to base 2"),
-        Mistake("infinite loss", change={"p.clamp_min(1e-30)": "p"}, hint="a prediction of exactly zero makes the loss infinite"),
         Mistake("float64 inside", change={".to(W_hh.dtype) for": ".double() for"}, hint="convert the one-hot vectors to the weights' type"),
         Mistake("mean over time only", change={"inputs.numel()": "inputs.shape[1]"}, hint="divided by T only"),
         Right(
@@ -627,6 +626,13 @@ def training_step(weights, h0, inputs, targets, limit):
 """,
         ),
         Right("loss as a tensor", change={".sum().item() / inputs.numel()": ".sum() / inputs.numel()"}),
+        Right("no clamp, as the formula stands", change={"p.clamp_min(1e-30)": "p"}),
+        Right(
+            "no clamp, gathered",
+            change={
+                "-(y * p.clamp_min(1e-30).log()).sum().item() / inputs.numel()": "-p.gather(2, targets[..., None]).log().mean().item()"
+            },
+        ),
     ],
     "sample": [
         Mistake("argmax", change={"torch.multinomial(p, 1)[0]": "p.argmax()"}, hint="the likeliest character is always taken"),

@@ -21,7 +21,8 @@
 # tells you which idea to check. *Before you run it* marks a prediction: write it down first, on paper. It is the cheapest way to learn.
 #
 # Your functions get torch tensors and return new ones: leave the inputs as they are. Loops are allowed, and so are functions that you
-# wrote in an earlier exercise. Where gradients have to flow (4.2, 5.1, 5.3, 7.2), use torch operations all the way.
+# wrote in an earlier exercise. Gradients have to flow to every tensor of numbers that goes into 1.1, 1.2, 4.2, 5.1, 5.3, 6.1, 7.1, 7.2 and
+# 7.3, for networks are built of these: use torch operations all the way there.
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -271,7 +272,8 @@ print("copied values:\n", lookup(select_all(KEYS), KEYS, values).round(decimals=
 
 # %% [markdown]
 # Scaling up a key selects it only because these keys have almost the same length. If $k_1 = 3\,k_0$, then $S\,k_0$ selects $k_1$.
-# In general some query selects key $j$ if and only if $k_j$ is a corner of the convex hull of the keys.
+# In general, if all keys are different, some query selects key $j$ if and only if $k_j$ is a corner of the convex hull of the keys. Two
+# equal keys have equal scores and share their weight, whatever the query: neither can be selected, even if they lie at a corner.
 #
 # ## 3 Averaging
 #

@@ -2,6 +2,8 @@
 
 from autograder.mistakes import Mistake, Right
 
+FEATURES = "torch.where(x > 0, x + 1, x.clamp(-40, 0).exp())"  # the reference
+
 VARIANTS = {
     "rank-holding": [
         Mistake("values not squared", change={".square()": ""}, hint="you add up the singular values"),
@@ -289,14 +291,15 @@ def projected_attention(Q, K, V, C, D):
         Right("normal_", change={"torch.randn(k, n) / k**0.5": "torch.empty(k, n).normal_(0, (1 / k) ** 0.5)"}),
     ],
     "features": [
-        Mistake("elu alone", change={" + 1": ""}, hint="elu alone reaches down to −1"),
-        Mistake("relu", change={"F.elu(x)": "F.relu(x)"}, hint="relu gives zero below zero"),
-        Mistake("exponential", change={"F.elu(x) + 1": "x.exp()"}, hint="the exponential everywhere"),
-        Mistake("softplus", change={"F.elu(x) + 1": "F.softplus(x)"}, hint="this is softplus"),
-        Mistake("in place", change={"F.elu(x) + 1": "F.elu_(x).add_(1)"}, hint="changes its input in place"),
-        Right("where", change={"F.elu(x) + 1": "torch.where(x > 0, x + 1, torch.exp(x))"}),
-        Right("clamped parts", change={"F.elu(x) + 1": "x.clamp(min=0) + x.clamp(max=0).exp()"}),
-        Right("module", change={"F.elu(x)": "torch.nn.ELU()(x)"}),
+        Mistake("elu alone", change={FEATURES: "F.elu(x)"}, hint="elu alone reaches down to −1"),
+        Mistake("relu", change={FEATURES: "F.relu(x) + 1"}, hint="relu gives zero below zero"),
+        Mistake("exponential", change={FEATURES: "x.exp()"}, hint="the exponential everywhere"),
+        Mistake("softplus", change={FEATURES: "F.softplus(x)"}, hint="this is softplus"),
+        Mistake("elu + 1 vanishes", change={FEATURES: "F.elu(x) + 1"}, hint="φ(−20) is exactly 0 in float32"),
+        Mistake("in place", change={FEATURES: "x.copy_(" + FEATURES + ")"}, hint="changes its input in place"),
+        Right("where", change={FEATURES: "torch.where(x > 0, x + 1, torch.exp(x))"}),
+        Right("clamped parts", change={FEATURES: "x.clamp(min=0) + x.clamp(max=0).exp()"}),
+        Right("elu above zero", change={FEATURES: "torch.where(x > 0, F.elu(x) + 1, x.clamp(max=0).exp())"}),
     ],
     "kernel-attention": [
         Mistake("no normaliser", change={" / total": ""}, hint="the normaliser is missing"),
@@ -364,6 +367,7 @@ def copying_floor(n, r):
 """,
         ),
         Right("counted", change={"max(0.0, 1 - r / n)": "len(range(r, n)) / n"}),
+        Right("through 2.2, in float32", change={"max(0.0, 1 - r / n)": "float(truncation_errors(torch.ones(n), min(r, n))[1]) ** 2 / n"}),
     ],
     "linear-step": [
         Mistake(

@@ -461,77 +461,143 @@ print("after “we will make”:", ", ".join(f"{model.words[i]} {next_word[i]:.3
 # Suppose that the API rounds. Let every probability $x$ be shown as the nearest number with $k$ decimals, $\hat x$. So
 # $|x - \hat x| \le \delta$ with $\delta = \tfrac12 \cdot 10^{-k}$.
 #
-# ### 3.1 An error bound <small>★★☆ · 20 min · 5 points</small>
-# You see $\hat p(v^*)$, $\hat p(v; b)$ and $\hat p(v^*; b)$, all three rounded. Give the smallest interval that is *sure* to contain
-# $p(v)$, if these three numbers and $b$ are all that you know. Each of the three lies between its shown value minus $\delta$ and its
-# shown value plus $\delta$. Which ends make $p(v)$ largest?
+# ### 3.1 An error bound <small>★★★ · 30 min · 5 points</small>
+# You see $\hat p(v^*)$, $\hat p(v; b)$ and $\hat p(v^*; b)$, all three rounded, for some $b > 0$. Give the smallest interval that is *sure*
+# to contain $p(v)$. Use these three numbers, $b$ and the formulas of 1.2, and nothing else (not that $v^*$ leads, for example).
 #
-# - No lower end is negative: a probability is at least 0.
-# - If the anchor may be 0 (its lower end is not positive), the upper end is `math.inf`.
+# It is tempting to put the ends of all three into the formula for $p(v)$, each where it makes $p(v)$ largest. That box is sure, and too
+# large: the three numbers depend on two unknown ones only, $p(v)$ and $p(v^*)$, so they cannot move independently. Turn the question round
+# and ask which $p(v)$ fit what you see. Two things depend on $p(v)$ alone:
+#
+# - $p(v; b) = p(v)\,e^{b} / Z_b$ with $Z_b = 1 + p(v)\,(e^{b} - 1)$. It grows with $p(v)$. Solve for $p(v)$, and put in both ends of
+#   $p(v; b)$.
+# - $Z_b$ itself. The other two numbers give $Z_b = p(v^*) / p(v^*; b)$: which of their ends make it smallest and largest? Solve for $p(v)$.
+#
+# A $p(v)$ that lies in both intervals is possible (some $p(v^*)$ fits it), and every other one is not. So the answer is their intersection.
+#
+# - Probabilities lie between 0 and 1: cut the ends of all three numbers there.
+# - If the anchor may be 0, $Z_b$ has no upper end, and only $p(v; b)$ limits $p(v)$ from above. If that may be 1, the upper end is 1.
 # - With `digits=None` nothing was rounded: both ends are the value itself.
 
 
 # %% nbgrader={"grade": false, "grade_id": "interval", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def interval(p_star, pv_b, pstar_b, b, digits):
-    """(low, high): the tightest bounds on p(v), given p(v*), p(v; b) and p(v*; b) as shown with `digits` decimals (None: exact)."""
+    """(low, high): the tightest bounds on p(v), given p(v*), p(v; b) and p(v*; b) as shown with `digits` decimals (None: exact); b > 0."""
     ### BEGIN SOLUTION
-    delta = 0.0 if digits is None else 0.5 * 10.0**-digits
-    low = max(p_star - delta, 0) * max(pv_b - delta, 0) / (pstar_b + delta) * math.exp(-b)
-    if pstar_b - delta <= 0:
-        return low, math.inf
-    return low, (p_star + delta) * (pv_b + delta) / (pstar_b - delta) * math.exp(-b)
+    if digits is None:
+        value = probability_from_top2(p_star, pv_b, pstar_b, b)
+        return value, value
+    delta = 0.5 * 10.0**-digits
+    lead, lifted, anchor = ((max(x - delta, 0), min(x + delta, 1)) for x in (p_star, pv_b, pstar_b))
+    low, high = (x / (x + (1 - x) * math.exp(b)) for x in lifted)  # what p(v; b) allows
+    low = max(low, (lead[0] / anchor[1] - 1) / (math.exp(b) - 1))  # what Z_b allows
+    if anchor[0] > 0:
+        high = min(high, (lead[1] / anchor[0] - 1) / (math.exp(b) - 1))
+    return low, high
     ### END SOLUTION
 
 
 # %% nbgrader={"grade": true, "grade_id": "interval-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 check = Check("interval", points=5)
-ends = check.run(interval, 0.5, 0.6, 0.3, 1.0, 2, shape=(2,), hint="two numbers come back: the lower and the upper end")
+ends = check.run(interval, 0.5, 0.54, 0.33, 1.0, 2, shape=(2,), hint="two numbers come back: the lower and the upper end")
 check.close(
     ends,
-    [0.355245, 0.381005],
-    "with two decimals δ is 0.005. For the upper end each numerator is as large as it can be and the anchor as small",
+    [0.297387, 0.305867],
+    "p = (0.5, 0.3, 0.2) with b = 1 on the second word. With two decimals δ is 0.005, so p(v; b) lies between 0.535 and 0.545",
     rtol=1e-5,
+    wrong={
+        "that is the box of three roundings: sure, but too large. The three numbers obey one equation and cannot all be at the ends that "
+        "suit you: intersect what p(v; b) allows with what Z_b allows": [0.290817, 0.311537],
+        "that is what Z_b allows; p(v; b) allows less": [0.277959, 0.322326],
+    },
 )
-check.close(check.run(interval, 0.5, 0.6, 0.3, 1.0, None), [0.5 * 2 * math.exp(-1)] * 2, "nothing rounded: both ends are the value itself")
+check.close(
+    check.run(interval, 0.7, 0.89, 0.08, 4.0, 2),
+    [0.133894, 0.135037],
+    "p(v*) = 0.7 and p(v) = 0.135 with b = 4. Here p(v; b) sets the upper end and Z_b the lower one",
+    rtol=1e-5,
+    wrong={
+        "that is what p(v; b) allows; Z_b = p(v*) / p(v*; b) allows less": [0.123538, 0.135037],
+        "that is what Z_b allows; p(v; b) allows less": [0.133894, 0.156722],
+    },
+)
+check.close(check.run(interval, 0.5, 4 / 7, 2 / 7, math.log(4.0), None), [0.25, 0.25], "nothing rounded: both ends are the value itself")
 check.close(
     check.run(interval, 0.5, 0.99, 0.0, 6.0, 2),
-    [0.241716, math.inf],
-    "an anchor shown as 0.00 may be 0, so there is no upper end; and it is at most 0.005, so there is a lower one",
+    [0.243521, 0.330329],
+    "an anchor shown as 0.00 may be 0: then only p(v; b) sets the upper end; and it is at most 0.005, which sets the lower one",
     rtol=1e-5,
+    wrong={"the anchor may be 0, so Z_b has no upper end; but p(v; b) still sets one": [0.243521, math.inf]},
 )
 check.close(
     check.run(interval, 0.5, 0.0, 0.5, 1.0, 2),
-    [0.0, 0.001877],
+    [0.0, 0.00184523],
     "p(v; b) shown as 0.00 lies between 0 and 0.005: it is not negative",
-    rtol=1e-3,
+    rtol=1e-4,
     atol=0,
 )
-### BEGIN HIDDEN TESTS
-values, step, shrink = (0.42, 0.31, 0.27), 0.005, math.exp(-3.0)
-s, a, c = values
 check.close(
-    check.run(interval, s, a, c, 3.0, 2),
-    [(s - step) * (a - step) / (c + step) * shrink, (s + step) * (a + step) / (c - step) * shrink],
-    "the ends are not the smallest and the largest p(v) that fit the shown numbers",
-    rtol=1e-9,
-    wrong={
-        "δ is half a unit of the last decimal, not a whole one": [
-            (s - 0.01) * (a - 0.01) / (c + 0.01) * shrink,
-            (s + 0.01) * (a + 0.01) / (c - 0.01) * shrink,
-        ],
-        "dividing by a larger anchor gives a smaller p(v): the anchor's ends go the other way round": [
-            (s - step) * (a - step) / (c - step) * shrink,
-            (s + step) * (a + step) / (c + step) * shrink,
-        ],
-        "p(v*) of the first call was rounded as well": [s * (a - step) / (c + step) * shrink, s * (a + step) / (c - step) * shrink],
-        "the bias is not undone: e^{-b} is missing": [(s - step) * (a - step) / (c + step), (s + step) * (a + step) / (c - step)],
-        "the lower end comes first": [(s + step) * (a + step) / (c - step) * shrink, (s - step) * (a - step) / (c + step) * shrink],
-        "that is the first-order estimate; the bound must hold exactly": [
-            s * a / c * shrink * (1 - step / s - step / a - step / c),
-            s * a / c * shrink * (1 + step / s + step / a + step / c),
-        ],
-    },
+    check.run(interval, 0.6, 1.0, 0.0, 12.0, 2),
+    [0.00122121, 1.0],
+    "p(v; b) shown as 1.00 lies between 0.995 and 1, and the anchor may be 0: the upper end is 1",
+    rtol=1e-4,
 )
+### BEGIN HIDDEN TESTS
+
+
+def cut(x, step):
+    return max(x - step, 0.0), min(x + step, 1.0)
+
+
+def allowed_by_lifted(shown_pv, bias, step):
+    return [x / (x + (1 - x) * math.exp(bias)) for x in cut(shown_pv, step)]
+
+
+def allowed_by_norm(lead, anchor, bias):
+    return [(lead[0] / anchor[1] - 1) / math.expm1(bias), (lead[1] / anchor[0] - 1) / math.expm1(bias)]
+
+
+for (s, a, c), bias, decimals in [
+    ((0.7, 0.96, 0.04), 5.0, 2),
+    ((0.5, 0.92, 0.07), 3.0, 2),
+    ((0.9, 0.93, 0.06), 5.0, 2),
+    ((0.42, 0.519, 0.215), 3.0, 3),
+]:
+    step, shrink = 0.5 * 10.0**-decimals, math.exp(-bias)
+    first = allowed_by_lifted(a, bias, step)
+    second = allowed_by_norm(cut(s, step), cut(c, step), bias)
+    exchanged = allowed_by_norm(cut(s, step), cut(c, step)[::-1], bias)
+    known = allowed_by_norm((s, s), cut(c, step), bias)
+    whole_unit = [allowed_by_lifted(a, bias, 2 * step), allowed_by_norm(cut(s, 2 * step), cut(c, 2 * step), bias)]
+    check.close(
+        check.run(interval, s, a, c, bias, decimals),
+        [max(first[0], second[0]), min(first[1], second[1])],
+        "the ends are not the smallest and the largest p(v) that fit the shown numbers",
+        rtol=1e-6,
+        wrong={
+            "that is the box of three roundings: sure, but too large. Intersect what p(v; b) allows with what Z_b allows": [
+                (s - step) * (a - step) / (c + step) * shrink,
+                (s + step) * (a + step) / (c - step) * shrink,
+            ],
+            "that is what p(v; b) allows; Z_b = p(v*) / p(v*; b) allows less": first,
+            "that is what Z_b allows; p(v; b) allows less": second,
+            "δ is half a unit of the last decimal, not a whole one": [
+                max(whole_unit[0][0], whole_unit[1][0]),
+                min(whole_unit[0][1], whole_unit[1][1]),
+            ],
+            "Z_b is smallest where p(v*) is small and the anchor large: the anchor's ends go the other way round": [
+                max(first[0], exchanged[0]),
+                min(first[1], exchanged[1]),
+            ],
+            "p(v*) of the first call was rounded as well": [max(first[0], known[0]), min(first[1], known[1])],
+            "the lower end comes first": [min(first[1], second[1]), max(first[0], second[0])],
+            "that is the union of the two intervals: p(v) must fit both": [min(first[0], second[0]), max(first[1], second[1])],
+            "that is the first-order estimate; the bound must hold exactly": [
+                s * a / c * shrink * (1 - step / s - step / a - step / c),
+                s * a / c * shrink * (1 + step / s + step / a + step / c),
+            ],
+        },
+    )
 shown, exact = [], []
 for decimals, bias in [(3, 4.0), (5, 6.0), (2, 3.0)]:
     p = (2 * randn(12, dtype=torch.float64)).softmax(0).tolist()
@@ -544,26 +610,12 @@ for decimals, bias in [(3, 4.0), (5, 6.0), (2, 3.0)]:
 ends = check.run(lambda: [interval(*case) for case in shown], shape=(33, 2))
 inside = (ends[:, 0] <= torch.tensor(exact).double()) & (torch.tensor(exact).double() <= ends[:, 1])
 check.true(inside, "for some rounded answers the true p(v) lies outside your interval")
-step, shrink = 0.005, math.exp(-4.0)
-check.close(
-    check.run(interval, 0.5, 0.5, 0.004, 4.0, 2),
-    [(0.5 - step) * (0.5 - step) / (0.004 + step) * shrink, math.inf],
-    "an anchor of 0.004 with δ = 0.005 may be 0: test the lower end, not the shown value",
-    rtol=1e-9,
-)
-check.close(
-    check.run(interval, 0.004, 0.003, 0.5, 4.0, 2),
-    [0.0, (0.004 + step) * (0.003 + step) / (0.5 - step) * shrink],
-    "two negative lower ends must not multiply to a positive one: cut each at 0",
-    rtol=1e-9,
-    atol=0,
-)
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### 3.2 The best bias <small>★★★ · 25 min · 3 points</small>
-# To first order in $\delta$ the relative error is at most
+# To first order in $\delta$ the relative error of the formula of 1.2 is at most
 # $\delta \left( \frac{1}{p(v^*)} + \frac{1}{p(v; b)} + \frac{1}{p(v^*; b)} \right)$. A small $b$ makes the second term large, a large $b$
 # the third. Write $t = p(v)\,e^{b}$ for the weight of the lifted word, so that $Z_b = 1 - p(v) + t$. Express the second and third terms
 # in $t$, minimise their sum over $t$, and solve for $b$.
@@ -614,8 +666,9 @@ check.score()
 
 # %% [markdown]
 # Look at it with the API itself: a word of probability $10^{-4}$, an API that rounds to 3, 6 or 9 decimals, and the bias from 0 to 30.
-# The thick lines are half the width of your interval, relative to $p(v)$: a guarantee. The thin lines are what the error turned out to
-# be. The vertical line is your best bias.
+# The thick lines are half the width of your interval, relative to $p(v)$: a guarantee for its middle. The thin lines are the error of the
+# formula of 1.2. The vertical line is your best bias for that formula. Where a thin line lies above its thick one, the formula gave a
+# number that your interval excludes: it takes three rounded numbers as they are, though no distribution has all three.
 
 # %%
 example_p = torch.tensor([0.3, 0.2, 1e-4] + [0.4999 / 20] * 20, dtype=torch.float64)
@@ -669,11 +722,12 @@ plt.show()
 # %% [markdown] nbgrader={"grade": true, "grade_id": "written-precision", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** (1) Almost nothing. Every word above about $2 \cdot 10^{-40}$ has $t = p(v)\,e^{100} > 6000$ and pushes the anchor
-# below 0.00005, so that it is shown as 0.0000: the formula divides by zero, and the interval of 3.1 has no upper end. (2) With
+# below 0.00005, so that it is shown as 0.0000, and the word itself as 1.0000: the formula divides by zero, and the upper end of 3.1 is 1. (2) With
 # $\delta = 5 \cdot 10^{-5}$ the bound is $\delta\,(1/t + 2/p(v^*) + 1 + t/p(v^*))$ for a small $p(v)$. It is below 0.01 while the bracket
 # is below 200: $t$ may go up to about 57, where the anchor has sunk to 0.005, and down to where the word drops out of the top two,
 # $t = p(v_2) = 0.2$. So $p(v)$ is known to 1 % between $0.2\,e^{-b}$ and $57\,e^{-b}$: a factor of about 290, or 5.7 in $\log p$,
-# wherever $b$ puts that window. Words above the window sink the anchor; words below are not seen at all, and only $p(v) < 0.2\,e^{-b}$ is
+# wherever $b$ puts that window. (The interval of 3.1 reaches further up, to about $t = 198$, since $p(v; b)$ alone knows $p(v)$ to
+# $\delta\,(1 + t)^2 / t$.) Words above the window sink the anchor; words below are not seen at all, and only $p(v) < 0.2\,e^{-b}$ is
 # known. (3) The errors are not one common factor: they differ from word to word, and words out of reach are missing from the sum.
 # Dividing makes the sum look right, changes words that were right, and throws away the one check that would have shown that something is
 # missing. (4) Choose $b$ word by word: climb in steps of 4 or so until the word appears, which needs no knowledge of $p(v)$, and then use
@@ -683,7 +737,7 @@ plt.show()
 # | points | rubric |
 # | --- | --- |
 # | 1 | $b = 100$: the anchor is rounded to 0, so (almost) every word is lost; not "the API refuses" or "overflow" |
-# | 1 | a window of a constant factor in $p(v)$, limited by the top two below and by the anchor above; a factor between 100 and 1000 with a reason |
+# | 1 | a window of a constant factor in $p(v)$, limited by the top two below and by the anchor (or by $p(v; b)$ close to 1) above; a factor between 100 and 1000 with a reason |
 # | 1 | renormalising: errors are not a common factor, or words are missing; it hides the check |
 # | 1 | a sound use of more calls (bias chosen per word, or several biases and intersected intervals) |
 # <!-- END SOLUTION -->
@@ -697,7 +751,7 @@ plt.show()
 #
 # $$ p(v) = \frac{p'}{p' + (1 - p')\,e^{b}} . $$
 #
-# Check it on paper, then write it so that a large $b$ does no harm: $e^{800}$ is not a float64.
+# (You used it in 3.1.) Check it on paper, then write it so that a large $b$ does no harm: $e^{800}$ is not a float64.
 
 
 # %% nbgrader={"grade": false, "grade_id": "undo-top1", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1140,7 +1194,40 @@ for words_in_all in pick(smoke=[10, 100], laptop=[10, 100, 1000, 10_000], gpu=[1
 # %% [markdown]
 # More than two biased words do not help here: an answer still carries two numbers, and there are $|V| - 1$ unknown ones.
 #
-# ## 7 Bonus: the hidden width <small>★★★ · 30 min · 5 bonus points</small>
+# ## 7 Design the API <small>★★☆ · 20 min · 4 points, graded by hand</small>
+# You run a language model as a service. Your users want a logit bias (to ban words, to force a format) and probabilities (to measure
+# confidence). You read this notebook.
+#
+# Say what exactly leaks, and to whom it matters. Then compare at least three counter-measures: how well each protects (use what you
+# measured above), what it costs an attacker, and what it takes away from honest users. Which do you choose? About 200 words.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "written-design", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
+# <!-- BEGIN SOLUTION -->
+# **Model answer.** Bias and probabilities together leak the full distribution after any context, for about $|V|/2$ to $|V|$ calls; from
+# some $D$ contexts also the hidden width, and up to a linear map the last layer. The provider loses a secret (architecture, size, a
+# fingerprint that shows when the model was changed) and hands out what is best for distilling a copy. To a user the same leak is welcome:
+# it allows audits and calibration.
+#
+# *Rounding* to $k$ decimals: cheap, and honest users hardly notice. It caps the accuracy of each answer, but a well-chosen bias keeps $k$
+# digits of every word's probability (3.2), more calls give more, and the cliff in the bonus part's spectrum stays visible at 4 decimals. It delays. *A
+# lower cap* hides rare words and costs nothing for nudging, but a cap too low to lift a word is also too low to ban one. *Top-1 only*:
+# still enough (4.2). *Probabilities computed without the bias*: the bias acts on the sampled word, the numbers shown are the unbiased
+# model's; then no call shows more than the top words, and users keep both features. What remains is that the sampled word can be
+# observed: a bias can be tuned until the choice flips, which costs many calls a word. *No probabilities when a bias is set*: the same
+# protection, less use. *Rate limits, prices and watching for sweeps* over the vocabulary raise the cost; they do not close the hole.
+# *Noise* costs users accuracy and is averaged away, unless it is a fixed function of the query.
+#
+# I choose unbiased probabilities with a limit on calls, and treat the width as public.
+#
+# | points | rubric |
+# | --- | --- |
+# | 1 | what leaks: the whole distribution at linear cost (the width or last layer, which the bonus part reads off the rank, is welcome and not needed); to whom it matters |
+# | 2 | three counter-measures, each with protection, attacker's cost and users' loss (1 for two of them, or without the users' side); refers to a measurement or formula of this notebook |
+# | 1 | a choice that follows from the comparison; sees that rounding, top-1 and rate limits only raise the price |
+# <!-- END SOLUTION -->
+
+# %% [markdown]
+# ## 8 Bonus: the hidden width <small>★★★ · 30 min · 5 bonus points</small>
 # The last layer of a language model multiplies a hidden vector $h \in \mathbb{R}^{D}$ by a matrix $W \in \mathbb{R}^{|V| \times D}$.
 # However large the vocabulary, the logits of $N$ contexts, stacked as rows, form an $N \times |V|$ matrix $H W^\top$ of rank at most $D$.
 # Recover the distributions after $N > D$ contexts, and the rank tells you $D$: the low-rank idea of `04-linear-attention`, turned into an
@@ -1235,38 +1322,6 @@ plt.show()
 # Carlini et al. (2024) report this for production models: hidden widths of 1024 and 2048 for two models of OpenAI, and the whole last
 # layer (up to a linear map) for less than 20 US dollars. Finlayson, Ren and Swayamdipta (2024) estimate a width of about 4096 for
 # another. These are the sources' figures.
-#
-# ### 7.1 Design the API <small>★★☆ · 20 min · 4 points, graded by hand</small>
-# You run a language model as a service. Your users want a logit bias (to ban words, to force a format) and probabilities (to measure
-# confidence). You read this notebook.
-#
-# Say what exactly leaks, and to whom it matters. Then compare at least three counter-measures: how well each protects (use what you
-# measured above), what it costs an attacker, and what it takes away from honest users. Which do you choose? About 200 words.
-
-# %% [markdown] nbgrader={"grade": true, "grade_id": "written-design", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
-# <!-- BEGIN SOLUTION -->
-# **Model answer.** Bias and probabilities together leak the full distribution after any context, for about $|V|/2$ to $|V|$ calls; from
-# some $D$ contexts also the hidden width, and up to a linear map the last layer. The provider loses a secret (architecture, size, a
-# fingerprint that shows when the model was changed) and hands out what is best for distilling a copy. To a user the same leak is welcome:
-# it allows audits and calibration.
-#
-# *Rounding* to $k$ decimals: cheap, and honest users hardly notice. It caps the accuracy of each answer, but a well-chosen bias keeps $k$
-# digits of every word's probability (3.2), more calls give more, and the cliff in the spectrum stays visible at 4 decimals. It delays. *A
-# lower cap* hides rare words and costs nothing for nudging, but a cap too low to lift a word is also too low to ban one. *Top-1 only*:
-# still enough (4.2). *Probabilities computed without the bias*: the bias acts on the sampled word, the numbers shown are the unbiased
-# model's; then no call shows more than the top words, and users keep both features. What remains is that the sampled word can be
-# observed: a bias can be tuned until the choice flips, which costs many calls a word. *No probabilities when a bias is set*: the same
-# protection, less use. *Rate limits, prices and watching for sweeps* over the vocabulary raise the cost; they do not close the hole.
-# *Noise* costs users accuracy and is averaged away, unless it is a fixed function of the query.
-#
-# I choose unbiased probabilities with a limit on calls, and treat the width as public.
-#
-# | points | rubric |
-# | --- | --- |
-# | 1 | what leaks: the whole distribution at linear cost, and width or last layer through the rank; to whom it matters |
-# | 2 | three counter-measures, each with protection, attacker's cost and users' loss (1 for two of them, or without the users' side); refers to a measurement or formula of this notebook |
-# | 1 | a choice that follows from the comparison; sees that rounding, top-1 and rate limits only raise the price |
-# <!-- END SOLUTION -->
 
 # %% [markdown]
 # ## What you can now do

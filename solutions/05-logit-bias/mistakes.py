@@ -198,46 +198,70 @@ def recover(api):
         ),
     ],
     "interval": [
+        Mistake(
+            "the box of three roundings",
+            code="""
+def interval(p_star, pv_b, pstar_b, b, digits):
+    delta = 0.0 if digits is None else 0.5 * 10.0**-digits
+    low = max(p_star - delta, 0) * max(pv_b - delta, 0) / (pstar_b + delta) * math.exp(-b)
+    if pstar_b - delta <= 0:
+        return low, 1.0
+    return low, min(1.0, (p_star + delta) * (pv_b + delta) / (pstar_b - delta) * math.exp(-b))
+""",
+            hint="that is the box of three roundings",
+        ),
+        Mistake(
+            "p(v; b) alone",
+            change={
+                """    low = max(low, (lead[0] / anchor[1] - 1) / (math.exp(b) - 1))  # what Z_b allows
+    if anchor[0] > 0:
+        high = min(high, (lead[1] / anchor[0] - 1) / (math.exp(b) - 1))
+""": ""
+            },
+            hint="that is what p(v; b) allows",
+        ),
+        Mistake(
+            "Z_b alone",
+            code="""
+def interval(p_star, pv_b, pstar_b, b, digits):
+    if digits is None:
+        return (probability_from_top2(p_star, pv_b, pstar_b, b),) * 2
+    delta = 0.5 * 10.0**-digits
+    low = ((p_star - delta) / (pstar_b + delta) - 1) / (math.exp(b) - 1)
+    high = ((p_star + delta) / (pstar_b - delta) - 1) / (math.exp(b) - 1) if pstar_b > delta else 1.0
+    return max(low, 0.0), min(high, 1.0)
+""",
+            hint="that is what Z_b allows",
+        ),
         Mistake("a whole unit", change={"0.5 * 10.0": "10.0"}, hint="δ is half a unit of the last decimal"),
         Mistake(
             "the anchor's ends exchanged",
-            change={
-                "(pstar_b + delta)": "(pstar_b - delta)",
-                "/ (pstar_b - delta) * math.exp(-b)\n    ###": "/ (pstar_b + delta) * math.exp(-b)\n    ###",
-            },
+            change={"lead[0] / anchor[1]": "lead[0] / max(anchor[0], 1e-9)", "lead[1] / anchor[0]": "lead[1] / anchor[1]"},
             hint="the anchor's ends go the other way round",
         ),
         Mistake(
             "p(v*) taken as exact",
-            change={"max(p_star - delta, 0)": "p_star", "(p_star + delta)": "p_star"},
+            change={"low, high = (x": "lead = p_star, p_star\n    low, high = (x"},
             hint="p(v*) of the first call was rounded as well",
         ),
-        Mistake("bias not undone", change={" * math.exp(-b)": ""}, hint="the bias is not undone"),
+        Mistake("high before low", change={"return low, high": "return high, low"}, hint="the lower end comes first"),
         Mistake(
-            "high before low",
-            change={
-                "return low, (p_star + delta) * (pv_b + delta)": "return (p_star + delta) * (pv_b + delta)",
-                "* math.exp(-b)\n    ###": "* math.exp(-b), low\n    ###",
-            },
-            hint="the lower end comes first",
+            "the union", change={"low = max(low,": "low = min(low,", "high = min(high,": "high = max(high,"}, hint="p(v) must fit both"
         ),
         Mistake(
-            "tests the shown anchor",
-            change={"if pstar_b - delta <= 0:": "if pstar_b == 0:"},
-            hint="test the lower end, not the shown value",
+            "no upper end without an anchor",
+            change={"    return low, high\n": "    else:\n        high = math.inf\n    return low, high\n"},
+            hint="but p(v; b) still sets one",
         ),
-        Mistake(
-            "lower ends not cut at zero",
-            change={"max(p_star - delta, 0) * max(pv_b - delta, 0)": "(p_star - delta) * (pv_b - delta)"},
-            hint="two negative lower ends",
-        ),
+        Mistake("lower ends not cut at zero", change={"max(x - delta, 0)": "x - delta"}, hint="it is not negative"),
+        Mistake("upper ends not cut at one", change={"min(x + delta, 1)": "x + delta"}, hint="the upper end is 1"),
         Mistake(
             "first-order estimate",
             code="""
 def interval(p_star, pv_b, pstar_b, b, digits):
     delta = 0.0 if digits is None else 0.5 * 10.0**-digits
     if pstar_b <= delta:
-        return 0.0, math.inf
+        return 0.0, 1.0
     value = p_star * pv_b / pstar_b * math.exp(-b)
     share = delta / p_star + (delta / pv_b if pv_b else math.inf) + delta / pstar_b
     return (value * (1 - share), value * (1 + share)) if share < 1 else (0.0, value * 2)
@@ -245,26 +269,53 @@ def interval(p_star, pv_b, pstar_b, b, digits):
             hint="that is the first-order estimate",
         ),
         Right(
-            "all eight corners",
+            "bisection over p(v)",
             code="""
 def interval(p_star, pv_b, pstar_b, b, digits):
-    delta = 10.0**-digits / 2 if digits is not None else 0.0
-    corners = []
-    for s in (-delta, delta):
-        for a in (-delta, delta):
-            for c in (-delta, delta):
-                top = max(p_star + s, 0.0) * max(pv_b + a, 0.0)
-                corners.append(top / (pstar_b + c) / math.exp(b) if pstar_b + c > 0 else math.inf)
-    return [min(corners), max(corners)]
+    if digits is None:
+        return [p_star * pv_b / pstar_b / math.exp(b)] * 2
+    half = 10.0**-digits / 2
+
+    def too_small(p):
+        Z = 1 + p * (math.exp(b) - 1)
+        return p * math.exp(b) / Z < pv_b - half or min(1.0, pstar_b + half) * Z < p_star - half
+
+    def not_too_large(p):
+        Z = 1 + p * (math.exp(b) - 1)
+        return p * math.exp(b) / Z <= pv_b + half and max(0.0, pstar_b - half) * Z <= min(1.0, p_star + half)
+
+    ends = []
+    for passes in (too_small, not_too_large):
+        left, right = 0.0, 1.0
+        if passes(1.0):
+            left = 1.0
+        for _ in range(200):
+            middle = (left + right) / 2
+            left, right = (middle, right) if passes(middle) else (left, middle)
+        ends.append(left)
+    return ends
 """,
         ),
         Right(
-            "a tensor",
-            change={
-                "return low, (p_star": "return torch.tensor([low, (p_star",
-                "(pstar_b - delta) * math.exp(-b)\n    ###": "(pstar_b - delta) * math.exp(-b)], dtype=torch.float64)\n    ###",
-            },
+            "odds and all corners",
+            code="""
+def interval(p_star, pv_b, pstar_b, b, digits):
+    if digits is None:
+        p = probability_from_top2(p_star, pv_b, pstar_b, b)
+        return (p, p)
+    d = 0.5 / 10**digits
+    grow = math.exp(b)
+    by_lifted = []
+    for a in (max(0.0, pv_b - d), min(1.0, pv_b + d)):
+        by_lifted.append(1.0 if a == 1 else (a / (1 - a) / grow) / (1 + a / (1 - a) / grow))
+    by_norm = []
+    for s in (max(0.0, p_star - d), min(1.0, p_star + d)):
+        for c in (max(0.0, pstar_b - d), min(1.0, pstar_b + d)):
+            by_norm.append((s / c - 1) / (grow - 1) if c else math.inf)
+    return max(min(by_lifted), min(by_norm)), min(max(by_lifted), max(by_norm))
+""",
         ),
+        Right("a tensor", change={"return low, high": "return torch.tensor([low, high], dtype=torch.float64)"}),
     ],
     "best-bias": [
         Mistake("level with v*", change={"0.5 * math.log((1 - pv) * p_star)": "math.log(p_star)"}, hint="that makes v and v* level"),

@@ -1099,6 +1099,9 @@ print("longest:", [tokens.shown(token) for token in sorted(vocab.values(), key=l
 # Encoding replays the training on a new word: start from single bytes, and apply the merges **in the order in which they were learned**. `ranks` is a dict from a merge to its place in the list:
 # `{pair: 0, …}`. Among all pairs of neighbours in the word, merge the one with the lowest rank, everywhere; repeat until no pair is in `ranks`.
 #
+# Words are short, so a simple loop that looks at the whole word for every merge will do. Its time grows with the square of the word's
+# length; a queue of pairs (3.6) and a linked list of parts make it almost linear, for "words" of thousands of letters.
+#
 # *Before you run it:* the merges are (b, c), then (a, b). What becomes of "abc"? What would reading from the left give, and what a search for the longest token?
 
 
@@ -1106,13 +1109,25 @@ print("longest:", [tokens.shown(token) for token in sorted(vocab.values(), key=l
 def encode_word(word, ranks):
     """The tokens of one word (bytes): a list of bytes that joined give the word. ranks is a dict {merge: place in the list of merges}."""
     ### BEGIN SOLUTION
-    parts = tuple(bytes([b]) for b in word)
-    while len(parts) > 1:
-        pair = min(zip(parts, parts[1:]), key=lambda pair: ranks.get(pair, float("inf")))
-        if pair not in ranks:
-            break
-        parts = merge(parts, pair)
-    return list(parts)
+    parts = [bytes([b]) for b in word]  # a linked list: before[i] and after[i] are the neighbours of part i, None a part that is gone
+    before, after = list(range(-1, len(parts) - 1)), list(range(1, len(parts) + 1))
+    queue = [(ranks[pair], i, pair) for i, pair in enumerate(zip(parts, parts[1:])) if pair in ranks]
+    heapq.heapify(queue)
+    while queue:
+        rank, touched = queue[0][0], set()
+        while queue and queue[0][0] == rank:  # every occurrence of one pair, from the left
+            _, i, pair = heapq.heappop(queue)
+            j = after[i]
+            if j < len(parts) and (parts[i], parts[j]) == pair:  # else one of the two has been merged in the meantime
+                parts[i], parts[j], after[i] = pair[0] + pair[1], None, after[j]
+                if after[i] < len(parts):
+                    before[after[i]] = i
+                touched |= {before[i], i}
+        for i in touched:
+            pair = (parts[i], parts[after[i]]) if 0 <= i and after[i] < len(parts) else None
+            if pair in ranks:
+                heapq.heappush(queue, (ranks[pair], i, pair))
+    return [part for part in parts if part is not None]
     ### END SOLUTION
 
 
@@ -1226,6 +1241,17 @@ check.score()
 #
 # So go through the pieces of `split_special` that start before `limit`. The end of a special token is a safe place, and so is the beginning of a piece. In a piece of ordinary text, up to its end or to `limit`, the beginning of a
 # pre-token is safe if it is not the last pre-token, and if the character before it is not white space. The last safe place of all is the answer. It is 0 when nothing is certain yet.
+#
+# *An example with all three.* Take `"so.<|endoftext|>Yes.\n\nThey'l<|endof"`, 35 characters, with the special token `<|endoftext|>`, so that
+# $L = 13$ and `limit` is 23.
+#
+# | piece | starts at | pre-tokens up to its end or to `limit`, with their beginnings | safe |
+# | --- | --- | --- | --- |
+# | `so.` | 0 | `so` 0, `.` 2 (the last one) | 0 |
+# | `<\|endoftext\|>` | 3 | a complete special token | its end, 16 |
+# | `Yes.\n\nThey'l<\|endof` | 16 | `Yes` 16, `.` 19, `\n` 20, `\n` 21 (behind white space), `T` 22 (the last one) | 16, 19, 20 |
+#
+# The answer is 20: ``so.<|endoftext|>Yes.`` is encoded, and ``\n\nThey'l<|endof`` waits for more text.
 #
 # You must not hold back too much, either: the last two pre-tokens, white space before them, and $L - 1$ characters. (Cutting only at white space is no way out: some texts have none.)
 

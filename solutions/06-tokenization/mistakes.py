@@ -12,6 +12,27 @@ def train_bpe(text, vocab_size, special_tokens=()):
     return train_recount(text, vocab_size, special_tokens)
 """
 
+SIMPLE_ENCODER = """
+def encode_word(word, ranks):
+    parts = tuple(bytes([b]) for b in word)
+    while len(parts) > 1:
+        pair = min(zip(parts, parts[1:]), key=lambda pair: ranks.get(pair, float("inf")))
+        if pair not in ranks:
+            break
+        parts = merge(parts, pair)
+    return list(parts)
+"""
+
+
+def simple_encoder(change: dict[str, str]) -> str:
+    """The encoder that most people write, with some text changed."""
+    code = SIMPLE_ENCODER
+    for old, new in change.items():
+        assert old in code, old
+        code = code.replace(old, new)
+    return code
+
+
 VARIANTS = {
     "decode": [
         Mistake(
@@ -695,16 +716,20 @@ def train_bpe(text, vocab_size, special_tokens=()):
     "encode-word": [
         Mistake(
             "from the left",
-            change={
-                'min(zip(parts, parts[1:]), key=lambda pair: ranks.get(pair, float("inf")))': "next((p for p in zip(parts, parts[1:]) if p in ranks), None)"
-            },
+            code=simple_encoder(
+                {
+                    'min(zip(parts, parts[1:]), key=lambda pair: ranks.get(pair, float("inf")))': "next((p for p in zip(parts, parts[1:]) if p in ranks), None)"
+                }
+            ),
             hint="the merges are applied from the left",
         ),
         Mistake(
             "last learned first",
-            change={
-                'min(zip(parts, parts[1:]), key=lambda pair: ranks.get(pair, float("inf")))': "max(zip(parts, parts[1:]), key=lambda pair: ranks.get(pair, -1))"
-            },
+            code=simple_encoder(
+                {
+                    'min(zip(parts, parts[1:]), key=lambda pair: ranks.get(pair, float("inf")))': "max(zip(parts, parts[1:]), key=lambda pair: ranks.get(pair, -1))"
+                }
+            ),
             hint="the last learned merge is applied first",
         ),
         Mistake(
@@ -722,29 +747,43 @@ def encode_word(word, ranks):
         ),
         Mistake(
             "one merge only",
-            change={"        parts = merge(parts, pair)": "        return list(merge(parts, pair))"},
+            code=simple_encoder({"        parts = merge(parts, pair)": "        return list(merge(parts, pair))"}),
             hint="only one pair is merged",
         ),
         Mistake(
             "joined bytes",
-            change={
-                "    while len(parts) > 1:": "    ranks = {a + b: r for (a, b), r in ranks.items()}\n    while len(parts) > 1:",
-                "ranks.get(pair, ": "ranks.get(pair[0] + pair[1], ",
-                "if pair not in ranks": "if pair[0] + pair[1] not in ranks",
-            },
+            code=simple_encoder(
+                {
+                    "    while len(parts) > 1:": "    ranks = {a + b: r for (a, b), r in ranks.items()}\n    while len(parts) > 1:",
+                    "ranks.get(pair, ": "ranks.get(pair[0] + pair[1], ",
+                    "if pair not in ranks": "if pair[0] + pair[1] not in ranks",
+                }
+            ),
             hint="a merge is a pair",
         ),
-        Mistake("unknown pairs are merged", change={"        if pair not in ranks:\n            break\n": ""}, hint="everything is joined"),
-        Mistake("nothing merged", change={"        parts = merge(parts, pair)": "        break"}, hint="nothing is merged"),
-        Mistake("numbers", change={"tuple(bytes([b]) for b in word)": "tuple(word)"}, hint="(b, c) was learned first"),
-        Mistake("fails for an empty word", change={"while len(parts) > 1": "while True"}, hint="an empty word has no tokens"),
+        Mistake(
+            "unknown pairs are merged",
+            code=simple_encoder({"        if pair not in ranks:\n            break\n": ""}),
+            hint="everything is joined",
+        ),
+        Mistake("nothing merged", code=simple_encoder({"        parts = merge(parts, pair)": "        break"}), hint="nothing is merged"),
+        Mistake("numbers", code=simple_encoder({"tuple(bytes([b]) for b in word)": "tuple(word)"}), hint="(b, c) was learned first"),
+        Mistake("fails for an empty word", code=simple_encoder({"while len(parts) > 1": "while True"}), hint="an empty word has no tokens"),
         Mistake(
             "overlap from the right",
-            change={
-                "        parts = merge(parts, pair)": "        parts = tuple(t[::-1] for t in merge(tuple(t[::-1] for t in parts[::-1]), (pair[1][::-1], pair[0][::-1]))[::-1])"
-            },
+            code=simple_encoder(
+                {
+                    "        parts = merge(parts, pair)": "        parts = tuple(t[::-1] for t in merge(tuple(t[::-1] for t in parts[::-1]), (pair[1][::-1], pair[0][::-1]))[::-1])"
+                }
+            ),
             hint="the tokens differ from replaying the merges",
         ),
+        Mistake(
+            "stale queue",
+            change={"            if j < len(parts) and (parts[i], parts[j]) == pair:": "            if j < len(parts):"},
+            hint="the tokens differ from replaying the merges",
+        ),
+        Right("the whole word for every merge", code=simple_encoder({})),
         Right(
             "through the list of merges",
             code="""

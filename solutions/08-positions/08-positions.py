@@ -311,16 +311,19 @@ check.score()
 # - `"halves"`, as in the first implementation and in many models since: all sines, then all cosines.
 #
 # A model trained with one and run with the other is a broken model, without any error message. So the layout is an argument.
+#
+# $D$ is even in every model you will meet, and in the tests. If you want to allow an odd one, leave out the last cosine, in both layouts, so
+# that exactly $D$ columns come back: $\lceil D/2 \rceil$ sines and $\lfloor D/2 \rfloor$ cosines.
 
 
 # %% nbgrader={"grade": false, "grade_id": "sinusoidal", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def sinusoidal(positions, D, layout="interleaved", base=10000.0):
     """Sinusoidal vectors (..., D) of integer positions (...); layout is "interleaved" (sin, cos, sin, cos, …) or "halves"."""
     ### BEGIN SOLUTION
-    angles = positions[..., None] * frequencies(D, base)  # (..., D / 2)
+    angles = positions[..., None] * frequencies(D, base)  # (..., ⌈D / 2⌉)
     if layout == "halves":
-        return torch.cat([angles.sin(), angles.cos()], dim=-1)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+        return torch.cat([angles.sin(), angles.cos()], dim=-1)[..., :D]
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[..., :D]  # an odd D has one cosine less
     ### END SOLUTION
 
 

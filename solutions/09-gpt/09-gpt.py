@@ -817,6 +817,8 @@ check.score()
 # - dropout must be off (`model.eval()`), and **afterwards the model must be in the mode in which you found it**;
 # - no gradients are needed: without `torch.no_grad()` it costs memory for nothing;
 # - the mean over all targets is not the mean of the batches' means, when batches differ in size. Weigh each batch by its number of real targets.
+#
+# `batches` may be a list or, as here, an iterator that gives its batches once and has no length: go through it once.
 
 
 # %% nbgrader={"grade": false, "grade_id": "evaluate", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -860,6 +862,12 @@ check.close(value, losses.mean(), "the mean over all 29 targets is wrong", rtol=
 check.true(
     check.run(lambda fresh: [evaluate(fresh, pieces), fresh.facts()["training"]][1], check.keep(TableModel, table, context=4)),
     "the model was in training mode before, and must be in training mode again afterwards",
+)
+check.close(
+    check.run(lambda: evaluate(model, iter(pieces))),
+    losses.mean(),
+    "with an iterator for `batches` it fails: it has no length, and gives its batches only once",
+    rtol=1e-4,
 )
 ### BEGIN HIDDEN TESTS
 check.equal(
@@ -1111,7 +1119,9 @@ for name, loss in [("uniform guess", math.log(V)), ("frequencies", unigram), ("p
 #
 # 1. **Temperature** $\tau$: softmax of $z / \tau$. Small $\tau$ sharpens. $\tau = 0$ is the limit, *greedy*: all probability on the largest logit.
 # 2. **Top-k** (Fan, Lewis and Dauphin, 2018): only the $k$ most likely tokens keep their probability, then renormalise. More than $V$ means all.
-# 3. **Top-p**, the nucleus (Holtzman et al., 2020): of what is left (renormalised), keep the *smallest* set of most likely tokens whose total is at least $p$, then renormalise. There is always at least one token. $p = 1$ keeps all.
+# 3. **Top-p**, the nucleus (Holtzman et al., 2020): of what is left (renormalised), keep the *smallest* set of most likely tokens whose total is at least $p$, then renormalise. $p = 1$ keeps all.
+#
+# At least one token always stays, the most likely one: also for $k = 0$ and for $p = 0$.
 #
 # `None` switches a knob off. No test has ties. *Before you run it:* after which of the three may a token have probability exactly 0?
 
@@ -1126,12 +1136,12 @@ def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
     p = (logits / temperature).softmax(dim=-1)
     ranked, order = p.sort(dim=-1, descending=True)
     if top_k is not None:
-        ranked[..., top_k:] = 0
+        ranked[..., max(1, top_k) :] = 0
         ranked = ranked / ranked.sum(dim=-1, keepdim=True)
     if top_p is not None:
         before = ranked.cumsum(dim=-1) - ranked  # what the more likely tokens have together
+        before[..., 0] = -1  # the most likely one always stays
         ranked = ranked.masked_fill(before >= top_p, 0)
-        ranked[..., 1:] *= ranked[..., :1] > 0
     p = torch.zeros_like(p).scatter(-1, order, ranked)
     return p / p.sum(dim=-1, keepdim=True)
     ### END SOLUTION
@@ -1235,6 +1245,11 @@ for most in (5, 7, 8):
     )
 for mass in (0.35, 0.95):
     check.close(check.run(next_distribution, rows, 1.0, None, mass), by_loops(rows, 1.0, 9, mass), "top-p alone gives another distribution")
+check.close(
+    check.run(next_distribution, rows, 1.0, None, 0.0),
+    F.one_hot(rows.argmax(1), 9).float(),
+    "top_p=0: the most likely token always stays, so it gets everything",
+)
 check.close(check.run(next_distribution, rows[:1], 0), F.one_hot(rows[:1].argmax(1), 9).float(), "greedy: a batch of one")
 check.close(
     check.run(next_distribution, rows, 0, 3, 0.5), F.one_hot(rows.argmax(1), 9).float(), "greedy with top-k and top-p is still greedy"
@@ -1647,7 +1662,11 @@ check.score()
 # ### Look: the same tokens, faster
 # `fast_generate` uses your cache. A step costs $O(nD + D^2)$ with it and $O(n^2 D + n D^2)$ without, so the gap widens with the length. The first line checks that the tokens are the same; the clock is only for looking at.
 #
-# The cache ends where the context ends. With learned positions a window that slides gives every old token a new position, and all kept keys and values are void. (Relative positions, 08, do not have this problem.)
+# The cache ends where the context ends. With learned positions a window that slides gives every old token a new position, and all kept keys and values are void.
+#
+# Relative positions (08) keep their meaning when the window slides, and with *one* layer the cache is then exact. With more layers it is not: a key kept in the second layer was
+# computed from tokens that have left the window since, and computing it anew from the window alone gives another key. Such a cache makes another model, one in which every layer
+# looks a window further back. It may be a good one (Mistral 7B is trained that way; Jiang et al., 2023), but it does not give the tokens of `generate`.
 
 
 # %%
@@ -1706,7 +1725,7 @@ plt.show()
 # | --- | --- | --- | --- |
 # | CUDA with bfloat16 | `"bfloat16"` | no | yes |
 # | CUDA without | `"float16"` | yes | yes |
-# | MPS | none: float32 | no | no: CPU and GPU share their memory |
+# | MPS | none: we stay with float32 (torch has autocast there, too) | no | no: CPU and GPU share their memory |
 # | CPU with bfloat16 | `"bfloat16"` | no | no |
 # | CPU without | none: float32 | no | no |
 #

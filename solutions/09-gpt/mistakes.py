@@ -462,6 +462,11 @@ def language_loss(logits, targets):
         Mistake("last batch only", change={"total += ": "total = ", "count += ": "count = "}, hint="only the last batch counts"),
         Mistake("filler in the count", change={"count += real": "count += y.numel()"}, hint="filler counts in the number of targets"),
         Mistake("a tensor", change={".item() * real": " * real"}, hint="return a Python float"),
+        Mistake(
+            "goes through the batches twice",
+            change={"return total / count": "return total / sum(int((y >= 0).sum()) for _, y in batches)"},
+            hint="with an iterator for `batches` it fails",
+        ),
         Right(
             "all losses in one tensor",
             code="""
@@ -587,10 +592,10 @@ def train(model, batches, rates, clip=1.0, watch=None):
             hint="the temperature is not used",
         ),
         Mistake("no greedy case", change={"if temperature == 0:": "if temperature is None:"}, hint="temperature 0 is greedy"),
-        Mistake("k − 1 kept", change={"ranked[..., top_k:] = 0": "ranked[..., max(top_k - 1, 1) :] = 0"}, hint="one token too few is kept"),
+        Mistake("k − 1 kept", change={"max(1, top_k)": "max(1, top_k - 1)"}, hint="one token too few is kept"),
         Mistake(
             "least likely kept",
-            change={"ranked[..., top_k:] = 0": "ranked[..., : max(0, V - top_k)] = 0"},
+            change={"ranked[..., max(1, top_k) :] = 0": "ranked[..., : max(0, V - top_k)] = 0"},
             hint="the k least likely tokens are kept",
         ),
         Mistake(
@@ -605,6 +610,7 @@ def train(model, batches, rates, clip=1.0, watch=None):
             change={"before >= top_p": "before - ranked.roll(1, -1) >= top_p"},
             hint="one token too many is kept: stop as soon as",
         ),
+        Mistake("p = 0 keeps nothing", change={"        before[..., 0] = -1  # the most likely one always stays\n": ""}, hint="top_p=0"),
         Mistake(
             "sorted order returned",
             change={"p = torch.zeros_like(p).scatter(-1, order, ranked)": "p = ranked"},
@@ -659,7 +665,7 @@ def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
     out = torch.zeros_like(logits)
     for b, row in enumerate(logits):
         q = (row / temperature).softmax(0) if temperature else (row == row.max()).to(row.dtype)
-        rank = sorted(range(len(q)), key=lambda i: -q[i].item())[: top_k or len(q)]
+        rank = sorted(range(len(q)), key=lambda i: -q[i].item())[: len(q) if top_k is None else max(top_k, 1)]
         if top_p is not None:
             whole, total, kept = sum(q[i].item() for i in rank), 0.0, []
             for i in rank:

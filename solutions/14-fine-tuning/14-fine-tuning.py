@@ -1846,6 +1846,7 @@ check.score()
 #
 # - the highest validation accuracy; on a tie the lower validation loss, and then the earlier trial;
 # - a trial whose `loss` is NaN has diverged: it never wins, whatever its accuracy. (Every comparison with NaN is false: `max` may well choose it.) If all have diverged, raise a `ValueError`.
+#   Only NaN counts as diverged. An infinite loss is a number: such a trial takes part and loses every tie. (No test has one.)
 #
 # Return the trial's place in the list.
 
