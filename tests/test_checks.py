@@ -14,8 +14,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autograder.shell import Shell
 from helpers import checks
 from helpers.checks import Check, Failed, beside, rand, randint, randn, randperm, report
+from helpers.checks import check as check_module
 from helpers.checks.compare import difference
 from helpers.checks.guard import copied, plain
 
@@ -130,6 +132,81 @@ def test_an_unwritten_answer_is_told_what_to_do(check: Check) -> None:
     check.close(check.run(todo), 1.0, "hint")
     assert "not written yet" in findings(check)
     assert check.score() == 0.0
+
+
+STUBS = '''
+class Layer(torch.nn.Module):
+    """A module that nobody has written: (T, D) to (T, D)."""
+
+    def __init__(self):
+        raise NotImplementedError()
+
+
+def half(x):
+    """Half of x (n,): (n,).
+
+    More about it.
+    """
+    raise NotImplementedError()
+'''
+
+
+def cell(text: str, name: str = "<cell of a student>") -> dict[str, Any]:
+    """The names that a cell of a notebook defines, in a file of its own as IPython has it."""
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    namespace: dict[str, Any] = {"torch": torch, "F": torch.nn.functional, "np": np}
+    exec(compile(text, name, "exec"), namespace)
+    return namespace
+
+
+def test_an_untouched_cell_says_what_to_write_and_nothing_else() -> None:
+    check, half = Check("half", points=3), cell(STUBS)["half"]
+    x = torch.ones(3)
+    check.run(half, x, shape=(3,))
+    check.unchanged(half, x)
+    check.raises(half, None, error="TypeError", hint="refuse None")
+    check.flops(half, x, at_most=10, hint="too much work")
+    check.avoids(half, "for", hint="no loop")
+    check.equal(check.run(lambda: [float(v) for v in [half(x)][0]]), [0.5], "a half")
+    check.equal(1 if check.run(half, x) else 2, 1, "an accusation that is made of nothing")
+    assert check.score() == 0.0
+    sentence = "not written yet: in place of `raise NotImplementedError()`, write `half`: Half of x (n,): (n,)."
+    assert report.text(check.outcome) == f"✗ half: not written yet  (0 of 3 points)\n  ✗ {sentence}"
+    assert report.as_html(check.outcome).count("✗") == 2
+
+
+def test_of_several_functions_those_unwritten_are_named_and_the_others_judged() -> None:
+    check = Check("two", points=2)
+    model = check.keep(cell(STUBS)["Layer"])
+    check.equal(check.run(lambda: sorted(dict(model.named_parameters()))), ["weight"], "there is a weight")
+    check.equal(check.run(lambda: dict(model.state_dict())["weight"]), 1, "the weight is one")
+    check.equal(check.run(lambda: 1), 1, "one")
+    check.equal(check.run(lambda: 1), 2, "two")
+    check.score()
+    assert list(check.outcome.unwritten) == ["Layer"]
+    assert check.outcome.unwritten["Layer"].endswith("write `Layer`: A module that nobody has written: (T, D) to (T, D).")
+    assert [finding.hint for finding in check.outcome.findings] == ["two"]
+    assert (check.outcome.passed, check.outcome.reached) == (1, 4)
+
+
+TEST_CELL = """
+from helpers.checks import Check
+check = Check("early", points=1)
+check.equal(check.run({call}), 1, "one")
+check.score()
+"""
+
+
+@pytest.mark.parametrize("call", ["answer_7f3a", "lambda: answer_7f3a()"])
+def test_a_test_before_its_answer_says_to_run_the_cell_above(call: str) -> None:
+    shell = Shell()
+    result = shell.run(TEST_CELL.format(call=call))
+    assert "run the cell above first: `answer_7f3a` is not defined yet" in result.output
+    assert "Traceback" not in result.output
+    assert result.value in (None, 0.0)  # no score, or zero: never a point
+    shell.run("def answer_7f3a():\n    return wrong_7f3a")
+    assert "your code raised NameError: name 'wrong_7f3a'" in shell.run(TEST_CELL.format(call=call)).output
+    assert "Traceback" in shell.run("elsewhere_7f3a").output  # a NameError of another cell looks as it always does
 
 
 def test_an_operation_that_torch_lacks_is_not_an_unwritten_answer(check: Check) -> None:
@@ -393,7 +470,7 @@ def test_doing_nothing_is_no_merit(check: Check) -> None:
     check.largest(nothing, torch.ones(3), elements=10, hint="small")
     assert check.outcome.passed == 0
     assert findings(check).count("is a `return` missing?") == 1
-    assert findings(check).count("no result to check here: ") == 3
+    assert findings(check).count(check_module.NO_RESULT) == 2
 
 
 def test_equivariant_and_invariant() -> None:
@@ -437,7 +514,7 @@ def test_flops_growth_and_largest_tensor() -> None:
     wrong.equal(wrong.run(lambda: 1), 2, "two")
     wrong.largest(lambda a: a + 1, torch.ones(3), elements=3, hint="too large")
     assert wrong.outcome.passed == 0  # cheap, but wrong
-    assert "nothing is right" in report.text(wrong.outcome)
+    assert check_module.ONLY_RIGHT in report.text(wrong.outcome)
     for good, order in [(True, 2), (False, 1)]:
         check = Check("o", 1)
         check.growth(lambda x: x @ x.T, lambda n: (torch.ones(n, 4),), (64, 128), order, "linear, please")

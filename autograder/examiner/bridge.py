@@ -82,6 +82,7 @@ class FarError(Exception):
 
     place: tuple[int, str] = (0, "")
     trace: tuple[str, ...] = ()
+    stub: guard.Unwritten | None = None
 
 
 class Handle:
@@ -204,7 +205,7 @@ class Bridge:
                 if kind == "done":
                     return found
                 if kind == "error":
-                    raise self.error_of(head)
+                    raise self.error_of(head, value)
                 if kind != "back":
                     raise wire.Violation("an unknown message")
                 self.called_back(head, found, deadline)
@@ -347,7 +348,7 @@ class Bridge:
 
     # ---- exceptions -----------------------------------------------------------------------------------------------
 
-    def error_of(self, head: dict[str, Any]) -> BaseException:
+    def error_of(self, head: dict[str, Any], asked: Any = None) -> BaseException:
         """The student's exception under its own name; what it says about itself is text, cut to size."""
         names = [n for n in head.get("mro", []) if type(n) is str and n.isidentifier()][:20] if type(head.get("mro")) is list else []
         names = [name for name in names if name not in RESERVED] or ["Error"]
@@ -371,10 +372,18 @@ class Bridge:
                 base = type(name, (base,), {})
         if names and base.__name__ != names[0]:
             base = type(names[0], (base,), {})
-        made = base.__new__(base)
+        made: Any = base.__new__(base)
         made.args = (message,)
         made.place = self.checked_place(head.get("place"))
+        if isinstance(made, NotImplementedError):
+            made.stub = self.stub(asked)
         return made
+
+    def stub(self, asked: Any) -> guard.Unwritten:
+        """What a request was about, by the name it has in the notebook, and what its docstring asks for."""
+        name = next((name for handle in handles_in(asked) if (name := handle._name or handle._type) in self.given), "")
+        nodes = [node for node in definitions(self.cells()).get(name, []) if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+        return guard.Unwritten(name, guard.first_paragraph(ast.get_docstring(nodes[-1])) if nodes else "")
 
     def checked_place(self, place: Any) -> tuple[int, str]:
         """Line number and text, if the text is a line that was handed in: a process could put anything there.
@@ -393,11 +402,7 @@ class Bridge:
 
     def owns(self, value: Any) -> bool:
         """Is anything in here a stand-in?"""
-        if isinstance(value, Handle):
-            return True
-        if type(value) in (list, tuple):
-            return any(self.owns(item) for item in value)
-        return type(value) is dict and any(self.owns(item) for item in value.values())
+        return next(handles_in(value), None) is not None
 
     def carry(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Carry out a measurement beside the student's code, from source that is sent along."""
@@ -529,6 +534,18 @@ class Across(torch.autograd.Function):
         if type(found) is not list or len(found) != ctx.count or not all(g is None or isinstance(g, torch.Tensor) for g in found):
             ctx.bridge.end("your code sent malformed gradients")
         return (None, None, None, *found, *([None] * ctx.outputs))
+
+
+def handles_in(value: Any) -> Iterator[Handle]:
+    """Stand-ins in nested lists, tuples and dictionaries, in order."""
+    if isinstance(value, Handle):
+        yield value
+    elif type(value) in (list, tuple):
+        for item in value:
+            yield from handles_in(item)
+    elif type(value) is dict:
+        for item in value.values():
+            yield from handles_in(item)
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:

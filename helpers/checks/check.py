@@ -13,16 +13,16 @@ from typing import Any
 
 import torch
 
-from helpers.checks import beside, report
+from helpers.checks import beside, missing, report
 from helpers.checks.compare import Difference, as_tensor, describe, difference
-from helpers.checks.guard import NOTHING, RAISED, Failed, StudentError, copied, first_failure, guarded, plain
+from helpers.checks.guard import NOTHING, RAISED, Failed, StudentError, copied, failure_of, first_failure, guarded, plain
 
 HERE = os.path.dirname(__file__) + os.sep
 
 # What went wrong comes first; the hints of checks that had nothing to look at follow, marked as such.
-NO_RESULT = "no result to check here: "
+NO_RESULT = "this check had no result to look at: "
 NOT_PLAIN = "the result should be plain data: numbers, text, lists, dictionaries or tensors"
-ONLY_RIGHT = "so far nothing is right: what a wrong answer costs, or leaves alone, is no merit"
+ONLY_RIGHT = "not checked yet: first make a result above right, then this counts"
 ANOTHER = "your code raised another exception"
 UNCOUNTED = "no operation was counted: only what torch computes is seen, so use torch"
 
@@ -109,6 +109,7 @@ class Check:
         self._random_state = beside.random_state()
         _generator.manual_seed(zlib.crc32(name.encode()))
         beside.seed(zlib.crc32(name.encode()))
+        missing.explain_in(calling_frame().f_code.co_filename)
 
     # ---- running student code ---------------------------------------------------------------------------------------
 
@@ -223,7 +224,9 @@ class Check:
         def attempt() -> str:
             try:
                 function(*copied(args), **copied(kwargs))
-            except Exception as raised:  # noqa: BLE001  every exception class is a possible answer
+            except Exception as raised:  # every exception class is a possible answer
+                if failure_of(raised).__dict__["unwritten"] is not None:  # a stub refuses everything
+                    raise
                 names.extend(cls.__name__ for cls in type(raised).__mro__)
                 return type(raised).__name__
             return "no exception"
@@ -276,7 +279,7 @@ class Check:
         outcome = self._guarded(lambda: beside.inout(function, *args, **kwargs))
         if not isinstance(outcome, Failed) and outcome[0] is None:  # code that does nothing changes nothing: that is no merit
             outcome = Failed(NOTHING, "nothing came back")
-        if self._usable(outcome, hint):
+        if self._usable(outcome, ""):  # without a result there is nothing to accuse it of
             changed = [i for i, (a, b) in enumerate(zip(outcome[1], args, strict=True)) if a is not b and not same(a, plain(b))]
             if changed or self._worth_counting():
                 self._record(not changed, hint, f"argument {changed[0] + 1} was modified" if changed else "")
@@ -374,6 +377,8 @@ class Check:
         beside.restore_random_state(self._random_state)
         if not self.outcome.reached:
             raise RuntimeError(f"the test cell of {self.outcome.name} reached no check")
+        if self.outcome.unwritten and not self.outcome.passed:  # what to write is all there is to say
+            self.outcome.findings = []
         report.show(self.outcome)
         return self.outcome.score
 
@@ -394,7 +399,10 @@ class Check:
     def _usable(self, value: Any, hint: str) -> bool:
         """False, with a failed check on the record, where student code gave nothing to judge."""
         failed = first_failure(value)
-        if failed is not None:
+        if failed is not None and failed.__dict__["unwritten"] is not None:
+            self.outcome.reached += 1
+            self.outcome.unwritten.setdefault(failed.__dict__["unwritten"].name, failed.__dict__["reason"])
+        elif failed is not None:
             hidden = in_hidden_region()
             reason = self._safe_reason(failed) if hidden or discreet() else failed.__dict__["reason"]
             self.outcome.reached += 1
