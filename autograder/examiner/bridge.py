@@ -26,7 +26,7 @@ from torch.utils._mode_utils import no_dispatch
 
 from autograder.examiner import wire
 from autograder.source import free_names
-from helpers.checks import beside, guard
+from helpers.checks import bans, beside, guard
 
 HOME_MODULES = ("torch", "torch.nn.functional", "torch.nn", "torch.linalg", "torch.special", "math", "numpy", "operator", "builtins")
 LIBRARIES = ("torch", "numpy", "math", "operator", "builtins", "helpers", "collections", "itertools", "functools", "random")
@@ -185,6 +185,7 @@ class Bridge:
         self.mirrors = False  # what student code changes in its arguments
         self.given: set[str] = set()  # names of the assignment: the others are the student's own
         self.lines: set[tuple[int, str]] | None = None
+        self.refused: list[Any] = []  # what student code may not call at the moment
 
     # ---- asking ---------------------------------------------------------------------------------------------------
 
@@ -242,6 +243,8 @@ class Bridge:
                 counter.largest = max(counter.largest, largest)
                 counter.operations += operations
             return found
+        if self.refused:
+            return self.refusing(function, args, kwargs)
         leaves = [t for t in tensors_in((args, kwargs)) if t.requires_grad] if torch.is_grad_enabled() else []
         answer = self.ask("use", (function, list(args), kwargs, bool(leaves), self.mirrors))
         if type(answer) is not tuple or len(answer) != 3 or type(answer[1]) is not list:
@@ -263,6 +266,14 @@ class Bridge:
         found: tuple[Any, int, int, int] = answer
         if difference := outside.against(*found[1:]):
             self.end(difference)
+        return found
+
+    def refusing(self, function: Handle, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call while something is refused. What is refused in one thread only could be done in another, so there must be none."""
+        before = self.started()[0]
+        found = self.carry(bans.call_refusing, (self.refused, function, list(args), kwargs), {})
+        if self.started()[0] != before:
+            self.end("your code started processes or threads where something is forbidden: one process has to do it")
         return found
 
     def get(self, name: str) -> Any:
@@ -375,8 +386,7 @@ class Bridge:
         made: Any = base.__new__(base)
         made.args = (message,)
         made.place = self.checked_place(head.get("place"))
-        if isinstance(made, NotImplementedError):
-            made.stub = self.stub(asked)
+        made.stub = self.stub(asked) if isinstance(made, NotImplementedError) else None
         return made
 
     def stub(self, asked: Any) -> guard.Unwritten:
@@ -408,7 +418,7 @@ class Bridge:
         """Carry out a measurement beside the student's code, from source that is sent along."""
         module = function.__module__
         sources = []
-        for name in dict.fromkeys(["helpers.checks.guard", "helpers.checks.beside", module]):
+        for name in dict.fromkeys(["helpers.checks.guard", "helpers.checks.bans", "helpers.checks.beside", module]):
             if name not in self.sent:
                 self.sent.add(name)
                 with open(str(sys.modules[name].__file__), encoding="utf-8") as file:

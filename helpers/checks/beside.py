@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import importlib
 import inspect
 import random
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -23,6 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
+from helpers.checks import bans
 from helpers.checks.guard import NOTHING, StudentError, Unwritten, copied, fail, first_paragraph, not_written, plain
 from helpers.device import seed as seed_here
 
@@ -33,7 +35,7 @@ UNREADABLE = "the source of your function cannot be read: define it with `def` i
 NO_TENSOR = "a tensor should come back: gradients can only flow through torch operations"
 NO_GRADIENT = "no gradient flows from the output back to the input: is there a `.detach()`, `.item()`, NumPy call or new tensor in between?"
 COMPUTED = "(computed)"  # a name that the source does not tell
-REASONS = (NOTHING, UNREADABLE, NO_TENSOR, NO_GRADIENT)
+REASONS = (NOTHING, UNREADABLE, bans.CHANGED, NO_TENSOR, NO_GRADIENT)
 
 Measurement = TypeVar("Measurement", bound=Callable[..., Any])
 
@@ -55,6 +57,20 @@ def seed(number: int) -> None:
     seed_here(number)
     if far is not None:
         far.seed(number)
+
+
+@contextlib.contextmanager
+def refusing(names: Sequence[bans.Ban]) -> Iterator[None]:
+    """What is forbidden is refused to student code while this lasts, whichever side it is on."""
+    if far is None:
+        with bans.refusing(names):
+            yield
+        return
+    far.refused = list(names)
+    try:
+        yield
+    finally:
+        far.refused = []
 
 
 # ---- random state ---------------------------------------------------------------------------------------------------

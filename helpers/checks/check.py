@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from helpers.checks import beside, missing, report
+from helpers.checks.bans import Ban
 from helpers.checks.compare import Difference, as_tensor, describe, difference
 from helpers.checks.guard import NOTHING, RAISED, Failed, StudentError, copied, failure_of, first_failure, guarded, plain
 
@@ -24,6 +25,7 @@ NO_RESULT = "this check had no result to look at: "
 NOT_PLAIN = "the result should be plain data: numbers, text, lists, dictionaries or tensors"
 ONLY_RIGHT = "not checked yet: first make a result above right, then this counts"
 ANOTHER = "your code raised another exception"
+BEHIND = ("_refs", "_prims", "_decomp", "get_kernel", "_dispatch_library")  # ways of torch around the operators it offers
 UNCOUNTED = "no operation was counted: only what torch computes is seen, so use torch"
 
 # The tests' own random numbers: student code that draws numbers must not change the test's inputs.
@@ -113,14 +115,23 @@ class Check:
 
     # ---- running student code ---------------------------------------------------------------------------------------
 
-    def run(self, function: Callable[..., Any], *args: Any, shape: Sequence[int] | None = None, hint: str = "", **kwargs: Any) -> Any:
+    def run(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        shape: Sequence[int] | None = None,
+        hint: str = "",
+        forbid: Sequence[Ban] = (),
+        **kwargs: Any,
+    ) -> Any:
         """Call student code on copies of the arguments. Gives plain data: arrays as tensors, floats in the inputs' dtype.
 
         With `shape` the result must be one tensor of that shape, which counts as a check. What cannot be used comes
-        back as a `Failed`, which fails every check it is given to.
+        back as a `Failed`, which fails every check it is given to. What is in `forbid` is refused during the call: see `helpers/checks/bans.py`.
         """
         dtype = next((a.dtype for a in [*args, *kwargs.values()] if isinstance(a, torch.Tensor) and a.is_floating_point()), None)
-        result = self._guarded(lambda: usable(plain(function(*copied(args), **copied(kwargs)), dtype), dtype))
+        with beside.refusing(forbid):
+            result = self._guarded(lambda: usable(plain(function(*copied(args), **copied(kwargs)), dtype), dtype))
         return result if shape is None else self.shape(result, shape, hint)
 
     def keep(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -349,12 +360,30 @@ class Check:
             missing = [name for name in names if name not in found]
             self._record(not missing, hint, f"not used: {', '.join(missing)}")
 
-    def avoids(self, function: Any, *names: str, hint: str) -> None:
-        """The submitted source mentions none of these names."""
-        found = self._guarded(lambda: beside.names_in(beside.written(function), own=False))
-        if self._usable(found, hint):
-            used = [name for name in names if name in found]
+    def avoids(
+        self, function: Any, *names: str, hint: str, forbid: Sequence[Ban] = (), runs: Callable[[], Any] | None = None, own: bool = False
+    ) -> None:
+        """The submitted source of a function, or of several, mentions none of these names, and does without what is forbidden.
+
+        A source can be written so that nothing can be read from it, so `runs` (which calls the function) must give the same result while
+        `forbid` is refused. Without a result that is no merit.
+        """
+        functions = function if isinstance(function, tuple) else (function,)
+        found = self._guarded(lambda: set().union(*(beside.names_in(beside.written(f), own=own) for f in functions)))
+        if not self._usable(found, hint):
+            return
+        used = [name for name in (*names, *(BEHIND if forbid else ())) if name in found]
+        if used or runs is None:
             self._record(not used, hint, f"used: {', '.join(used)}")
+            return
+        beside.seed(0)
+        result = self.run(runs, forbid=forbid)
+        beside.seed(0)
+        again = self.run(runs)
+        if self._usable(again, hint):
+            failed = first_failure(result)
+            seen = "the result is another one where that is refused" if failed is None else failed.__dict__["reason"]
+            self._record(failed is None and same(result, again), hint, seen, "the result is another one where that is refused")
 
     def signature(self, function: Any, names: Sequence[str], hint: str = "") -> None:
         """The submitted function takes these parameters, in this order."""
