@@ -32,6 +32,7 @@ from autograder.course import Assignment, Course, CourseError
 from autograder.mistakes import Mistake, Variant, load
 from autograder.shell import CellResult, Child, Shell, fork
 from autograder.source import SourceCell
+from helpers.checks import report as shown
 
 MINIMUM_MISTAKES, MINIMUM_RIGHT = 4, 2
 
@@ -181,27 +182,30 @@ def run_variant(shell: Shell, answer: str, test: str) -> tuple[float, str]:
     return score_of(second), "\n".join(filter(None, [second.output, second.error, first.error]))
 
 
-def run_blank(shell: Shell, cells: list[SourceCell], hidden: bool) -> list[tuple[str, float, str]]:
-    """Every test cell of the notebook as the student gets it: (name, score, message)."""
+def run_blank(shell: Shell, cells: list[SourceCell], hidden: bool) -> list[tuple[str, float, str, bool]]:
+    """Every test cell of the notebook as the student gets it: (name, score, message, whether it says what to write and nothing else)."""
     found = []
     for cell in cells:
         if cell.kind != "code":
             continue
         text = cell.source if cell.is_test and hidden else rules.stubbed(cell)
+        shown.last_shown = None
         result = shell.run(text)
         if cell.is_test:
-            found.append((cell.grade_id, score_of(result), result.output.strip() or result.error))
+            outcome = shown.last_shown
+            told = outcome is not None and bool(outcome.unwritten) and not outcome.findings
+            found.append((cell.grade_id, score_of(result), result.output.strip() or result.error, told))
     return found
 
 
 def judge_blank(name: str, outcome: Any) -> list[str]:
     if outcome is None:
         return [f"the untouched notebook ({name}) did not finish"]
-    found = [f"{test}: the untouched notebook earns {score:g} ({name})" for test, score, _ in outcome if score > 0]
+    found = [f"{test}: the untouched notebook earns {score:g} ({name})" for test, score, _, _ in outcome if score > 0]
     found += [
-        f"{test}: the untouched notebook is not told what to do ({name}): {message}"
-        for test, _, message in outcome
-        if "not written yet" not in message
+        f"{test}: the untouched notebook is not told what to write, and that alone ({name}): {message}"
+        for test, _, message, told in outcome
+        if not told
     ]
     return found
 

@@ -111,6 +111,10 @@ class Question:
         """Read the student's answer. Says whether it is readable, never whether it is right."""
         result = guarded(lambda: plain(given()))[0] if callable(given) else given
         try:
+            if isinstance(result, Failed) and result.__dict__["unwritten"] is not None:
+                unwritten = {self.name: f"not written yet: {HOW_TO_ANSWER}"}
+                self.verdict = Verdict(self.name, self.points, 0, 1, unwritten=unwritten, said="not written yet")
+                return
             if isinstance(result, Failed):
                 raise UnreadableError(result.__dict__["reason"])
             ticked = read(result, self.options)

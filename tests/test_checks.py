@@ -14,8 +14,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autograder.shell import Shell
 from helpers import checks
 from helpers.checks import Check, Failed, beside, rand, randint, randn, randperm, report
+from helpers.checks import check as check_module
 from helpers.checks.compare import difference
 from helpers.checks.guard import copied, plain
 
@@ -130,6 +132,81 @@ def test_an_unwritten_answer_is_told_what_to_do(check: Check) -> None:
     check.close(check.run(todo), 1.0, "hint")
     assert "not written yet" in findings(check)
     assert check.score() == 0.0
+
+
+STUBS = '''
+class Layer(torch.nn.Module):
+    """A module that nobody has written: (T, D) to (T, D)."""
+
+    def __init__(self):
+        raise NotImplementedError()
+
+
+def half(x):
+    """Half of x (n,): (n,).
+
+    More about it.
+    """
+    raise NotImplementedError()
+'''
+
+
+def cell(text: str, name: str = "<cell of a student>") -> dict[str, Any]:
+    """The names that a cell of a notebook defines, in a file of its own as IPython has it."""
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    namespace: dict[str, Any] = {"torch": torch, "F": torch.nn.functional, "np": np}
+    exec(compile(text, name, "exec"), namespace)
+    return namespace
+
+
+def test_an_untouched_cell_says_what_to_write_and_nothing_else() -> None:
+    check, half = Check("half", points=3), cell(STUBS)["half"]
+    x = torch.ones(3)
+    check.run(half, x, shape=(3,))
+    check.unchanged(half, x)
+    check.raises(half, None, error="TypeError", hint="refuse None")
+    check.flops(half, x, at_most=10, hint="too much work")
+    check.avoids(half, "for", hint="no loop")
+    check.equal(check.run(lambda: [float(v) for v in [half(x)][0]]), [0.5], "a half")
+    check.equal(1 if check.run(half, x) else 2, 1, "an accusation that is made of nothing")
+    assert check.score() == 0.0
+    sentence = "not written yet: in place of `raise NotImplementedError()`, write `half`: Half of x (n,): (n,)."
+    assert report.text(check.outcome) == f"✗ half: not written yet  (0 of 3 points)\n  ✗ {sentence}"
+    assert report.as_html(check.outcome).count("✗") == 2
+
+
+def test_of_several_functions_those_unwritten_are_named_and_the_others_judged() -> None:
+    check = Check("two", points=2)
+    model = check.keep(cell(STUBS)["Layer"])
+    check.equal(check.run(lambda: sorted(dict(model.named_parameters()))), ["weight"], "there is a weight")
+    check.equal(check.run(lambda: dict(model.state_dict())["weight"]), 1, "the weight is one")
+    check.equal(check.run(lambda: 1), 1, "one")
+    check.equal(check.run(lambda: 1), 2, "two")
+    check.score()
+    assert list(check.outcome.unwritten) == ["Layer"]
+    assert check.outcome.unwritten["Layer"].endswith("write `Layer`: A module that nobody has written: (T, D) to (T, D).")
+    assert [finding.hint for finding in check.outcome.findings] == ["two"]
+    assert (check.outcome.passed, check.outcome.reached) == (1, 4)
+
+
+TEST_CELL = """
+from helpers.checks import Check
+check = Check("early", points=1)
+check.equal(check.run({call}), 1, "one")
+check.score()
+"""
+
+
+@pytest.mark.parametrize("call", ["answer_7f3a", "lambda: answer_7f3a()"])
+def test_a_test_before_its_answer_says_to_run_the_cell_above(call: str) -> None:
+    shell = Shell()
+    result = shell.run(TEST_CELL.format(call=call))
+    assert "run the cell above first: `answer_7f3a` is not defined yet" in result.output
+    assert "Traceback" not in result.output
+    assert result.value in (None, 0.0)  # no score, or zero: never a point
+    shell.run("def answer_7f3a():\n    return wrong_7f3a")
+    assert "your code raised NameError: name 'wrong_7f3a'" in shell.run(TEST_CELL.format(call=call)).output
+    assert "Traceback" in shell.run("elsewhere_7f3a").output  # a NameError of another cell looks as it always does
 
 
 def test_an_operation_that_torch_lacks_is_not_an_unwritten_answer(check: Check) -> None:
@@ -393,7 +470,7 @@ def test_doing_nothing_is_no_merit(check: Check) -> None:
     check.largest(nothing, torch.ones(3), elements=10, hint="small")
     assert check.outcome.passed == 0
     assert findings(check).count("is a `return` missing?") == 1
-    assert findings(check).count("no result to check here: ") == 3
+    assert findings(check).count(check_module.NO_RESULT) == 2
 
 
 def test_equivariant_and_invariant() -> None:
@@ -437,7 +514,7 @@ def test_flops_growth_and_largest_tensor() -> None:
     wrong.equal(wrong.run(lambda: 1), 2, "two")
     wrong.largest(lambda a: a + 1, torch.ones(3), elements=3, hint="too large")
     assert wrong.outcome.passed == 0  # cheap, but wrong
-    assert "nothing is right" in report.text(wrong.outcome)
+    assert check_module.ONLY_RIGHT in report.text(wrong.outcome)
     for good, order in [(True, 2), (False, 1)]:
         check = Check("o", 1)
         check.growth(lambda x: x @ x.T, lambda n: (torch.ones(n, 4),), (64, 128), order, "linear, please")
@@ -560,6 +637,143 @@ def test_a_variable_of_one_s_own_is_no_use_of_a_name() -> None:
     assert "grad" in beside.names_in("def f(y, x):\n    grad = torch.autograd.grad\n    return grad(y, x)", own=False)
     assert "grad" in beside.names_in("from torch.autograd import grad\ndef f(y, x):\n    return grad(y, x)", own=False)
     assert "mask" not in beside.names_in("def f(x, mask):\n    return x * mask", own=False)
+
+
+# ---- what is forbidden ----------------------------------------------------------------------------------------------
+
+BEFORE = """
+import functools, operator, base64, importlib
+saved = F.scaled_dot_product_attention
+table = {"x": F.scaled_dot_product_attention}
+kernel = torch.library.get_kernel("aten::_scaled_dot_product_flash_attention_for_cpu", "CPU")
+class Borrowed:
+    call = staticmethod(torch._C._nn.scaled_dot_product_attention)
+"""
+DISGUISES = {
+    "open": "F.scaled_dot_product_attention(q, k, v)",
+    "saved reference": "saved(q, k, v)",
+    "in a dictionary": "table['x'](q, k, v)",
+    "in a class": "Borrowed.call(q, k, v)",
+    "binding": "torch._C._nn.scaled_dot_product_attention(q, k, v)",
+    "torch.ops": "torch.ops.aten.scaled_dot_product_attention.default(q, k, v)",
+    "computed name": "getattr(F, 'scaled_dot_' + 'product_attention')(q, k, v)",
+    "from a dictionary of names": "vars(F)['_'.join(['scaled', 'dot', 'product', 'attention'])](q, k, v)",
+    "eval": "eval(base64.b64decode('Ri5zY2FsZWRfZG90X3Byb2R1Y3RfYXR0ZW50aW9u'))(q, k, v)",
+    "method caller": "operator.methodcaller('scaled_dot_product_attention', q, k, v)(F)",
+    "partial": "functools.partial(saved, q)(k, v)",
+    "imported anew": "importlib.import_module('torch.nn.functional').scaled_dot_product_attention(q, k, v)",
+    "the fused kernel": "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, v)[0]",
+    "the plain kernel": "torch._scaled_dot_product_attention_math(q, k, v)[0]",
+    "inside vmap": "torch.func.vmap(saved)(q, k, v)",
+    "without modes": "[__import__('torch.utils._python_dispatch')._C, torch._C._nn.scaled_dot_product_attention(q, k, v)][1]",
+    "without autograd": "torch.inference_mode()(saved)(q, k, v)",
+    "a module": "torch.nn.functional.multi_head_attention_forward(q[0].mT, k[0].mT, v[0].mT, 1, 1, None, None, None, None, False, 0., None, None)",
+    "saved kernel": "kernel.call_boxed(torch._C.DispatchKeySet(torch._C.DispatchKey.CPU), q, k, v, 0.0, False)[0]",
+}
+OWN = "(q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v"
+
+
+def attends(body: str) -> Any:
+    return cell(f"{BEFORE}\ndef attend(q, k, v):\n    return {body}\n")["attend"]
+
+
+@pytest.mark.parametrize("way", DISGUISES)
+def test_a_forbidden_operator_is_refused_by_whatever_name(way: str) -> None:
+    q, k, v = randn(1, 2, 5, 4), randn(1, 2, 6, 4), randn(1, 2, 6, 4)
+    expected = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+    check = Check("banned", 1)
+    check.close(check.run(attends(DISGUISES[way]), q, k, v, forbid=["attention"]), expected, "write it yourself")
+    assert check.outcome.passed == 0
+    own = check.run(attends(OWN), q, k, v, forbid=["attention"])
+    check.close(own, expected, "write it yourself")
+    assert check.outcome.passed == 1
+    after = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+    assert torch.equal(after, expected)  # nothing is refused any more
+
+
+def test_a_source_without_the_name_is_not_enough() -> None:
+    q, k, v = randn(1, 2, 5, 4), randn(1, 2, 6, 4), randn(1, 2, 6, 4)
+    for body, good in ((OWN, True), ("saved(q, k, v)", False), (DISGUISES["computed name"], False), (DISGUISES["open"], False)):
+        check, attend = Check("banned", 1), attends(body)
+        check.avoids(
+            attend, "scaled_dot_product_attention", hint="write it", forbid=["attention"], runs=lambda attend=attend: attend(q, k, v)
+        )
+        assert passed(check) is good, body
+
+
+GRADIENTS = {
+    "backward": "x = x.detach().requires_grad_(); x.pow(2).sum().backward(); return x.grad",
+    "saved reference": "x = x.detach().requires_grad_(); return saved(x.pow(2).sum(), x)[0]",
+    "the engine": "x = x.detach().requires_grad_(); return engine((x.pow(2).sum(),), (torch.ones(()),), False, False, (x,), False)[0]",
+    "torch.func": "return torch.func.grad(lambda z: z.pow(2).sum())(x)",
+    "forward mode": "return torch.func.jacfwd(lambda z: z.pow(2).sum())(x)",
+    "operator": "x = x.detach().requires_grad_(); torch.ops.aten._backward(x.pow(2).sum(), [x]); return x.grad",
+    "graph by hand": "x = x.detach().requires_grad_(); return x.pow(2).sum().grad_fn.next_functions[0][0](torch.ones(3))",
+    "grad mode": "torch.set_grad_enabled(True); x = x.clone().requires_grad_(); x.pow(2).sum().backward(); return x.grad",
+    "thread": "out = []; t = threading.Thread(target=lambda: out.append(open_way(x))); t.start(); t.join(); return out[0]",
+}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("way", GRADIENTS)
+def test_autograd_is_refused_by_whatever_way(way: str) -> None:
+    text = f"""
+import threading
+saved = torch.autograd.grad
+engine = torch.autograd.Variable._execution_engine.run_backward
+def open_way(x):
+    x = x.detach().requires_grad_(); return saved(x.pow(2).sum(), x)[0]
+def gradient(x):
+    {GRADIENTS[way]}
+"""
+    x, gradient = torch.tensor([1.0, 2.0, 3.0]), cell(text)["gradient"]
+    check = Check("banned", 1)
+    check.close(check.run(gradient, x), 2 * x, "2x")
+    assert check.outcome.passed == 1, findings(check)
+    check.close(check.run(gradient, x, forbid=["autograd"]), 2 * x, "2x")
+    assert check.outcome.passed == 1
+    check.close(check.run(lambda z: 2 * z, x, forbid=["autograd"]), 2 * x, "2x")
+    check.close(check.run(gradient, x), 2 * x, "2x")
+    assert check.outcome.passed == 3  # and everything works as before
+
+
+def test_a_function_of_the_notebook_s_can_be_forbidden() -> None:
+    made = cell("def other(x):\n    return 2 * x\nsaved = other\ndef f(x):\n    return saved(x)")
+    check = Check("banned", 1)
+    check.equal(check.run(made["f"], 3, forbid=[made["other"]]), 6, "six")
+    assert "does not allow the call of `other`" in findings(check)
+    check.equal(check.run(made["f"], 3), 6, "six")
+    assert check.outcome.passed == 1
+
+
+BANNED_CALLS = {
+    "layer norm": ["F.layer_norm(x, (4,))", "torch.native_layer_norm(x, (4,), None, None, 1e-5)[0]", "torch.nn.GroupNorm(1, 4)(x)"],
+    "rms norm": ["F.rms_norm(x, (4,))", "torch.nn.RMSNorm(4)(x)"],
+    "activations": ["F.relu(x)", "x.clone().relu_()", "torch.nn.GELU()(x)", "F.gelu(x, approximate='tanh')", "torch.nn.SiLU()(x)"],
+    "dropout": ["F.dropout(x)", "torch.nn.Dropout()(x)", "torch.native_dropout(x, 0.5, True)[0]", "F.alpha_dropout(x, training=True)"],
+    "cross entropy": ["F.cross_entropy(x, torch.tensor([1, 2, 3]))", "F.nll_loss(x, torch.tensor([1, 2, 3]))", "F.kl_div(x, x.exp())"],
+    "multi-head attention": ["torch.nn.MultiheadAttention(4, 2)(x, x, x)[0]", "torch.nn.MultiheadAttention(4, 2).eval()(x, x, x)[0]"],
+    "encoder layer": ["torch.nn.TransformerEncoderLayer(4, 2)(x)", "torch.nn.TransformerEncoderLayer(4, 2).eval()(x)"],
+}
+
+
+@pytest.mark.parametrize(("ban", "call"), [(ban, call) for ban, calls in BANNED_CALLS.items() for call in calls])
+def test_what_each_ban_refuses(ban: str, call: str) -> None:
+    check, f = Check("banned", 1), cell(f"def f(x):\n    return {call}")["f"]
+    x = randn(3, 4)
+    check.finite(check.run(f, x), "it works")
+    assert passed(check)
+    check.finite(check.run(f, x, forbid=[ban]), "it is refused")
+    assert "this exercise does not allow the call of" in findings(check)
+
+
+def test_an_unreadable_source_breaks_the_rule() -> None:
+    made: dict[str, Any] = {}
+    exec("def f(x):\n    return x", made)  # there is no text anywhere
+    check = Check("unreadable", 1)
+    check.avoids(made["f"], "softmax", hint="write it")
+    assert check.outcome.passed == 0
+    assert beside.UNREADABLE in findings(check)
 
 
 def test_names_in_a_source_text() -> None:

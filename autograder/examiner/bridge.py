@@ -27,7 +27,7 @@ from torch.utils._mode_utils import no_dispatch
 from autograder.examiner import wire
 from autograder.examiner.deadline import KernelMeter, LoadAwareDeadline, MachineFault
 from autograder.source import free_names
-from helpers.checks import beside, guard
+from helpers.checks import bans, beside, guard
 
 HOME_MODULES = ("torch", "torch.nn.functional", "torch.nn", "torch.linalg", "torch.special", "math", "numpy", "operator", "builtins")
 LIBRARIES = ("torch", "numpy", "math", "operator", "builtins", "helpers", "collections", "itertools", "functools", "random")
@@ -55,6 +55,7 @@ class FarError(Exception):
 
     place: tuple[int, str] = (0, "")
     trace: tuple[str, ...] = ()
+    stub: guard.Unwritten | None = None
 
 
 class Handle:
@@ -161,6 +162,7 @@ class Bridge:
         self.mirrors = False  # what student code changes in its arguments
         self.given: set[str] = set()  # names of the assignment: the others are the student's own
         self.lines: set[tuple[int, str]] | None = None
+        self.refused: list[Any] = []  # what student code may not call at the moment
 
     # ---- asking ---------------------------------------------------------------------------------------------------
 
@@ -181,7 +183,7 @@ class Bridge:
                 if kind == "done":
                     return found
                 if kind == "error":
-                    raise self.error_of(head)
+                    raise self.error_of(head, value)
                 if kind != "back":
                     raise wire.Violation("an unknown message")
                 self.called_back(head, found, deadline)
@@ -222,6 +224,8 @@ class Bridge:
                 counter.largest = max(counter.largest, largest)
                 counter.operations += operations
             return found
+        if self.refused:
+            return self.refusing(function, args, kwargs)
         leaves = [t for t in tensors_in((args, kwargs)) if t.requires_grad] if torch.is_grad_enabled() else []
         answer = self.ask("use", (function, list(args), kwargs, bool(leaves), self.mirrors))
         if type(answer) is not tuple or len(answer) != 3 or type(answer[1]) is not list:
@@ -243,6 +247,14 @@ class Bridge:
         found: tuple[Any, int, int, int] = answer
         if difference := outside.against(*found[1:]):
             self.end(difference)
+        return found
+
+    def refusing(self, function: Handle, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call while something is refused. What is refused in one thread only could be done in another, so there must be none."""
+        before = self.started()[0]
+        found = self.carry(bans.call_refusing, (self.refused, function, list(args), kwargs), {})
+        if self.started()[0] != before:
+            self.end("your code started processes or threads where something is forbidden: one process has to do it")
         return found
 
     def get(self, name: str) -> Any:
@@ -328,7 +340,7 @@ class Bridge:
 
     # ---- exceptions -----------------------------------------------------------------------------------------------
 
-    def error_of(self, head: dict[str, Any]) -> BaseException:
+    def error_of(self, head: dict[str, Any], asked: Any = None) -> BaseException:
         """The student's exception under its own name; what it says about itself is text, cut to size."""
         names = [n for n in head.get("mro", []) if type(n) is str and n.isidentifier()][:20] if type(head.get("mro")) is list else []
         names = [name for name in names if name not in RESERVED] or ["Error"]
@@ -352,10 +364,17 @@ class Bridge:
                 base = type(name, (base,), {})
         if names and base.__name__ != names[0]:
             base = type(names[0], (base,), {})
-        made = base.__new__(base)
+        made: Any = base.__new__(base)
         made.args = (message,)
         made.place = self.checked_place(head.get("place"))
+        made.stub = self.stub(asked) if isinstance(made, NotImplementedError) else None
         return made
+
+    def stub(self, asked: Any) -> guard.Unwritten:
+        """What a request was about, by the name it has in the notebook, and what its docstring asks for."""
+        name = next((name for handle in handles_in(asked) if (name := handle._name or handle._type) in self.given), "")
+        nodes = [node for node in definitions(self.cells()).get(name, []) if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+        return guard.Unwritten(name, guard.first_paragraph(ast.get_docstring(nodes[-1])) if nodes else "")
 
     def checked_place(self, place: Any) -> tuple[int, str]:
         """Line number and text, if the text is a line that was handed in: a process could put anything there.
@@ -374,17 +393,13 @@ class Bridge:
 
     def owns(self, value: Any) -> bool:
         """Is anything in here a stand-in?"""
-        if isinstance(value, Handle):
-            return True
-        if type(value) in (list, tuple):
-            return any(self.owns(item) for item in value)
-        return type(value) is dict and any(self.owns(item) for item in value.values())
+        return next(handles_in(value), None) is not None
 
     def carry(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Carry out a measurement beside the student's code, from source that is sent along."""
         module = function.__module__
         sources = []
-        for name in dict.fromkeys(["helpers.checks.guard", "helpers.checks.beside", module]):
+        for name in dict.fromkeys(["helpers.checks.guard", "helpers.checks.bans", "helpers.checks.beside", module]):
             if name not in self.sent:
                 self.sent.add(name)
                 with open(str(sys.modules[name].__file__), encoding="utf-8") as file:
@@ -510,6 +525,18 @@ class Across(torch.autograd.Function):
         if type(found) is not list or len(found) != ctx.count or not all(g is None or isinstance(g, torch.Tensor) for g in found):
             ctx.bridge.end("your code sent malformed gradients")
         return (None, None, None, *found, *([None] * ctx.outputs))
+
+
+def handles_in(value: Any) -> Iterator[Handle]:
+    """Stand-ins in nested lists, tuples and dictionaries, in order."""
+    if isinstance(value, Handle):
+        yield value
+    elif type(value) in (list, tuple):
+        for item in value:
+            yield from handles_in(item)
+    elif type(value) is dict:
+        for item in value.values():
+            yield from handles_in(item)
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:

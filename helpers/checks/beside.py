@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import importlib
 import inspect
 import random
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -23,7 +24,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
-from helpers.checks.guard import NOTHING, TODO, copied, fail, plain
+from helpers.checks import bans
+from helpers.checks.guard import NOTHING, StudentError, Unwritten, copied, fail, first_paragraph, not_written, plain
 from helpers.device import seed as seed_here
 
 # The bridge to the student's process, where that is another one; None where tests and student code share a kernel.
@@ -33,7 +35,7 @@ UNREADABLE = "the source of your function cannot be read: define it with `def` i
 NO_TENSOR = "a tensor should come back: gradients can only flow through torch operations"
 NO_GRADIENT = "no gradient flows from the output back to the input: is there a `.detach()`, `.item()`, NumPy call or new tensor in between?"
 COMPUTED = "(computed)"  # a name that the source does not tell
-REASONS = (NOTHING, TODO, UNREADABLE, NO_TENSOR, NO_GRADIENT)
+REASONS = (NOTHING, UNREADABLE, bans.CHANGED, NO_TENSOR, NO_GRADIENT)
 
 Measurement = TypeVar("Measurement", bound=Callable[..., Any])
 
@@ -55,6 +57,20 @@ def seed(number: int) -> None:
     seed_here(number)
     if far is not None:
         far.seed(number)
+
+
+@contextlib.contextmanager
+def refusing(names: Sequence[bans.Ban]) -> Iterator[None]:
+    """What is forbidden is refused to student code while this lasts, whichever side it is on."""
+    if far is None:
+        with bans.refusing(names):
+            yield
+        return
+    far.refused = list(names)
+    try:
+        yield
+    finally:
+        far.refused = []
 
 
 # ---- random state ---------------------------------------------------------------------------------------------------
@@ -280,8 +296,15 @@ def written(function: Any) -> str:
     """The student's source, unless it is still the stub: what is not there breaks no rule, and that is no merit."""
     text = source(function)
     if "raise NotImplementedError()" in text:
-        fail(TODO)
+        raise StudentError(not_written(stub_in(text)))
     return text
+
+
+def stub_in(text: str) -> Unwritten:
+    """The first function or class in a source text, which is still a stub."""
+    kinds = ast.FunctionDef | ast.ClassDef
+    found = next((node for node in ast.walk(ast.parse(text)) if builtins.isinstance(node, kinds)), None)
+    return Unwritten("", "") if found is None else Unwritten(found.name, first_paragraph(ast.get_docstring(found)))
 
 
 def names_in(text: str | ast.AST, own: bool = True) -> set[str]:

@@ -13,17 +13,19 @@ from typing import Any
 
 import torch
 
-from helpers.checks import beside, report
+from helpers.checks import beside, missing, report
+from helpers.checks.bans import Ban
 from helpers.checks.compare import Difference, as_tensor, describe, difference
-from helpers.checks.guard import NOTHING, RAISED, Failed, StudentError, copied, first_failure, guarded, plain
+from helpers.checks.guard import NOTHING, RAISED, Failed, StudentError, copied, failure_of, first_failure, guarded, plain
 
 HERE = os.path.dirname(__file__) + os.sep
 
 # What went wrong comes first; the hints of checks that had nothing to look at follow, marked as such.
-NO_RESULT = "no result to check here: "
+NO_RESULT = "this check had no result to look at: "
 NOT_PLAIN = "the result should be plain data: numbers, text, lists, dictionaries or tensors"
-ONLY_RIGHT = "so far nothing is right: what a wrong answer costs, or leaves alone, is no merit"
+ONLY_RIGHT = "not checked yet: first make a result above right, then this counts"
 ANOTHER = "your code raised another exception"
+BEHIND = ("_refs", "_prims", "_decomp", "get_kernel", "_dispatch_library")  # ways of torch around the operators it offers
 UNCOUNTED = "no operation was counted: only what torch computes is seen, so use torch"
 
 # The tests' own random numbers: student code that draws numbers must not change the test's inputs.
@@ -109,17 +111,27 @@ class Check:
         self._random_state = beside.random_state()
         _generator.manual_seed(zlib.crc32(name.encode()))
         beside.seed(zlib.crc32(name.encode()))
+        missing.explain_in(calling_frame().f_code.co_filename)
 
     # ---- running student code ---------------------------------------------------------------------------------------
 
-    def run(self, function: Callable[..., Any], *args: Any, shape: Sequence[int] | None = None, hint: str = "", **kwargs: Any) -> Any:
+    def run(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        shape: Sequence[int] | None = None,
+        hint: str = "",
+        forbid: Sequence[Ban] = (),
+        **kwargs: Any,
+    ) -> Any:
         """Call student code on copies of the arguments. Gives plain data: arrays as tensors, floats in the inputs' dtype.
 
         With `shape` the result must be one tensor of that shape, which counts as a check. What cannot be used comes
-        back as a `Failed`, which fails every check it is given to.
+        back as a `Failed`, which fails every check it is given to. What is in `forbid` is refused during the call: see `helpers/checks/bans.py`.
         """
         dtype = next((a.dtype for a in [*args, *kwargs.values()] if isinstance(a, torch.Tensor) and a.is_floating_point()), None)
-        result = self._guarded(lambda: usable(plain(function(*copied(args), **copied(kwargs)), dtype), dtype))
+        with beside.refusing(forbid):
+            result = self._guarded(lambda: usable(plain(function(*copied(args), **copied(kwargs)), dtype), dtype))
         return result if shape is None else self.shape(result, shape, hint)
 
     def keep(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -223,7 +235,9 @@ class Check:
         def attempt() -> str:
             try:
                 function(*copied(args), **copied(kwargs))
-            except Exception as raised:  # noqa: BLE001  every exception class is a possible answer
+            except Exception as raised:  # every exception class is a possible answer
+                if failure_of(raised).__dict__["unwritten"] is not None:  # a stub refuses everything
+                    raise
                 names.extend(cls.__name__ for cls in type(raised).__mro__)
                 return type(raised).__name__
             return "no exception"
@@ -276,7 +290,7 @@ class Check:
         outcome = self._guarded(lambda: beside.inout(function, *args, **kwargs))
         if not isinstance(outcome, Failed) and outcome[0] is None:  # code that does nothing changes nothing: that is no merit
             outcome = Failed(NOTHING, "nothing came back")
-        if self._usable(outcome, hint):
+        if self._usable(outcome, ""):  # without a result there is nothing to accuse it of
             changed = [i for i, (a, b) in enumerate(zip(outcome[1], args, strict=True)) if a is not b and not same(a, plain(b))]
             if changed or self._worth_counting():
                 self._record(not changed, hint, f"argument {changed[0] + 1} was modified" if changed else "")
@@ -346,12 +360,30 @@ class Check:
             missing = [name for name in names if name not in found]
             self._record(not missing, hint, f"not used: {', '.join(missing)}")
 
-    def avoids(self, function: Any, *names: str, hint: str) -> None:
-        """The submitted source mentions none of these names."""
-        found = self._guarded(lambda: beside.names_in(beside.written(function), own=False))
-        if self._usable(found, hint):
-            used = [name for name in names if name in found]
+    def avoids(
+        self, function: Any, *names: str, hint: str, forbid: Sequence[Ban] = (), runs: Callable[[], Any] | None = None, own: bool = False
+    ) -> None:
+        """The submitted source of a function, or of several, mentions none of these names, and does without what is forbidden.
+
+        A source can be written so that nothing can be read from it, so `runs` (which calls the function) must give the same result while
+        `forbid` is refused. Without a result that is no merit.
+        """
+        functions = function if isinstance(function, tuple) else (function,)
+        found = self._guarded(lambda: set().union(*(beside.names_in(beside.written(f), own=own) for f in functions)))
+        if not self._usable(found, hint):
+            return
+        used = [name for name in (*names, *(BEHIND if forbid else ())) if name in found]
+        if used or runs is None:
             self._record(not used, hint, f"used: {', '.join(used)}")
+            return
+        beside.seed(0)
+        result = self.run(runs, forbid=forbid)
+        beside.seed(0)
+        again = self.run(runs)
+        if self._usable(again, hint):
+            failed = first_failure(result)
+            seen = "the result is another one where that is refused" if failed is None else failed.__dict__["reason"]
+            self._record(failed is None and same(result, again), hint, seen, "the result is another one where that is refused")
 
     def signature(self, function: Any, names: Sequence[str], hint: str = "") -> None:
         """The submitted function takes these parameters, in this order."""
@@ -374,6 +406,8 @@ class Check:
         beside.restore_random_state(self._random_state)
         if not self.outcome.reached:
             raise RuntimeError(f"the test cell of {self.outcome.name} reached no check")
+        if self.outcome.unwritten and not self.outcome.passed:  # what to write is all there is to say
+            self.outcome.findings = []
         report.show(self.outcome)
         return self.outcome.score
 
@@ -394,7 +428,10 @@ class Check:
     def _usable(self, value: Any, hint: str) -> bool:
         """False, with a failed check on the record, where student code gave nothing to judge."""
         failed = first_failure(value)
-        if failed is not None:
+        if failed is not None and failed.__dict__["unwritten"] is not None:
+            self.outcome.reached += 1
+            self.outcome.unwritten.setdefault(failed.__dict__["unwritten"].name, failed.__dict__["reason"])
+        elif failed is not None:
             hidden = in_hidden_region()
             reason = self._safe_reason(failed) if hidden or discreet() else failed.__dict__["reason"]
             self.outcome.reached += 1

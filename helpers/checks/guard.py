@@ -15,7 +15,7 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import torch
@@ -23,8 +23,18 @@ import torch
 COURSE_PACKAGES = (f"{os.sep}helpers{os.sep}", f"{os.sep}autograder{os.sep}")
 NOTHING = "nothing came back (None): is a `return` missing?"
 RAISED = "your code raised "
-TODO = "not written yet: replace `raise NotImplementedError()` with your code"
 EXTRA_ERRORS = {"LinAlgError", "OutOfMemoryError"}
+
+
+class Unwritten(NamedTuple):
+    """A function or class that is still the stub students are given, and what its docstring asks for."""
+
+    name: str
+    asked: str
+
+    def sentence(self) -> str:
+        what = f"`{self.name}`" if self.name else "your answer"
+        return f"not written yet: in place of `raise NotImplementedError()`, write {what}{': ' + self.asked if self.asked else ''}"
 
 
 class Failed:
@@ -34,8 +44,8 @@ class Failed:
     reason, while the checks that do not depend on it still count.
     """
 
-    def __init__(self, reason: str, safe_reason: str) -> None:
-        self.__dict__.update(reason=reason, safe_reason=safe_reason)
+    def __init__(self, reason: str, safe_reason: str, unwritten: Unwritten | None = None) -> None:
+        self.__dict__.update(reason=reason, safe_reason=safe_reason, unwritten=unwritten)
 
     def __getattr__(self, name: str) -> Failed:
         if name.startswith("__") and name.endswith("__"):
@@ -49,15 +59,19 @@ class Failed:
         return self
 
     def __iter__(self) -> Iterator[Any]:
+        _consumed.append(self)
         return iter(())
 
     def __len__(self) -> int:
+        _consumed.append(self)
         return 0
 
     def __bool__(self) -> bool:
+        _consumed.append(self)
         return False
 
     def __float__(self) -> float:
+        _consumed.append(self)
         return float("nan")
 
     def __hash__(self) -> int:
@@ -76,6 +90,9 @@ class Failed:
 
     def __array_function__(self, *args: Any, **kwargs: Any) -> Failed:
         return self
+
+
+_consumed: list[Failed] = []  # what was read as an empty list, as false or as no number: a result made of it is no result
 
 
 def _absorb(self: Failed, *args: Any) -> Failed:
@@ -211,6 +228,7 @@ def guarded(function: Callable[[], Any], hide_stdout: bool = False, test_file: s
     Lines of `test_file`, the test cell itself, are never shown: they may be hidden ones.
     """
     with quiet(hide_stdout) as kept:
+        _consumed.clear()
         try:
             result = function()
         except StudentError as error:
@@ -221,6 +239,8 @@ def guarded(function: Callable[[], Any], hide_stdout: bool = False, test_file: s
             if getattr(error, "ends_the_cell", False):  # there is nothing left to ask: the student's process is gone
                 raise
             result = failure_of(error, test_file)
+        if _consumed:
+            result = _consumed[0]
     return result, kept
 
 
@@ -233,11 +253,55 @@ def failure_of(error: BaseException, test_file: str = "") -> Failed:
     name = type(error).__name__
     known = name if hasattr(builtins, name) or name in EXTRA_ERRORS else "an exception"
     if isinstance(error, NotImplementedError) and (not str(error) or "NotImplementedError" in line):  # torch raises it, too, with a message
-        return Failed(TODO, TODO)
+        return not_written(stub_of(error, test_file))
+    if isinstance(error, NameError) and error.name and names_itself(error, test_file):
+        return Failed(run_first(error.name), run_first(error.name))
     at = f" at line {place} of the cell: `{line}`" if line else ""
     message = " ".join(str(error).split())[:300]
     told = at if place <= MOST_LINES else ""  # a cell made of thousands of lines could tell by their numbers what a hidden test gave it
     return Failed(f"{RAISED}{name}{': ' + message if message else ''}{at}", f"{RAISED}{known}{told}")
+
+
+def not_written(stub: Unwritten) -> Failed:
+    return Failed(stub.sentence(), stub.sentence(), stub)
+
+
+def stub_of(error: BaseException, test_file: str) -> Unwritten:
+    """Which function of the student's raised `NotImplementedError`, and its docstring."""
+    known: Unwritten | None = getattr(error, "stub", None)  # raised in another process, whose examiner knows
+    if known is not None:
+        return known
+    found, trace = Unwritten("", ""), error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if is_notebook(code.co_filename, test_file) and "<" not in code.co_name:
+            text = code.co_consts[0] if code.co_consts and isinstance(code.co_consts[0], str) else ""
+            name, _, method = getattr(code, "co_qualname", code.co_name).rpartition("<locals>.")[2].partition(".")
+            if method:  # the exercise is the class
+                text = getattr(trace.tb_frame.f_globals.get(name), "__doc__", None) or text
+            found = Unwritten(name, first_paragraph(text))
+        trace = trace.tb_next
+    return found
+
+
+def first_paragraph(docstring: str | None) -> str:
+    return " ".join((docstring or "").strip().split("\n\n")[0].split())[:300]
+
+
+def run_first(name: str) -> str:
+    return f"run the cell above first: `{name}` is not defined yet"
+
+
+def names_itself(error: NameError, test_file: str) -> bool:
+    """Is it the test cell that names what is not there, not the student's code?"""
+    innermost = traceback.extract_tb(error.__traceback__)[-1:]
+    return bool(test_file) and [frame.filename for frame in innermost] == [test_file]
+
+
+def is_notebook(filename: str, test_file: str) -> bool:
+    """Is this a cell of the student's: neither a library, nor the course's own code, nor the test?"""
+    installed = "site-packages" in filename or any(part in filename for part in COURSE_PACKAGES) or f"{os.sep}lib{os.sep}python" in filename
+    return not installed and filename != test_file
 
 
 def student_line(error: BaseException, test_file: str) -> tuple[int, str]:
@@ -246,9 +310,7 @@ def student_line(error: BaseException, test_file: str) -> tuple[int, str]:
     if place is not None:
         return place
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        name = frame.filename
-        installed = "site-packages" in name or any(part in name for part in COURSE_PACKAGES) or f"{os.sep}lib{os.sep}python" in name
-        if not installed and name != test_file and frame.line and frame.name != "<module>" and frame.lineno is not None:
+        if is_notebook(frame.filename, test_file) and frame.line and frame.name != "<module>" and frame.lineno is not None:
             return frame.lineno, frame.line.strip()[:120]
     return 0, ""
 

@@ -1556,7 +1556,8 @@ check = Check("bonus-shaw-lean", points=3)
 spent = check.measure(checks.cost, shaw_bias_lean, randn(20, 8), randn(11, 8), torch.arange(20), torch.arange(30))
 thrifty = spent.largest <= 20 * 30
 check.true(thrifty, "a tensor with more than n · max(m, 2c + 1) elements was made: multiply with the table first, then gather")
-refused = checks.Failed("the limit on memory is broken, so no result counts", "the limit on memory is broken, so no result counts")
+broken = "the limit on memory is broken, so no result counts"
+refused = checks.Failed(broken, broken) if type(thrifty) is bool else thrifty
 three = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
 asks = torch.tensor([[2.0, 4.0, 6.0, 0.0], [20.0, 40.0, 60.0, 0.0]])
 got = check.run(shaw_bias_lean, asks, three, torch.arange(2), torch.arange(2), shape=(2, 2)) if thrifty else refused

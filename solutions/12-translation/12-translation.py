@@ -803,6 +803,8 @@ check.avoids(
     "nll_loss",
     "kl_div",
     hint="write the loss out: no cross_entropy, nll_loss or kl_div",
+    forbid=["cross entropy"],
+    runs=lambda: smoothed_loss(sure, torch.tensor([[2]]), 0.4),
 )
 ### BEGIN HIDDEN TESTS
 for size, epsilon in [((3, 4, 7), 0.1), ((2, 6, 9), 0.25), ((1, 1, 5), 0.9), ((4, 3, 6), 0.0)]:
@@ -815,7 +817,7 @@ for size, epsilon in [((3, 4, 7), 0.1), ((2, 6, 9), 0.25), ((1, 1, 5), 0.9), ((4
     picked = -spread.gather(-1, y[..., None])[..., 0]
     mixed = (1 - epsilon) * picked - epsilon * spread.mean(-1)
     check.close(
-        check.run(smoothed_loss, z, y, epsilon),
+        check.run(smoothed_loss, z, y, epsilon, forbid=["cross entropy"]),
         F.cross_entropy(z.flatten(0, 1), flat, ignore_index=PAD, label_smoothing=epsilon),
         "with padding and other sizes the loss is wrong",
         wrong={
@@ -1533,7 +1535,13 @@ check.close(
     atol=1e-6,
     wrong={"the sentences are cut at blanks: use tokenize_13a": 100 * (5 / 7 * 4 / 6 * 3 / 5 * 2 / 4) ** 0.25},
 )
-check.avoids(bleu, "sacrebleu", "corpus_bleu", "BLEU", "corpus_score", hint="compute it yourself: do not call sacreBLEU")
+check.avoids(
+    bleu,
+    *("sacrebleu", "corpus_bleu", "BLEU", "corpus_score"),
+    hint="compute it yourself: do not call sacreBLEU",
+    forbid=["sacrebleu"],
+    runs=lambda: bleu(["a b c x e f y h"], ["a b c d e f g h"]),
+)
 ### BEGIN HIDDEN TESTS
 vocabulary = ["le", "la", "chat", "l'ami", "dort", "1er", "mars", "n'a", "pas", "12,50", "€", "est-ce", "que", "vingt", "pomme.", "?"]
 
@@ -1575,7 +1583,7 @@ for count, length in [(1, 9), (5, 12), (30, 10), (3, 25), (12, 6)]:
     theirs = [text(length + i % 4) for i in range(count)]
     ours = [distorted(sentence) for sentence in theirs]
     check.close(
-        check.run(bleu, ours, theirs),
+        check.run(bleu, ours, theirs, forbid=["sacrebleu"]),
         sacrebleu.corpus_bleu(ours, [theirs]).score,
         "on other sentences the score differs from sacreBLEU's",
         atol=1e-6,

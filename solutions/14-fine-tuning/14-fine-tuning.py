@@ -932,7 +932,7 @@ check.close(
     "w = 0 and b = 0 give every sentence p = 1/2, and the loss log 2",
     rtol=1e-5,
 )
-lonely = check.run(head_gradient, X[:1], truth[:1], w, bias, 0.0)
+lonely = check.run(head_gradient, X[:1], truth[:1], w, bias, 0.0, forbid=["autograd"])
 check.close(
     lonely[1] if type(lonely) in (tuple, list) else lonely,
     (torch.sigmoid(X[0] @ w + bias) - 1) * X[0],
@@ -946,6 +946,8 @@ check.avoids(
     "vmap",
     "jacrev",
     hint="derive the gradients on paper: do not let autograd do it",
+    forbid=["autograd"],
+    runs=lambda: head_gradient(X, truth, w, bias, 0.1),
 )
 check.unchanged(head_gradient, X, truth, w, bias, 0.1)
 ### END HIDDEN TESTS

@@ -1,0 +1,225 @@
+"""What an exercise forbids is refused where the student's code runs, whatever name it is called by.
+
+An operator of torch is refused in torch's dispatcher: every way to it leads there, from `F.softmax` and `torch.ops` to a reference that was
+saved before. Autograd has no operator: its engine is refused where Python enters it, and no graph is recorded in the first place. A function
+that is written in Python gets other code, so that saved references are refused as well.
+
+Nothing here judges: a result that needs what is forbidden does not come, or is wrong.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from helpers.checks.guard import fail
+
+# What each ban refuses: names of operators (every overload of each), and functions written in Python.
+OPERATORS: dict[str, tuple[str, ...]] = {
+    "attention": (
+        "scaled_dot_product_attention",
+        "_scaled_dot_product_attention_math",
+        "_scaled_dot_product_flash_attention",
+        "_scaled_dot_product_flash_attention_for_cpu",
+        "_scaled_dot_product_efficient_attention",
+        "_scaled_dot_product_fused_attention_overrideable",
+        "_native_multi_head_attention",
+        "_transformer_encoder_layer_fwd",
+    ),
+    "multi-head attention": ("_native_multi_head_attention", "_transformer_encoder_layer_fwd"),
+    "encoder layer": ("_transformer_encoder_layer_fwd",),
+    "layer norm": (
+        "layer_norm",
+        "native_layer_norm",
+        "group_norm",
+        "native_group_norm",
+        "instance_norm",
+        "batch_norm",
+        "native_batch_norm",
+    ),
+    "rms norm": ("rms_norm", "_fused_rms_norm"),
+    "activations": ("relu", "relu_", "relu6", "relu6_", "gelu", "gelu_", "silu", "silu_", "_add_relu", "_add_relu_", "glu"),
+    "dropout": (
+        *("dropout", "dropout_", "native_dropout", "_fused_dropout", "alpha_dropout", "alpha_dropout_"),
+        *("feature_dropout", "feature_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_"),
+    ),
+    "cross entropy": ("cross_entropy_loss", "nll_loss", "nll_loss_nd", "nll_loss_forward", "nll_loss2d", "nll_loss2d_forward", "kl_div"),
+    "autograd": ("_backward", "_make_dual", "_make_dual_copy"),
+}
+PYTHON: dict[str, tuple[str, ...]] = {
+    "attention": ("torch.nn.functional.multi_head_attention_forward", "torch.nn.MultiheadAttention.forward"),
+    "multi-head attention": ("torch.nn.functional.multi_head_attention_forward", "torch.nn.MultiheadAttention.forward"),
+    "encoder layer": ("torch.nn.TransformerEncoderLayer.forward", "torch.nn.TransformerEncoder.forward"),
+    "sacrebleu": (
+        "sacrebleu.corpus_bleu",
+        "sacrebleu.sentence_bleu",
+        "sacrebleu.raw_corpus_bleu",
+        "sacrebleu.metrics.bleu.BLEU.corpus_score",
+        "sacrebleu.metrics.bleu.BLEU.sentence_score",
+        "sacrebleu.metrics.bleu.BLEU.compute_bleu",
+        "sacrebleu.metrics.bleu.BLEU._compute_score_from_stats",
+    ),
+}
+# Everywhere a tensor of this machine can arrive at in the dispatcher: with and without autograd, and inside torch.func's transforms.
+KEYS: tuple[str, ...] = ("CPU", "AutogradCPU", "CompositeImplicitAutograd", "SparseCPU", "Functionalize")
+KEYS += ("FuncTorchBatched", "FuncTorchVmapMode", "FuncTorchGradWrapper")
+
+CHANGED = "torch was changed by the notebook: its own functions are needed here"
+REFUSED = "this exercise does not allow the call of"
+
+Ban = str | Callable[..., Any]
+
+
+def call_refusing(bans: Sequence[Ban], function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """A call while these bans are in force."""
+    with refusing(bans):
+        return function(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def refusing(bans: Sequence[Ban]) -> Iterator[None]:
+    """While this lasts, what is forbidden raises, or does nothing. A ban is a name of OPERATORS or PYTHON, or a function of the notebook's."""
+    names = [ban for ban in bans if isinstance(ban, str)]
+    unknown = [name for name in names if name not in OPERATORS and name not in PYTHON]
+    if unknown:
+        raise ValueError(f"no ban is called {', '.join(unknown)}")
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(without_operators({operator for name in names for operator in OPERATORS.get(name, ())}))
+        for path in {path for name in names for path in PYTHON.get(name, ())}:
+            stack.enter_context(without_function(found_at(path), path.rpartition(".")[2]))
+        for ban in bans:
+            if not isinstance(ban, str):
+                stack.enter_context(without_function(ban, getattr(ban, "__name__", "it")))
+        if "autograd" in names:
+            stack.enter_context(without_autograd())
+        yield
+
+
+# ---- operators of torch ---------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def without_operators(names: set[str]) -> Iterator[None]:
+    if not names:
+        yield
+        return
+    library = genuine(torch._C._dispatch_library, "_dispatch_library")("IMPL", "aten", "", __file__, 0)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a kernel is overridden is what is wanted
+            for operator in genuine(torch._C._dispatch_get_all_op_names, "_dispatch_get_all_op_names")():
+                space, _, overload = operator.partition("::")
+                if space == "aten" and overload.partition(".")[0] in names:
+                    refusal = refusal_of(overload.partition(".")[0].strip("_"))
+                    for key in KEYS:
+                        library.impl(overload, key, refusal, False)
+        with without_methods(saved_kernels()):
+            yield
+    finally:
+        library.reset()
+
+
+def refusal_of(name: str) -> Callable[..., Any]:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"{REFUSED} `{name}`")
+
+    return refuse
+
+
+def saved_kernels() -> list[Any]:
+    """The way to a kernel that leads past the dispatcher, where torch has one."""
+    kernels = getattr(torch._C, "_SafeKernelFunction", None)
+    return [] if kernels is None else [kernels.__dict__["call_boxed"].__func__]
+
+
+def genuine(function: Any, name: str) -> Any:
+    """torch's own function, and not something that a notebook has put in its place."""
+    if type(function) is not types.BuiltinFunctionType or function.__name__ != name:
+        fail(CHANGED)
+    return function
+
+
+# ---- functions written in Python ------------------------------------------------------------------------------------
+
+
+def found_at(path: str) -> Any:
+    """The function with this name, if its module has been imported: what has not been cannot be called either."""
+    parts = path.split(".")
+    for length in range(len(parts) - 1, 0, -1):
+        found: Any = sys.modules.get(".".join(parts[:length]))
+        if found is not None:
+            for part in parts[length:]:
+                found = getattr(found, part, None)
+            return found
+    return None
+
+
+@contextlib.contextmanager
+def without_function(function: Any, name: str) -> Iterator[None]:
+    """Other code for this function, wherever it is known: the function stays the same object."""
+    function = getattr(function, "__func__", function)
+    if not isinstance(function, types.FunctionType) or function.__code__.co_freevars:
+        yield
+        return
+    before = function.__code__
+    namespace: dict[str, Any] = {}
+    exec(f"def refused(*args, **kwargs):\n    raise RuntimeError({f'{REFUSED} `{name}`'!r})", namespace)
+    function.__code__ = namespace["refused"].__code__
+    try:
+        yield
+    finally:
+        function.__code__ = before
+
+
+# ---- autograd -------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def without_autograd() -> Iterator[None]:
+    """No graph is recorded, and the doors to the engine (backward, grad, everything in torch.func) lead nowhere."""
+    engine = type(torch.autograd.Variable._execution_engine)
+    with without_methods([engine.__dict__["run_backward"], torch._C._enter_dual_level]), torch._C._AutoDispatchBelowAutograd():
+        yield
+
+
+class MethodDefinition(ctypes.Structure):
+    """How CPython describes a function written in C."""
+
+    _fields_ = [("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
+
+
+@ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+def do_nothing(owner: Any, args: Any, kwargs: Any) -> None:  # an exception cannot pass through ctypes
+    return None
+
+
+@contextlib.contextmanager
+def without_methods(methods: Sequence[Any]) -> Iterator[None]:
+    """Functions written in C that do nothing for a while, through every reference to them."""
+    known = [definition for method in methods if (definition := definition_of(method)) is not None]
+    before = [definition.function for definition in known]
+    try:
+        for definition in known:
+            definition.function = ctypes.cast(do_nothing, ctypes.c_void_p).value
+        yield
+    finally:
+        for definition, function in zip(known, before, strict=True):
+            definition.function = function
+
+
+def definition_of(method: Any) -> MethodDefinition | None:
+    """None where this Python is not CPython, or keeps the definition elsewhere."""
+    places = {types.BuiltinFunctionType: 0, types.MethodDescriptorType: 3 * ctypes.sizeof(ctypes.c_void_p)}
+    if type(method) not in places:
+        fail(CHANGED)
+    if sys.implementation.name != "cpython":
+        return None
+    address = ctypes.c_void_p.from_address(id(method) + object.__basicsize__ + places[type(method)]).value
+    return None if address is None else MethodDefinition.from_address(address)
