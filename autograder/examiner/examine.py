@@ -259,7 +259,7 @@ class Examination:
 
     def break_off(self, index: int, reason: str) -> None:
         """This cell ended the student's process: on the record, and never run again."""
-        if select.select([self.lifeline], [], [], 0)[0] and self.lifeline.recv(4096):
+        if self.memory_ran_out():
             reason = f"it used more than {self.limits.memory_mb} MB of memory"
         self.broken.add(index)
         self.result.events.append(f"{self.names[index]}: {reason}")
@@ -269,6 +269,16 @@ class Examination:
             self.student.signal(signal.SIGKILL)
             self.student.close()
             self.student = None
+
+    def memory_ran_out(self) -> bool:
+        """Has a process been ended for its memory? Init is asked: the kernel may have ended one a moment ago."""
+        said = b""
+        with contextlib.suppress(OSError):
+            self.lifeline.settimeout(5.0)
+            self.lifeline.sendall(b"M")
+            while b"m" not in said and (part := self.lifeline.recv(4096)):
+                said += part
+        return b"M" in said
 
     def restore(self, cells: list[tuple[int, str, str, bool]], place: int) -> bool:
         """A new process with the state before the cell at `place`: from the last clone that lives, replaying what came after it."""

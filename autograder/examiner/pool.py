@@ -234,6 +234,7 @@ class Worker:
     def attempt(self, job: dict[str, Any], careful: bool) -> dict[str, Any] | None:
         """The submission in a process of its own, which can be ended from here; None where it had to be."""
         self.count += 1
+        from autograder.examiner import cgroups
         from autograder.examiner.examine import pair
 
         control, theirs = pair()
@@ -243,12 +244,18 @@ class Worker:
             from autograder.examiner import sandbox
 
             order["uid"] = sandbox.FIRST_UID + self.number + self.workers * (self.count % 10_000)
-        answer = self.ask_nursery(order, (theirs.fileno(), watched.fileno()))
+        group = None if self.unsafe else cgroups.of_submission(job["rlimits"])
+        order["group"] = group.version if group else 0
+        answer = self.ask_nursery(order, (theirs.fileno(), watched.fileno(), *(group.fds if group else ())))
+        if group:
+            group.close()
         theirs.close()
         watched.close()
         if "error" in answer:
             control.close()
             lifeline.close()
+            if group:
+                group.remove()
             return {"error": f"no sandbox could be made: {answer['error']}"}
         reader, writer = os.pipe()
         pid = os.fork()
@@ -266,10 +273,12 @@ class Worker:
         os.waitpid(pid, 0)
         lifeline.close()
         self.nest.recv(65536)  # everything in the sandbox is gone
+        if group:
+            group.remove()
         shutil.rmtree(self.place, ignore_errors=True)
         return found
 
-    def ask_nursery(self, order: dict[str, Any], fds: tuple[int, int]) -> dict[str, Any]:
+    def ask_nursery(self, order: dict[str, Any], fds: tuple[int, ...]) -> dict[str, Any]:
         socket.send_fds(self.nest, [json.dumps(order).encode()], list(fds))
         data = self.nest.recv(65536)
         return json.loads(data) if data else {"error": "the nursery is gone"}
