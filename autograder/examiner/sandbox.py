@@ -141,6 +141,8 @@ ENVIRONMENT = {
     "XDG_CACHE_HOME": "/tmp",
     "IPYTHONDIR": "/tmp/ipython",
     "PYTHONWARNINGS": "",
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0",  # larger than a file may be
 }
 
 

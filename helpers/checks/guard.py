@@ -24,7 +24,7 @@ COURSE_PACKAGES = (f"{os.sep}helpers{os.sep}", f"{os.sep}autograder{os.sep}")
 NOTHING = "nothing came back (None): is a `return` missing?"
 RAISED = "your code raised "
 TODO = "not written yet: replace `raise NotImplementedError()` with your code"
-EXTRA_ERRORS = {"LinAlgError", "OutOfMemoryError"}
+EXTRA_ERRORS = {"LinAlgError", "OutOfMemoryError", "BackendCompilerFailed", "CppCompileError", "InductorError", "TorchRuntimeError"}
 
 
 class Failed:
@@ -231,13 +231,19 @@ def failure_of(error: BaseException, test_file: str = "") -> Failed:
     """The `Failed` for an exception: one reason with the message, one without anything the student could have put there."""
     place, line = student_line(error, test_file)
     name = type(error).__name__
-    known = name if hasattr(builtins, name) or name in EXTRA_ERRORS else "an exception"
+    known = name if hasattr(builtins, name) or name in EXTRA_ERRORS else kind_of(error)
     if isinstance(error, NotImplementedError) and (not str(error) or "NotImplementedError" in line):  # torch raises it, too, with a message
         return Failed(TODO, TODO)
     at = f" at line {place} of the cell: `{line}`" if line else ""
     message = " ".join(str(error).split())[:300]
     told = at if place <= MOST_LINES else ""  # a cell made of thousands of lines could tell by their numbers what a hidden test gave it
     return Failed(f"{RAISED}{name}{': ' + message if message else ''}{at}", f"{RAISED}{known}{told}")
+
+
+def kind_of(error: BaseException) -> str:
+    """What Python calls an exception of a class that it does not know."""
+    names = (cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins" and cls not in (Exception, BaseException, object))
+    return next((f"a kind of {name}" for name in names), "an exception")
 
 
 def student_line(error: BaseException, test_file: str) -> tuple[int, str]:
