@@ -80,7 +80,7 @@ def options(call: str, level: int, names: list[int], action: int = ALLOW) -> lis
 
 NEW_NAMESPACES = [1 << bit for bit in (7, 17, 25, 26, 27, 28, 29, 30)]  # time, mount, cgroup, uts, ipc, user, pid, network
 UNIX, INTERNET, INTERNET6 = 1, 2, 10
-STREAM, KIND = 1, 0xF  # the bits above say that a socket does not block, or ends with exec
+STREAM, DATAGRAM, KIND = 1, 2, 0xF  # the bits above say that a socket does not block, or ends with exec
 PARTLY = [
     # Threads and processes, no namespaces. (clone3, whose arguments a filter cannot see, is absent: libc then uses clone.)
     Rule("clone", ALLOW, ((0, sum(NEW_NAMESPACES), 0),)),
@@ -88,10 +88,10 @@ PARTLY = [
     # One process or the own group, no other group of processes.
     Rule("kill", ALLOW, ((0, 0x80000000, 0),)),
     Rule("kill", REFUSE, ((0, 0x80000000, 0x80000000),)),
-    # Sockets that the network namespace confines. In a local socket for messages, ten could wait, each the size of a whole buffer.
+    # Sockets that the network namespace confines.
     *one_of("socket", 0, [INTERNET, INTERNET6]),
     *one_of("socket", 0, [0, 3, 4, 5, 6, 7, 8, 9, *range(11, 46)], REFUSE),
-    *[Rule(name, ALLOW, ((0, INT, UNIX), (1, KIND, STREAM))) for name in ("socket", "socketpair")],
+    *[Rule(name, ALLOW, ((0, INT, UNIX), (1, KIND, kind))) for name in ("socket", "socketpair") for kind in (STREAM, DATAGRAM)],
     # A larger buffer is memory of the kernel: the wish succeeds and changes nothing.
     *options("setsockopt", 1, [7, 8], GRANT),  # SO_SNDBUF, SO_RCVBUF
     *options("setsockopt", 1, [32, 33], REFUSE),  # the same by force

@@ -10,7 +10,8 @@ from typing import Any
 
 MOST_OF_A_LIMIT = 1.25  # a single process is held to the limit itself; all of them together to this much of it
 LEFT_BYTES = 256 << 20  # the machine should never have less left, or a twentieth of what it has
-SOCKET_BYTES = 240 << 10  # what can wait in one socket of the default size, a last message included
+SOCKET_BYTES = 240 << 10  # what can wait in one local socket of the default size, a last message included
+MESSAGES = 11  # so many senders can each leave that much in a socket for messages (/proc/sys/net/unix/max_dgram_qlen, and one more)
 
 
 def kilobytes(text: str, *names: str) -> int:
@@ -37,6 +38,14 @@ def shares(pids: Iterable[int]) -> dict[int, int]:
         with contextlib.suppress(OSError):
             found[pid] = max(0, own_share(str(pid)) - libraries)
     return found
+
+
+def descriptors(pid: int) -> int:
+    """How many files, pipes and sockets a process has open."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return 0
 
 
 @dataclass
@@ -95,6 +104,8 @@ class MemoryWatch:
             used = shares(used)
         total = sum(used.values()) + kernel
         if used and (total > MOST_OF_A_LIMIT * self.most or (total > self.most / 2 and self.machine_is_full())):
+            if kernel > total / 2:  # it belongs to open sockets and pipes
+                used = {pid: size + SOCKET_BYTES * descriptors(pid) for pid, size in used.items()}
             return max(used, key=lambda pid: used[pid])
         return None
 
@@ -117,7 +128,8 @@ class MemoryWatch:
         text, place = b"", 0
         while part := os.pread(self.figures["self/net/unix"], 1 << 16, place):
             text, place = text + part, place + len(part)
-        return SOCKET_BYTES * max(0, text.count(b"\n") - 1)
+        kinds = [line.split()[4] for line in text.splitlines()[1:]]  # of all local sockets in the network namespace
+        return SOCKET_BYTES * sum(1 if kind == b"0001" else MESSAGES for kind in kinds)
 
     def machine_is_full(self) -> bool:
         """Too little is left for all. Who uses more than half of what it may then has to go, before the machine comes to a stop."""

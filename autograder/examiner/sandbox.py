@@ -71,15 +71,6 @@ class Limits:
         return asdict(self)
 
 
-@dataclass(frozen=True)
-class Protection:
-    """One protection: is it active here, and if not, why."""
-
-    name: str
-    active: bool
-    detail: str
-
-
 class Nursery:
     """The warm process that students' processes are forked from, and the sockets that reach it."""
 
@@ -91,13 +82,13 @@ def bubblewrap() -> str | None:
     return shutil.which("bwrap")
 
 
-def copy_what_is_read(folder: Path, packages: list[Path]) -> None:
+def copy_what_is_read(folder: Path, packages: list[Path], files: list[str]) -> None:
     """Copies, in this folder, of what a notebook needs to see of the course: the sandbox's mount table then tells no path of the grader's."""
     for path in packages:
         if path.is_dir():
             shutil.copytree(path, folder / "course" / path.name)
     (folder / "examiner").mkdir()
-    for name in FILES:
+    for name in files:
         shutil.copy2(HERE / name, folder / "examiner")
     shutil.copytree(HERE / "filters", folder / "examiner" / "filters")
     for kind in ("file", "folder"):  # to cover the rest of /proc with
@@ -195,7 +186,7 @@ def start_nursery(workers: int, packages: list[Path], modules: list[str], output
         if (reason := why_not()) is not None:
             raise CourseError(f"student code cannot be sandboxed here: {reason}. `--unsafe` grades without a sandbox, with your rights")
         cgroups.remove_stale()
-        copy_what_is_read(Path(folder), packages)
+        copy_what_is_read(Path(folder), packages, FILES)
         line, environment = command(Path(folder)), {}
     settings = {
         "fds": far,
@@ -207,7 +198,7 @@ def start_nursery(workers: int, packages: list[Path], modules: list[str], output
     }
     settings["uid"] = 0
     settings["one_user"] = os.geteuid() != 0  # all submissions run as the user who grades
-    settings["own_tmp"] = not any(target.startswith("/tmp/") for _, target in readable_places(Path(folder)))
+    settings["own_tmp"] = own_tmp(Path(folder))
     process = subprocess.Popen(line, stdin=subprocess.PIPE, pass_fds=far, env=environment, start_new_session=True)
     assert process.stdin is not None
     process.stdin.write(json.dumps(settings).encode())
@@ -217,8 +208,13 @@ def start_nursery(workers: int, packages: list[Path], modules: list[str], output
     return Nursery(process, [ours for ours, _ in pairs], unsafe, folder)
 
 
+def own_tmp(folder: Path) -> bool:
+    """Can a submission have a /tmp of its own? Not where the interpreter lies below it."""
+    return not any(target.startswith("/tmp/") for _, target in readable_places(folder))
+
+
 def seccomp_known() -> bool:
-    return os.uname().machine in ("x86_64", "aarch64")
+    return (HERE / "filters" / f"{os.uname().machine}.bpf").exists()
 
 
 def why_not() -> str | None:
@@ -233,31 +229,3 @@ def why_not() -> str | None:
     if done.returncode:
         return f"bubblewrap cannot make namespaces here ({(done.stderr.strip().splitlines() or ['no reason given'])[-1]})"
     return None
-
-
-def protections() -> list[Protection]:
-    """What `course doctor` says about grading on this machine."""
-    reason = why_not()
-    on = reason is None
-    root = hasattr(os, "geteuid") and os.geteuid() == 0
-    found = [
-        Protection(
-            "sandbox: processes, network, files, ipc", on, "bubblewrap and namespaces, fresh for every submission" if on else str(reason)
-        ),
-        Protection(
-            "sandbox: a user of its own per submission",
-            on and root,
-            f"uid {FIRST_UID} and up" if on and root else "only root can give one; process namespaces still keep submissions apart",
-        ),
-        Protection(
-            "sandbox: system calls refused (seccomp)",
-            on and seccomp_known(),
-            "mount, ptrace, bpf, io_uring and others" if seccomp_known() else f"no table for {os.uname().machine}",
-        ),
-        Protection(
-            "sandbox: memory, processor, process, file and output limits",
-            on,
-            "rlimits, a sized scratch folder and a memory watch" if on else str(reason),
-        ),
-    ]
-    return found
