@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from importlib import metadata
 
-from autograder.examiner.sandbox import protections
+from autograder.examiner.protections import protections
 
 NEEDED = ["torch", "jupyterlab", "nbgrader", "nbclient", "jupytext", "ipywidgets", "seaborn"]
 

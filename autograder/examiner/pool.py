@@ -263,6 +263,7 @@ class Worker:
     def attempt(self, job: dict[str, Any], careful: bool) -> dict[str, Any] | None:
         """The submission in a process of its own, which can be ended from here; None where it had to be."""
         self.count += 1
+        from autograder.examiner import cgroups
         from autograder.examiner.examine import pair
 
         control, theirs = pair()
@@ -272,12 +273,18 @@ class Worker:
             from autograder.examiner import sandbox
 
             order["uid"] = sandbox.FIRST_UID + self.number + self.workers * (self.count % 10_000)
-        answer = self.ask_nursery(order, (theirs.fileno(), watched.fileno()))
+        group = None if self.unsafe else cgroups.of_submission(job["rlimits"])
+        order["group"] = group.version if group else 0
+        answer = self.ask_nursery(order, (theirs.fileno(), watched.fileno(), *(group.fds if group else ())))
+        if group:
+            group.close()
         theirs.close()
         watched.close()
         if "error" in answer:
             control.close()
             lifeline.close()
+            if group:
+                group.remove()
             return {"error": f"no sandbox could be made: {answer['error']}", "fault": True}
         reader, writer = os.pipe()
         pid = os.fork()
@@ -292,10 +299,12 @@ class Worker:
         os.close(reader)
         lifeline.close()
         self.from_nursery()  # everything in the sandbox is gone
+        if group:
+            group.remove()
         shutil.rmtree(self.place, ignore_errors=True)
         return found
 
-    def ask_nursery(self, order: dict[str, Any], fds: tuple[int, int]) -> dict[str, Any]:
+    def ask_nursery(self, order: dict[str, Any], fds: tuple[int, ...]) -> dict[str, Any]:
         try:
             socket.send_fds(self.nest, [json.dumps(order).encode()], list(fds))
         except ConnectionError:

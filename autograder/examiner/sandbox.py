@@ -6,6 +6,7 @@ no environment. Every submission then gets namespaces, a user, limits and a scra
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -19,13 +20,19 @@ from pathlib import Path
 from typing import Any
 
 from autograder.course import CourseError, forget_the_dead
+from autograder.examiner import cgroups
 
 HERE = Path(__file__).parent
-FILES = ["student.py", "recorder.py", "stops.py", "wire.py"]
-CAPABILITIES = ["SYS_ADMIN", "SETUID", "SETGID", "SETPCAP", "KILL", "DAC_OVERRIDE", "CHOWN", "SYS_PTRACE"]
+FILES = ["student.py", "recorder.py", "stops.py", "wire.py", "memory_watch.py", "private_view.py", "student_rights.py", "system_calls.py"]
+CAPABILITIES = ["SYS_ADMIN", "SYS_RESOURCE", "SETUID", "SETGID", "SETPCAP", "KILL", "DAC_OVERRIDE", "CHOWN", "SYS_PTRACE"]
 FIRST_UID = 200_000
 SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime"]
 SYSTEM += ["/etc/mime.types"]
+# What libraries read of /proc, as it is when grading starts: a figure that changes would carry messages between submissions.
+READ_BY_LIBRARIES = ["cpuinfo", "filesystems", "meminfo", "stat", "swaps", "uptime", "version", "vmstat", "diskstats", "partitions"]
+READ_BY_LIBRARIES += [f"sys/kernel/{name}" for name in ("osrelease", "ostype", "pid_max", "threads-max", "cap_last_cap", "ngroups_max")]
+READ_BY_LIBRARIES += ["sys/vm/overcommit_memory", "sys/vm/max_map_count", "sys/net/core/somaxconn", "sys/crypto/fips_enabled"]
+IDLE = "0.00 0.00 0.00 1/1 1\n"  # /proc/loadavg
 
 
 @dataclass(frozen=True)
@@ -64,15 +71,6 @@ class Limits:
         return asdict(self)
 
 
-@dataclass(frozen=True)
-class Protection:
-    """One protection: is it active here, and if not, why."""
-
-    name: str
-    active: bool
-    detail: str
-
-
 class Nursery:
     """The warm process that students' processes are forked from, and the sockets that reach it."""
 
@@ -84,13 +82,34 @@ def bubblewrap() -> str | None:
     return shutil.which("bwrap")
 
 
-def readable_places(packages: list[Path]) -> list[tuple[str, str]]:
-    """Host path and sandbox path of what a notebook needs to see."""
+def copy_what_is_read(folder: Path, packages: list[Path], files: list[str]) -> None:
+    """Copies, in this folder, of what a notebook needs to see of the course: the sandbox's mount table then tells no path of the grader's."""
+    for path in packages:
+        if path.is_dir():
+            shutil.copytree(path, folder / "course" / path.name)
+    (folder / "examiner").mkdir()
+    for name in files:
+        shutil.copy2(HERE / name, folder / "examiner")
+    shutil.copytree(HERE / "filters", folder / "examiner" / "filters")
+    for kind in ("file", "folder"):  # to cover the rest of /proc with
+        place = folder / "proc" / ".nothing" / kind
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.touch() if kind == "file" else place.mkdir()
+    (folder / "proc" / "loadavg").write_text(IDLE)
+    for name in READ_BY_LIBRARIES:
+        with contextlib.suppress(OSError):
+            text = Path("/proc", name).read_bytes()
+            (folder / "proc" / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / "proc" / name).write_bytes(text)
+
+
+def readable_places(folder: Path) -> list[tuple[str, str]]:
+    """Host path and sandbox path of what a notebook needs to see, copies in `folder` included."""
     places = [(path, path) for path in SYSTEM if os.path.exists(path)]
     interpreter = {sys.prefix, sys.base_prefix, sysconfig.get_paths()["stdlib"], os.path.dirname(os.path.realpath(sys.executable))}
     places += [(path, path) for path in sorted(interpreter) if not path.startswith("/usr/") and path != "/usr"]
-    places += [(str(path), f"/course/{path.name}") for path in packages if path.is_dir()]
-    places += [(str(HERE / name), f"/run/examiner/{name}") for name in FILES]
+    places += [(str(folder / name), target) for name, target in (("examiner", "/run/examiner"), ("proc", "/run/proc"))]
+    places += [(str(folder / "course"), "/course")] if (folder / "course").is_dir() else []
     return places
 
 
@@ -113,11 +132,13 @@ ENVIRONMENT = {
     "XDG_CACHE_HOME": "/tmp",
     "IPYTHONDIR": "/tmp/ipython",
     "PYTHONWARNINGS": "",
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0",  # larger than a file may be
 }
 
 
-def command(packages: list[Path], keep: list[int]) -> list[str]:
-    """The bubblewrap command line around the nursery."""
+def command(folder: Path, program: str = "student.py") -> list[str]:
+    """The bubblewrap command line around the nursery, or around another program of the examiner's."""
     root = os.geteuid() == 0
     line = [
         str(bubblewrap()),
@@ -136,7 +157,7 @@ def command(packages: list[Path], keep: list[int]) -> list[str]:
         line += ["--setenv", name, value]
     made = {"/", "/tmp"}
     line += ["--perms", "1777", "--tmpfs", "/tmp"]  # first: the course itself may lie below it
-    for source, target in readable_places(packages):
+    for source, target in readable_places(folder):
         for parent in reversed(Path(target).parents):  # bubblewrap would make them for root only
             if str(parent) not in made:
                 made.add(str(parent))
@@ -148,7 +169,7 @@ def command(packages: list[Path], keep: list[int]) -> list[str]:
             line += ["--ro-bind", source, target]
     line += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]  # all submissions share it: nobody may leave anything there
     line += ["--dir", "/student", "--chdir", "/", "--remount-ro", "/"]
-    return [*line, "--", sys.executable, "-B", "/run/examiner/student.py"]
+    return [*line, "--", sys.executable, "-B", f"/run/examiner/{program}"]
 
 
 def start_nursery(workers: int, packages: list[Path], modules: list[str], output_bytes: int, unsafe: bool = False) -> Nursery:
@@ -164,7 +185,9 @@ def start_nursery(workers: int, packages: list[Path], modules: list[str], output
     else:
         if (reason := why_not()) is not None:
             raise CourseError(f"student code cannot be sandboxed here: {reason}. `--unsafe` grades without a sandbox, with your rights")
-        line, environment = command(packages, far), {}
+        cgroups.remove_stale()
+        copy_what_is_read(Path(folder), packages, FILES)
+        line, environment = command(Path(folder)), {}
     settings = {
         "fds": far,
         "modules": modules,
@@ -175,7 +198,7 @@ def start_nursery(workers: int, packages: list[Path], modules: list[str], output
     }
     settings["uid"] = 0
     settings["one_user"] = os.geteuid() != 0  # all submissions run as the user who grades
-    settings["own_tmp"] = not any(target.startswith("/tmp/") for _, target in readable_places(packages))
+    settings["own_tmp"] = own_tmp(Path(folder))
     process = subprocess.Popen(line, stdin=subprocess.PIPE, pass_fds=far, env=environment, start_new_session=True)
     assert process.stdin is not None
     process.stdin.write(json.dumps(settings).encode())
@@ -185,8 +208,13 @@ def start_nursery(workers: int, packages: list[Path], modules: list[str], output
     return Nursery(process, [ours for ours, _ in pairs], unsafe, folder)
 
 
+def own_tmp(folder: Path) -> bool:
+    """Can a submission have a /tmp of its own? Not where the interpreter lies below it."""
+    return not any(target.startswith("/tmp/") for _, target in readable_places(folder))
+
+
 def seccomp_known() -> bool:
-    return os.uname().machine in ("x86_64", "aarch64")
+    return (HERE / "filters" / f"{os.uname().machine}.bpf").exists()
 
 
 def why_not() -> str | None:
@@ -201,31 +229,3 @@ def why_not() -> str | None:
     if done.returncode:
         return f"bubblewrap cannot make namespaces here ({(done.stderr.strip().splitlines() or ['no reason given'])[-1]})"
     return None
-
-
-def protections() -> list[Protection]:
-    """What `course doctor` says about grading on this machine."""
-    reason = why_not()
-    on = reason is None
-    root = hasattr(os, "geteuid") and os.geteuid() == 0
-    found = [
-        Protection(
-            "sandbox: processes, network, files, ipc", on, "bubblewrap and namespaces, fresh for every submission" if on else str(reason)
-        ),
-        Protection(
-            "sandbox: a user of its own per submission",
-            on and root,
-            f"uid {FIRST_UID} and up" if on and root else "only root can give one; process namespaces still keep submissions apart",
-        ),
-        Protection(
-            "sandbox: system calls refused (seccomp)",
-            on and seccomp_known(),
-            "mount, ptrace, bpf, io_uring and others" if seccomp_known() else f"no table for {os.uname().machine}",
-        ),
-        Protection(
-            "sandbox: memory, processor, process, file and output limits",
-            on,
-            "rlimits, a sized scratch folder and a memory watch" if on else str(reason),
-        ),
-    ]
-    return found

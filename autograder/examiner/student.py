@@ -23,46 +23,36 @@ import json
 import os
 import pickle
 import random
-import resource
 import select
 import signal
 import socket
 import stat
-import struct
 import sys
 import tempfile
 import threading
 import time
 import traceback
 import types
-from collections.abc import Iterable
 from typing import Any
 
 try:
+    import memory_watch
+    import private_view as view
     import recorder
     import stops
+    import student_rights
+    import system_calls
     import wire
 except ImportError:  # outside the sandbox it is a module of the package
-    from autograder.examiner import recorder, stops, wire
+    from autograder.examiner import memory_watch, recorder, stops, student_rights, system_calls, wire
+    from autograder.examiner import private_view as view
 
 import numpy as np
 import torch
 
-HOME = "/student"
 MOST_ENTRIES = 50_000
 LOOK_SECONDS = 0.1  # between two looks at the memory of all
-libc = ctypes.CDLL(None, use_errno=True)
-NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 0x20, 0x1000, 0x4000, 0x40000
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 24, 38
-
-
-def system_call(name: str, *args: Any) -> int:
-    found: int = getattr(libc, name)(*args)
-    if found < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{name}: {os.strerror(number)}")
-    return found
+PR_SET_DUMPABLE = system_calls.PR_SET_DUMPABLE
 
 
 # ---- the nursery ------------------------------------------------------------------------------------------------------
@@ -121,23 +111,22 @@ def serve_worker(sock: socket.socket, shell: Any, names: Names, settings: dict[s
     """Fork a student's process per request; say when all of it is gone."""
     own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY) if settings["namespaces"] else -1
     while True:
-        data, fds, _, _ = socket.recv_fds(sock, 65536, 2)
+        data, fds, _, _ = socket.recv_fds(sock, 65536, 5)
         if not data:
             return
         order = json.loads(data)
-        control, lifeline = fds
+        control, lifeline, *group = fds
         try:
             if settings["namespaces"] and settings["one_user"]:
                 pid = os.fork()
             else:
                 if settings["namespaces"]:
-                    system_call("setns", own_pids, NEWPID)
-                    system_call("unshare", NEWPID)
+                    view.new_process_numbers(own_pids)
                 pid = os.fork()
         except OSError as error:
             sock.sendall(json.dumps({"error": str(error)}).encode())
-            os.close(control)
-            os.close(lifeline)
+            for fd in fds:
+                os.close(fd)
             continue
         if not pid:
             sock.close()
@@ -145,30 +134,25 @@ def serve_worker(sock: socket.socket, shell: Any, names: Names, settings: dict[s
                 os.close(own_pids)
             try:
                 if settings["namespaces"] and settings["one_user"]:
-                    as_another_user(control, lifeline)
-                init(control, lifeline, shell, names, {**settings, **order})
+                    as_another_user(fds)
+                made = memory_watch.Group(order["group"], *group) if group else None
+                init(control, lifeline, shell, names, {**settings, **order}, made)
             finally:
                 os._exit(70)
-        os.close(control)
-        os.close(lifeline)
+        for fd in fds:
+            os.close(fd)
         sock.sendall(json.dumps({"pid": pid}).encode())
         _, status, usage = os.wait4(pid, 0)
         sock.sendall(json.dumps({"gone": status, "cpu": usage.ru_utime + usage.ru_stime}).encode())
 
 
-def as_another_user(control: int, lifeline: int) -> None:
-    """Where nobody can give a submission a user of its own: a user namespace of its own, so that its processes are counted apart.
-
-    Who enters one cannot go back, so this is done by a process in between, which waits; only its child returns from here.
-    """
-    system_call("unshare", NEWUSER | NEWPID)
-    for name, text in (("setgroups", "deny"), ("uid_map", "0 0 1"), ("gid_map", "0 0 1")):
-        with open(f"/proc/self/{name}", "w") as file:
-            file.write(text)
+def as_another_user(fds: list[int]) -> None:
+    """A user namespace of its own; a process in between waits, and only its child returns from here."""
+    view.new_user()
     pid = os.fork()
     if pid:
-        os.close(control)
-        os.close(lifeline)
+        for fd in fds:
+            os.close(fd)
         os.waitpid(pid, 0)
         os._exit(0)
 
@@ -176,14 +160,14 @@ def as_another_user(control: int, lifeline: int) -> None:
 # ---- namespaces, limits, rights -----------------------------------------------------------------------------------------
 
 
-def init(control: int, lifeline: int, shell: Any, names: Names, settings: dict[str, Any]) -> None:
+def init(control: int, lifeline: int, shell: Any, names: Names, settings: dict[str, Any], group: memory_watch.Group | None) -> None:
     """Process 1 of the namespaces. When it ends everything in them ends; it ends when the examiner does."""
     if settings["namespaces"]:
-        private_view(settings)
+        figures = view.private_view(settings)
     else:
         os.setsid()
         os.makedirs(settings["home"], exist_ok=True)
-    base = anonymous_memory("self")
+        figures = {}
     line = socket.socket(fileno=lifeline)
 
     poll = select.poll()
@@ -193,23 +177,36 @@ def init(control: int, lifeline: int, shell: Any, names: Names, settings: dict[s
     def start_student(control: int) -> None:
         """This process has run nothing of the student's, so a copy of it is the state before the first cell, at any time."""
         ours, theirs = socket.socketpair()
-        if os.fork():
+        entered, enter = os.pipe()
+        pid = os.fork()
+        if pid:
             os.close(control)
+            os.close(entered)
             theirs.close()
+            if group is not None:
+                group.take(pid)  # the kernel takes ten milliseconds for it; the student's process gets ready meanwhile
+            os.write(enter, b"g")
+            os.close(enter)
             listeners.add(ours)
             return
         line.close()
         ours.close()
+        os.close(enter)
         listeners.close()
+        for fd in figures.values():
+            os.close(fd)
+        if group is not None:
+            group.close()
         if settings["seccomp"]:
             stops.show_to(theirs)
         theirs.close()
-        student_process(control, shell, names, settings)
+        student_process(control, entered, shell, names, settings)
         os._exit(0)
 
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    system_call("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0)  # out of the student's reach before there is one
+    system_calls.system_call("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0)  # out of the student's reach before there is one
     start_student(control)
+    memory = memory_watch.MemoryWatch(settings["memory_bytes"], group, figures, others)
     known: tuple[dict[str, tuple[int, ...]], set[int]] = {}, set()
     looked = 0.0
     while True:
@@ -228,43 +225,40 @@ def init(control: int, lifeline: int, shell: Any, names: Names, settings: dict[s
                 leave_only(settings, *known)
             elif order == b"R":
                 reap()
+            elif order == b"M" and memory.kernel_ended_one():
+                os.write(lifeline, b"M")
             with contextlib.suppress(OSError):
-                told = last_process(settings) if order == b"P" else bytes([listeners.seen]) if order == b"K" else b""
+                told = last_process(figures) if order == b"P" else bytes([listeners.seen]) if order == b"K" else b""
                 os.write(lifeline, order.lower() + told)
         reap()
         if time.monotonic() - looked < LOOK_SECONDS / 2:
             continue
         looked = time.monotonic()
-        used = memory_by_process(base)
-        for _ in range(3):  # what ended processes shared counts for the others: a sum is only right while none ends
-            if sum(used.values()) <= settings["memory_bytes"]:
-                break
-            used = shares(used)
-        if sum(used.values()) > 1.25 * settings["memory_bytes"]:  # a single process is held to the limit itself; these are its copies
-            with contextlib.suppress(OSError):  # the largest one goes; the others are somebody's other questions
+        victim = memory.too_large()
+        if victim is not None or memory.kernel_ended_one():
+            with contextlib.suppress(OSError):
                 os.write(lifeline, b"M")
-                os.kill(max(used, key=lambda pid: used[pid]), signal.SIGKILL)
+                if victim is not None:
+                    os.kill(victim, signal.SIGKILL)
 
 
-def last_process(settings: dict[str, Any]) -> bytes:
+def last_process(figures: dict[str, int]) -> bytes:
     """The number that the newest process or thread in here was given; without a namespace of its own everybody's would count."""
-    if not settings["namespaces"]:
+    if "loadavg" not in figures:
         return bytes(4)
-    with open("/proc/loadavg") as file:
-        return int(file.read().split()[4]).to_bytes(4, "little")
+    return int(os.pread(figures["loadavg"], 200, 0).split()[4]).to_bytes(4, "little")
 
 
-def scratch_places(settings: dict[str, Any]) -> tuple[str, ...]:
-    """A /tmp of its own, too, unless the interpreter lies below it: then temporary files go to the home folder."""
-    if not settings["namespaces"]:
-        return (settings["home"],)
-    return (HOME, "/dev/shm", "/tmp") if settings["own_tmp"] else (HOME, "/dev/shm")
+def others() -> list[int]:
+    """The processes of the submission."""
+    mine = os.getpid()
+    return descendants(mine) if mine != 1 else [pid for pid in processes() if pid != mine]
 
 
 def contents(settings: dict[str, Any]) -> dict[str, tuple[int, ...]]:
     """Every file the student could have written, with what changes when it is written to."""
     found: dict[str, tuple[int, ...]] = {}
-    left = list(scratch_places(settings))
+    left = list(view.scratch_places(settings))
     while left and len(found) < MOST_ENTRIES:  # not os.walk: a folder can be made deeper than Python can recurse
         with contextlib.suppress(OSError), os.scandir(left.pop()) as entries:
             for entry in entries:
@@ -325,181 +319,18 @@ def descendants(root: int) -> list[int]:
     return found
 
 
-def anonymous_memory(pid: str) -> int:
-    with open(f"/proc/{pid}/status") as file:
-        return 1024 * sum(int(line.split()[1]) for line in file if line.startswith(("RssAnon:", "RssShmem:")))
-
-
-def own_share(pid: str) -> int:
-    """All of it, with pages that several processes share divided among them: right, but slow to find out."""
-    with open(f"/proc/{pid}/smaps_rollup") as file:
-        return 1024 * sum(int(line.split()[1]) for line in file if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
-
-
-def shares(pids: Iterable[int]) -> dict[int, int]:
-    """What each of these processes uses, pages that they share divided among them, without what all were forked with."""
-    found = {}
-    libraries = own_share("self")
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            found[pid] = max(0, own_share(str(pid)) - libraries)
-    return found
-
-
-def memory_by_process(base: int) -> dict[int, int]:
-    """What each process here uses beyond what it started with."""
-    found = {}
-    mine = os.getpid()
-    for name in os.listdir("/proc") if mine == 1 else map(str, descendants(mine)):
-        if name.isdigit() and int(name) != mine:
-            with contextlib.suppress(OSError):
-                found[int(name)] = max(0, anonymous_memory(name) - base)
-    return found
-
-
-def private_view(settings: dict[str, Any]) -> None:
-    """Namespaces of this submission alone: no network, its own processes, a scratch folder that ends with it."""
-    system_call("unshare", NEWNS | NEWIPC | NEWNET | NEWUTS)
-    system_call("mount", None, b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None)
-    uid = settings["uid"]
-    flags = ctypes.c_ulong(MS_NOSUID | MS_NODEV)
-    size = settings["scratch_bytes"]
-    for place in scratch_places(settings):
-        share = size if place == HOME else size // 2
-        system_call(
-            "mount", b"tmpfs", place.encode(), b"tmpfs", flags, f"size={share},nr_inodes=20000,mode=700,uid={uid},gid={uid}".encode()
-        )
-    if not settings["own_tmp"]:  # the nursery's is shared by all: nobody may write there
-        system_call("mount", None, b"/tmp", None, ctypes.c_ulong(MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV), None)
-    system_call("mount", b"devpts", b"/dev/pts", b"devpts", ctypes.c_ulong(MS_NOSUID | MS_NOEXEC), b"newinstance,ptmxmode=0666,max=64")
-    system_call("mount", b"proc", b"/proc", b"proc", ctypes.c_ulong(MS_NOSUID | MS_NODEV | MS_NOEXEC), b"hidepid=2")
-
-
-def limit(settings: dict[str, Any]) -> None:
-    """Limits of every process of the student."""
-    with open("/proc/self/statm") as file:
-        now = int(file.read().split()[0]) * resource.getpagesize()
-    hard = {
-        resource.RLIMIT_AS: now + settings["memory_bytes"],
-        resource.RLIMIT_CPU: settings["cpu_seconds"],
-        resource.RLIMIT_FSIZE: settings["file_bytes"],
-        resource.RLIMIT_NPROC: settings["processes"],
-        resource.RLIMIT_NOFILE: 512,
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_MEMLOCK: 0,
-    }
-    if not settings["namespaces"]:
-        del hard[resource.RLIMIT_NPROC]  # it would count every process of the user who grades
-    for which, value in hard.items():
-        resource.setrlimit(which, (value, value))
-
-
-def give_up_rights(settings: dict[str, Any]) -> None:
-    """Another user, no capability, no way to get one, and no system call that has no place in a notebook."""
-    if settings["namespaces"]:
-        for capability in range(41):
-            libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
-        uid = settings["uid"]
-        if uid:
-            os.setgroups([])
-            os.setresgid(uid, uid, uid)
-            os.setresuid(uid, uid, uid)
-        drop_capabilities()
-    system_call("prctl", PR_SET_DUMPABLE, 1, 0, 0, 0)  # or /proc/self would belong to nobody
-    system_call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    if settings["seccomp"]:
-        refuse_system_calls()
-
-
-def drop_capabilities() -> None:
-    header = struct.pack("=Ii", 0x20080522, 0)
-    system_call("capset", ctypes.c_char_p(header), ctypes.c_char_p(bytes(24)))
-
-
-# Numbers on x86_64 and aarch64. What a notebook never needs and an attack on the kernel might.
-REFUSED = {
-    "x86_64": {
-        "ptrace": 101, "personality": 135, "pivot_root": 155, "chroot": 161, "acct": 163, "mount": 165, "umount2": 166, "swapon": 167,
-        "shmget": 29, "semget": 64, "msgget": 68, "inotify_init": 253, "inotify_init1": 294, "fanotify_init": 300, "memfd_create": 319, "pidfd_getfd": 438, "reboot": 169, "sethostname": 170, "init_module": 175, "delete_module": 176, "kexec_load": 246, "add_key": 248, "request_key": 249,
-        "keyctl": 250, "unshare": 272, "perf_event_open": 298, "name_to_handle_at": 303, "open_by_handle_at": 304, "setns": 308,
-        "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312, "finit_module": 313, "kexec_file_load": 320, "bpf": 321,
-        "userfaultfd": 323, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "open_tree": 428, "move_mount": 429,
-        "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "mount_setattr": 442,
-    },
-    "aarch64": {
-        "ptrace": 117, "personality": 92, "pivot_root": 41, "chroot": 51, "acct": 89, "mount": 40, "umount2": 39, "swapon": 224,
-        "shmget": 194, "semget": 190, "msgget": 186, "inotify_init1": 26, "fanotify_init": 262, "memfd_create": 279, "pidfd_getfd": 438, "reboot": 142, "sethostname": 161, "init_module": 105, "delete_module": 106, "kexec_load": 104, "add_key": 217, "request_key": 218,
-        "keyctl": 219, "unshare": 97, "perf_event_open": 241, "name_to_handle_at": 264, "open_by_handle_at": 265, "setns": 268,
-        "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272, "finit_module": 273, "kexec_file_load": 294, "bpf": 280,
-        "userfaultfd": 282, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "open_tree": 428, "move_mount": 429,
-        "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "mount_setattr": 442,
-    },
-}  # fmt: skip
-# Calls that are refused for some arguments only.
-PARTLY = {
-    "x86_64": {"clone": 56, "kill": 62, "socket": 41, "flock": 73, "fcntl": 72},
-    "aarch64": {"clone": 220, "kill": 129, "socket": 198, "flock": 32, "fcntl": 25},
-}
-SETTING_LOCKS, ASKING_FOR_LOCKS = (6, 7, 37, 38), (5, 36, 1024, 1025, 1026)  # of fcntl; leases and notices among the latter
-SIGNALS = {"x86_64": (62, 200, 234), "aarch64": (129, 130, 131)}
-PIDFD_SEND_SIGNAL = 424
-CLONE3 = 435
-NEW_NAMESPACES = 0x7E020000
-MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-
-
-def install(code: list[tuple[int, int, int, int]]) -> None:
-    """Add a seccomp filter to this process."""
-    program = b"".join(struct.pack("=HBBI", *line) for line in code)
-    keep = ctypes.create_string_buffer(program, len(program))
-    header = struct.pack("=HxxxxxxQ", len(code), ctypes.addressof(keep))
-    system_call("prctl", PR_SET_SECCOMP, 2, ctypes.c_char_p(header), 0, 0)
-
-
-def signal_only_itself() -> None:
-    """A clone that is being tested may end itself, not the others that wait for their tests."""
-    machine = os.uname().machine
-    load, equal, give = 0x20, 0x15, 0x06
-    allow, refuse, argument = (give, 0, 0, 0x7FFF0000), (give, 0, 0, 0x00050001), (load, 0, 0, 16)
-    code = [(load, 0, 0, 0)]
-    for number in SIGNALS[machine]:  # kill, tkill, tgkill: the first argument is a process, 0 the own group
-        code += [(equal, 0, 5, number), argument, (equal, 2, 0, os.getpid()), (equal, 1, 0, 0), refuse, allow]
-    install([*code, (equal, 0, 1, PIDFD_SEND_SIGNAL), refuse, allow])
-
-
-def refuse_system_calls() -> None:
-    """A seccomp filter: these calls fail, and calls of another architecture end the process.
-
-    clone may not make namespaces (clone3, whose arguments a filter cannot see, is "not there": libc then uses clone), kill may not name
-    groups of processes, and sockets are of the internet or local family, which the network namespace confines. Locks of files are granted
-    to everybody and kept nowhere: on a file of the system they would be a letter to whoever is graded at the same time.
-    """
-    machine = os.uname().machine
-    numbers = sorted(REFUSED[machine].values())
-    load, equal, above, any_bit, give = 0x20, 0x15, 0x35, 0x45, 0x06
-    allow, refuse, absent = (give, 0, 0, 0x7FFF0000), (give, 0, 0, 0x00050001), (give, 0, 0, 0x00050026)
-    granted = (give, 0, 0, 0x00050000)
-    argument = (load, 0, 0, 16)
-    some = PARTLY[machine]
-    code = [(load, 0, 0, 4), (equal, 1, 0, MACHINES[machine]), (give, 0, 0, 0x80000000), (load, 0, 0, 0)]
-    if machine == "x86_64":
-        code += [(above, 0, 1, 0x40000000), refuse]  # the x32 numbers
-    code += [(equal, 0, 4, some["clone"]), argument, (any_bit, 0, 1, NEW_NAMESPACES), refuse, allow]
-    code += [(equal, 0, 1, CLONE3), absent]
-    code += [(equal, 0, 4, some["kill"]), argument, (above, 0, 1, 0x80000000), refuse, allow]
-    families = [(equal, 3, 0, 1), (equal, 2, 0, 2), (equal, 1, 0, 10)]
-    code += [(equal, 0, 6, some["socket"]), argument, *families, refuse, allow]
-    code += [(equal, 0, 1, some["flock"]), granted]
-    locks = [*SETTING_LOCKS, *ASKING_FOR_LOCKS]
-    tests = [(equal, len(locks) - place + (which in ASKING_FOR_LOCKS), 0, which) for place, which in enumerate(locks)]
-    code += [(equal, 0, len(locks) + 4, some["fcntl"]), (load, 0, 0, 24), *tests, allow, granted, refuse]
-    for position, number in enumerate(numbers):
-        code.append((equal, len(numbers) - position, 0, number))
-    code += [allow, refuse]
-    install(code)
-
-
 # ---- the student's process ----------------------------------------------------------------------------------------------
+
+# Where libraries keep what they compile: folders of the submission's own, made when they are needed.
+CACHES = {
+    "XDG_CACHE_HOME": "cache",
+    "MPLCONFIGDIR": "cache/matplotlib",
+    "IPYTHONDIR": "cache/ipython",
+    "TORCHINDUCTOR_CACHE_DIR": "cache/torchinductor",
+    "TRITON_CACHE_DIR": "cache/triton",
+    "TORCH_EXTENSIONS_DIR": "cache/torch_extensions",
+    "NUMBA_CACHE_DIR": "cache/numba",
+}
 
 
 def open_files() -> dict[int, int]:
@@ -522,25 +353,30 @@ def reopen(files: dict[int, int]) -> None:
             os.close(new)
 
 
-def student_process(control: int, shell: Any, names: Names, settings: dict[str, Any]) -> None:
-    """Give up every right, then run what the examiner sends."""
+def student_process(control: int, entered: int, shell: Any, names: Names, settings: dict[str, Any]) -> None:
+    """Give up every right, then run what the examiner sends: once init says that this process is counted in its memory cgroup."""
     os.setsid()
-    home = HOME if settings["namespaces"] else settings["home"]
+    home = view.HOME if settings["namespaces"] else settings["home"]
     reopen(settings["files"])
-    limit(settings)
-    give_up_rights(settings)
+    student_rights.limit(settings)
+    student_rights.give_up_rights(settings)
     os.chdir(home)
     null = os.open("/dev/null", os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)
     os.environ["HOME"] = home
-    if not settings["own_tmp"]:
+    caches = "/tmp" if settings["own_tmp"] and settings["namespaces"] else home
+    if caches == home:
         os.environ["TMPDIR"] = tempfile.tempdir = home
+    os.environ.update({name: f"{caches}/{folder}" for name, folder in CACHES.items()})
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path.insert(0, "")  # modules beside the notebook, as in a kernel
     watch = Watch(home)
     sys.addaudithook(watch)
     shell.user_ns["__name__"] = "__main__"
+    if os.read(entered, 1) != b"g":
+        os._exit(70)
+    os.close(entered)
     Server(socket.socket(fileno=control), shell, names, watch, settings["seccomp"]).serve()
 
 
@@ -840,7 +676,7 @@ class Server:
         os.setpgid(0, 0)
         torch.set_num_threads(1)
         if self.confined:
-            signal_only_itself()
+            system_calls.signal_only_itself()
         self.tell({"op": "ready"}, None)
 
     # ---- cells

@@ -23,7 +23,7 @@ import torch
 COURSE_PACKAGES = (f"{os.sep}helpers{os.sep}", f"{os.sep}autograder{os.sep}")
 NOTHING = "nothing came back (None): is a `return` missing?"
 RAISED = "your code raised "
-EXTRA_ERRORS = {"LinAlgError", "OutOfMemoryError"}
+EXTRA_ERRORS = {"LinAlgError", "OutOfMemoryError", "BackendCompilerFailed", "CppCompileError", "InductorError", "TorchRuntimeError"}
 
 
 class Unwritten(NamedTuple):
@@ -251,7 +251,7 @@ def failure_of(error: BaseException, test_file: str = "") -> Failed:
     """The `Failed` for an exception: one reason with the message, one without anything the student could have put there."""
     place, line = student_line(error, test_file)
     name = type(error).__name__
-    known = name if hasattr(builtins, name) or name in EXTRA_ERRORS else "an exception"
+    known = name if hasattr(builtins, name) or name in EXTRA_ERRORS else kind_of(error)
     if isinstance(error, NotImplementedError) and (not str(error) or "NotImplementedError" in line):  # torch raises it, too, with a message
         return not_written(stub_of(error, test_file))
     if isinstance(error, NameError) and error.name and names_itself(error, test_file):
@@ -302,6 +302,12 @@ def is_notebook(filename: str, test_file: str) -> bool:
     """Is this a cell of the student's: neither a library, nor the course's own code, nor the test?"""
     installed = "site-packages" in filename or any(part in filename for part in COURSE_PACKAGES) or f"{os.sep}lib{os.sep}python" in filename
     return not installed and filename != test_file
+
+
+def kind_of(error: BaseException) -> str:
+    """What Python calls an exception of a class that it does not know."""
+    names = (cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins" and cls not in (Exception, BaseException, object))
+    return next((f"a kind of {name}" for name in names), "an exception")
 
 
 def student_line(error: BaseException, test_file: str) -> tuple[int, str]:

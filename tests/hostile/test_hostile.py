@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import kernel_attacks  # noqa: F401  adds its attacks
 import pytest
 from attacks import ATTACKS, HONEST, Attack, Range
 from classroom import Graded, hand_in, once, output_text, scores
