@@ -13,11 +13,12 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SMALL, TOOLS, run_course
+from conftest import ROOT, SMALL, TOOLS, run_course
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install playwright")
 
@@ -64,28 +65,66 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+class Lab:
+    """`course lab --no-browser`, started and stopped as a student does."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.port = free_port()
+        self.address = f"http://127.0.0.1:{self.port}"
+        self.log = root / "lab.log"
+        self.server: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        environment = {**os.environ, "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}"}
+        environment["JUPYTERLAB_WORKSPACES_DIR"] = str(self.root / "workspaces")  # or the tabs of an earlier session come back
+        command = [sys.executable, "-m", "autograder", "lab", "--no-browser", "--port", str(self.port)]
+        with self.log.open("w") as log:
+            self.server = subprocess.Popen(
+                [*command, "--", f"--IdentityProvider.token={TOKEN}"],
+                cwd=self.root,
+                env=environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        for _ in range(240):
+            try:
+                urllib.request.urlopen(f"{self.address}/api?token={TOKEN}", timeout=5)
+                return
+            except (urllib.error.URLError, ConnectionError, TimeoutError):
+                assert self.server.poll() is None, self.log.read_text()
+                time.sleep(0.5)
+        pytest.fail(f"no server after two minutes: {self.log.read_text()}")
+
+    def stop(self) -> None:
+        if self.server is not None:
+            os.killpg(self.server.pid, signal.SIGTERM)
+            self.server.wait(30)
+            self.server = None
+
+
 @pytest.fixture
-def lab(small_course: Path) -> Iterator[str]:
-    """`course lab --no-browser`, running on the small course with one written question more. Gives the server's address."""
+def running(small_course: Path) -> Iterator[Lab]:
+    """The lab, running on the small course with one written question more."""
     (small_course / "solutions" / "01-small" / "01-small.py").write_text(SMALL.lstrip() + WRITTEN)
-    port = free_port()
-    environment = {**os.environ, "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}"}
-    environment["JUPYTERLAB_WORKSPACES_DIR"] = str(small_course / "workspaces")  # or the tabs of an earlier session come back
-    log = (small_course / "lab.log").open("w")
-    command = [sys.executable, "-m", "autograder", "lab", "--no-browser", "--port", str(port), "--", f"--IdentityProvider.token={TOKEN}"]
-    server = subprocess.Popen(command, cwd=small_course, env=environment, stdout=log, stderr=log, start_new_session=True)
-    address = f"http://127.0.0.1:{port}"
-    for _ in range(240):
-        try:
-            urllib.request.urlopen(f"{address}/api?token={TOKEN}", timeout=5)
-            break
-        except (urllib.error.URLError, ConnectionError, TimeoutError):
-            assert server.poll() is None, (small_course / "lab.log").read_text()
-            time.sleep(0.5)
-    yield address
-    os.killpg(server.pid, signal.SIGTERM)
-    server.wait(30)
-    log.close()
+    (small_course / "solutions" / "jupytext.toml").write_bytes((ROOT / "solutions" / "jupytext.toml").read_bytes())
+    built(small_course)
+    lab = Lab(small_course)
+    lab.start()
+    yield lab
+    lab.stop()
+
+
+@pytest.fixture
+def lab(running: Lab) -> str:
+    """The server's address."""
+    return running.address
+
+
+def built(root: Path) -> None:
+    done = run_course("build", cwd=root)
+    assert done.returncode == 0, done.stderr
 
 
 def cell(page: Any, text: str) -> Any:
@@ -119,10 +158,8 @@ def until(seen: Any, action: Callable[[], None]) -> None:
 def test_student_fails_reads_fixes_and_validates(lab: str, page: Any) -> None:
     page.goto(f"{lab}/lab?token={TOKEN}")
     page.wait_for_selector(".jp-Launcher, .jp-Notebook", state="attached")
-    page.goto(f"{lab}/lab/tree/notebooks/start.ipynb")
-    page.get_by_role("link", name="Doubling").wait_for()
-    page.goto(f"{lab}/lab/tree/notebooks/01-small/01-small.ipynb")
-    page.locator(".jp-RenderedMarkdown", has_text="Twice as much").wait_for()
+    page.goto(f"{lab}/lab/tree/work/start.ipynb")
+    until(page.locator(".jp-RenderedMarkdown", has_text="Twice as much"), page.get_by_role("link", name="Doubling").click)
     setup = cell(page, "from helpers.checks import Check")
     until(setup.locator(".jp-InputPrompt", has_text=re.compile(r"\[\d+\]")), lambda: run_cell(page, setup))
 
@@ -153,6 +190,69 @@ def test_student_fails_reads_fixes_and_validates(lab: str, page: Any) -> None:
         page.keyboard.press("Control+s")
     validate = page.locator("[title='Validate Assignment']").filter(visible=True).first  # the start page's tab has one, too, out of sight
     until(page.get_by_text("Success! Your notebook passes all the tests."), validate.click)
+
+
+def save(page: Any) -> None:
+    with page.expect_response(lambda response: "/api/contents/" in response.url and response.request.method == "PUT"):
+        page.keyboard.press("Control+s")
+
+
+def test_an_answer_is_there_after_a_restart_and_after_a_new_version_arrived(
+    running: Lab, page: Any, small_course: Path, tmp_path: Path
+) -> None:
+    mine = small_course / "work" / "01-small" / "01-small.ipynb"
+
+    @contextmanager
+    def opened(name: str) -> Iterator[Any]:
+        """The notebook in a browser of its own: a page whose server is gone holds on to what it shows."""
+        tab = page.context.browser.new_page(viewport={"width": 1300, "height": 900})
+        tab.set_default_timeout(90_000)
+        tab.goto(f"{running.address}/lab?token={TOKEN}")  # signs in
+        tab.wait_for_selector(".jp-Launcher, .jp-Notebook", state="attached")
+        tab.goto(f"{running.address}/lab/tree/work/01-small/{name}")
+        tab.locator(".jp-CodeCell", has_text="def double").filter(visible=True).wait_for()
+        yield tab
+        tab.screenshot(path=tmp_path / f"{name}.png")
+        tab.close()
+
+    with opened("01-small.ipynb") as tab:
+        answer = tab.locator(".jp-CodeCell", has_text="def double")
+        seen = tab.locator(".jp-CodeCell", has_text="my own doubling")
+        until(seen, lambda: replace_code(tab, answer, "def double(x):\n    return 2 * x  # my own doubling"))
+        save(tab)
+    assert "my own doubling" in mine.read_text()
+    running.stop()
+    running.start()
+    with opened("01-small.ipynb") as tab:
+        tab.locator(".jp-CodeCell", has_text="my own doubling").wait_for()
+    running.stop()
+
+    script = small_course / "solutions" / "01-small" / "01-small.py"
+    script.write_text(script.read_text().replace("Twice as much.", "Twice as much, in a new version."))
+    built(small_course)  # what `git pull` brings: another notebooks/
+    running.start()
+    assert "(new version)" in running.log.read_text()
+    with opened("01-small.ipynb") as tab:
+        tab.locator(".jp-CodeCell", has_text="my own doubling").wait_for()
+        tab.goto(f"{running.address}/lab/tree/work/01-small/01-small (new version).ipynb")
+        tab.locator(".jp-RenderedMarkdown", has_text="in a new version").wait_for()
+    assert "my own doubling" in mine.read_text()
+
+
+def test_an_instructor_edits_the_solution_notebook_and_the_script_has_it(lab: str, page: Any, small_course: Path) -> None:
+    script = small_course / "solutions" / "01-small" / "01-small.py"
+    before = script.read_text()
+    page.goto(f"{lab}/lab?token={TOKEN}")
+    page.wait_for_selector(".jp-Launcher, .jp-Notebook", state="attached")
+    page.goto(f"{lab}/lab/tree/solutions/01-small/01-small.ipynb")
+    text = page.locator(".jp-MarkdownCell", has_text="Twice as much")
+    text.locator(".jp-RenderedMarkdown").dblclick()
+    edited = page.locator(".jp-RenderedMarkdown", has_text="Three times as much")
+    until(edited, lambda: replace_code(page, text, "Three times as much."))
+    save(page)
+    assert script.read_text() == before.replace("Twice as much.", "Three times as much.")
+    built(small_course)
+    assert "Three times as much." in (small_course / "notebooks" / "01-small" / "01-small.ipynb").read_text()
 
 
 def test_instructor_sees_the_submission_and_grades_it_by_hand_in_formgrader(lab: str, page: Any, small_course: Path) -> None:
