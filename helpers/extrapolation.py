@@ -7,13 +7,19 @@ Everything runs on the CPU: the model is too small to gain from a GPU, and a sch
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from tqdm import tqdm
+
+from helpers.interrupts import Loop
+from helpers.scale import scale
 
 KEYS, VALUES = 8, 8
 NO_ANSWER = -100  # what `cross_entropy` leaves out
@@ -78,15 +84,28 @@ class RecallModel(nn.Module):
         return self.head(self.after(x))  # (B, T, VALUES)
 
 
-def train(scheme: Scheme, attend: Attend, seed: int, length: int, steps: int, batch: int = 32, rate: float = 3e-3) -> RecallModel:
-    """A model trained on `steps` batches of sequences of one length. The random state outside is left as it was."""
+def train(
+    scheme: Scheme,
+    attend: Attend,
+    seed: int,
+    length: int,
+    steps: int,
+    batch: int = 32,
+    rate: float = 3e-3,
+    label: str = "training",
+    watch: Callable[[int, float], None] | None = None,
+) -> RecallModel:
+    """A model trained on `steps` batches of sequences of one length. The random state outside is left as it was.
+
+    `watch(step, loss)` is called after every step, counted from 1. An interrupt ends the training early; the same call goes on.
+    """
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = RecallModel(scheme, attend)
     data = torch.Generator().manual_seed(1000 + seed)
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=max(steps, 2), pct_start=0.1)
-    for _ in range(steps):
+    for step in Loop(range(steps), label, keep=[model, data, optimizer, schedule], bar=False):
         tokens, targets = recall_batch(batch, length, data)
         loss = F.cross_entropy(model(tokens).flatten(0, 1), targets.flatten(), ignore_index=NO_ANSWER)
         optimizer.zero_grad()
@@ -94,6 +113,8 @@ def train(scheme: Scheme, attend: Attend, seed: int, length: int, steps: int, ba
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
+        if watch is not None:
+            watch(step + 1, loss.item())
     return model
 
 
@@ -122,23 +143,52 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+@contextmanager
+def progress_bar(total: int) -> Iterator[tqdm[Any]]:
+    """One bar for all steps of all runs, with the time left and the loss so far; none at smoke scale."""
+    bar = tqdm(total=total, file=sys.stdout, disable=scale() == "smoke", mininterval=0.5, leave=False)
+    try:
+        yield bar
+    finally:
+        bar.close()
+
+
+def summary(name: str, lengths: Sequence[int], rows: Sequence[Sequence[float]]) -> str:
+    """The accuracies of one scheme: the worst and the best seed at each length."""
+    table = torch.tensor(rows)
+    low, high = table.min(0).values, table.max(0).values
+    return f"{name:>12}: " + "  ".join(f"T={T}: {a:.2f}–{b:.2f}" for T, a, b in zip(lengths, low, high, strict=True))
+
+
 def experiment(
     schemes: Mapping[str, Scheme], attend: Attend, *, length: int, tests: Sequence[int], seeds: Sequence[int], steps: int, sequences: int
 ) -> dict[str, tuple[list[int], Tensor]]:
-    """For each scheme, the lengths it could be tested at and the accuracies (seeds, lengths). Says how each one did."""
-    found: dict[str, tuple[list[int], Tensor]] = {}
-    for name, scheme in schemes.items():
-        lengths = [T for T in tests if scheme.longest is None or scheme.longest >= T]
-        rows = []
-        try:
-            with one_thread():
-                for seed in seeds:
-                    model = train(scheme, attend, seed, length, steps)
-                    rows.append([accuracy(model, T, sequences) for T in lengths])
-        except NotImplementedError:
-            print(f"{name:>12}: not written yet, left out")
-            continue
-        found[name] = lengths, torch.tensor(rows)
-        low, high = found[name][1].min(0).values, found[name][1].max(0).values
-        print(f"{name:>12}: " + "  ".join(f"T={T}: {a:.2f}–{b:.2f}" for T, a, b in zip(lengths, low, high, strict=True)))
-    return found
+    """For each scheme, the lengths it could be tested at and the accuracies (seeds, lengths). Says how each one did.
+
+    Interrupted, it gives what there is so far: whole schemes, and the one at which it was stopped, trained less. The same call goes on.
+    """
+    lengths = {name: [T for T in tests if scheme.longest is None or scheme.longest >= T] for name, scheme in schemes.items()}
+    rows: dict[str, list[list[float]]] = {}
+    unwritten: list[str] = []
+    runs = [(name, seed) for name in schemes for seed in seeds]
+    with one_thread(), progress_bar(len(runs) * steps) as bar:
+        for name, seed in Loop(runs, f"{', '.join(schemes)} at length {length}", keep=[rows, unwritten], bar=False):
+            if name in unwritten:
+                continue
+            label = f"{name}, seed {seed}"
+            bar.set_description(label, refresh=False)
+
+            def watch(step: int, loss: float, before: int = runs.index((name, seed)) * steps) -> None:
+                bar.update(before + step - bar.n)
+                bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
+
+            try:
+                model = train(schemes[name], attend, seed, length, steps, label=label, watch=watch)
+            except NotImplementedError:
+                bar.write(f"{name:>12}: not written yet, left out", file=sys.stdout)
+                unwritten.append(name)
+                continue
+            rows[name] = [*rows.get(name, []), [accuracy(model, T, sequences) for T in lengths[name]]]
+            if len(rows[name]) == len(seeds):
+                bar.write(summary(name, lengths[name], rows[name]), file=sys.stdout)
+    return {name: (lengths[name], torch.tensor(found)) for name, found in rows.items()}

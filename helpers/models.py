@@ -460,16 +460,20 @@ def train(
     clip: float | None = 1.0,
     label: str = "training",
     after: Callable[[int, nn.Module], None] | None = None,
+    keep: Sequence[Any] = (),
 ) -> History:
     """One step per batch. `loss(model, batch)` gives a scalar. `rates` holds one learning rate per step (None: the optimiser's own).
 
     `after(step, model)` is called after each step, counted from 1: evaluate there. The model is set to training mode before every step.
-    The time of `after` does not count.
+    The time of `after` does not count. An interrupt ends the run early; the same call goes on from there. Lists that `after` fills
+    are handed over as `keep`, so that they are there again.
     """
     losses: list[Any] = []
-    paused, started = 0.0, time.perf_counter()
+    clock = [0.0]  # seconds, `after` left out
     total = len(batches) if isinstance(batches, Sized) else None
-    for step, batch in enumerate(progress(batches, label, total)):
+    started = time.perf_counter()
+    for batch in (steps := progress(batches, label, total, keep=[model, optimiser, losses, clock, *keep])):
+        step = len(losses)
         if rates is not None:
             for group in optimiser.param_groups:
                 group["lr"] = rates[step]
@@ -482,12 +486,14 @@ def train(
         optimiser.step()
         # On a CPU a number: thousands of small tensors that stay would lie between the large ones that go, and no gap would fit again.
         losses.append(value.item() if value.device.type == "cpu" else value.detach())
+        if value.device.type == "cpu":
+            steps.note(loss=losses[-1])
+        clock[0] += time.perf_counter() - started
         if after is not None:
-            halt = time.perf_counter()
             after(step + 1, model)
-            paused += time.perf_counter() - halt
+        started = time.perf_counter()
     numbers = [float(value) for value in losses]  # waits for the GPU: only then the clock is right
-    return History(numbers, time.perf_counter() - started - paused)
+    return History(numbers, clock[0] + time.perf_counter() - started)
 
 
 @torch.no_grad()

@@ -1,19 +1,18 @@
-"""What a training run needs around its loop: an optimiser, a schedule, batches that cover a text, a quiet progress bar, a model to test with."""
+"""What a training run needs around its loop: an optimiser, a schedule, batches that cover a text, a bar that can be stopped, a model to test with."""
 
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import torch
 import torch._dynamo  # the optimiser's first step imports it, which takes seconds: better here than in a test cell
 from torch import Tensor, nn
-from tqdm import tqdm
 
-from helpers.scale import scale
+from helpers.interrupts import Loop, forget, remember_optimizer
 
+__all__ = ["PADDING", "Loop", "TableModel", "cover", "forget", "make_optimizer", "progress", "warmup_cosine"]
 PADDING = -1
 Item = TypeVar("Item")
 
@@ -23,7 +22,9 @@ def make_optimizer(model: nn.Module, weight_decay: float = 0.1, fused: bool = Tr
     matrices = [p for p in model.parameters() if p.dim() >= 2]
     vectors = [p for p in model.parameters() if p.dim() < 2]
     groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": vectors, "weight_decay": 0.0}]
-    return torch.optim.AdamW([group for group in groups if group["params"]], lr=1e-3, betas=(0.9, 0.99), fused=fused)
+    optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=1e-3, betas=(0.9, 0.99), fused=fused)
+    remember_optimizer(model, optimizer)
+    return optimizer
 
 
 def warmup_cosine(steps: int, peak: float, warmup: float = 0.1, floor: float = 0.1) -> list[float]:
@@ -49,9 +50,12 @@ def cover(stream: Tensor, B: int, T: int) -> Iterator[tuple[Tensor, Tensor]]:
     yield from zip(x.view(rows, T).split(B), y.view(rows, T).split(B), strict=True)
 
 
-def progress(items: Iterable[Item], label: str, total: int | None = None) -> Iterable[Item]:
-    """A progress bar on standard output, never on standard error (nbgrader gives no points to a cell that writes there); none at smoke scale."""
-    return tqdm(items, desc=label, total=total, file=sys.stdout, disable=scale() == "smoke", mininterval=0.5, leave=False)
+def progress(items: Iterable[Item], label: str, total: int | None = None, keep: Sequence[Any] = ()) -> Loop[Item]:
+    """A progress bar on standard output, never on standard error (nbgrader gives no points to a cell that writes there); none at smoke scale.
+
+    An interrupt ends it early, and what it is told to `keep` is there again when the cell is run once more: see `helpers.interrupts`.
+    """
+    return Loop(items, label, total, keep)
 
 
 class TableModel(nn.Module):

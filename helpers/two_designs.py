@@ -123,13 +123,19 @@ def learning_curve(
     def loss(model: nn.Module, window: Tensor) -> Tensor:
         return F.cross_entropy(model(window[:, :-1]).flatten(0, 1), window[:, 1:].flatten())
 
-    train(model, windows, loss, stepper, rates, label=label, after=look)
+    history = train(model, windows, loss, stepper, rates, label=label, after=look, keep=[flops, losses])
+    if len(history.losses) < steps:  # interrupted: the last point is where it stopped
+        flops.append(float(len(history.losses) * per_step))
+        losses.append(held_out_loss(model, validation))
     return Curve(flops, losses)
 
 
 def spread(curves: Sequence[Curve]) -> tuple[list[float], Tensor]:
-    """GFLOPs, and losses (seeds, points) of several runs of one design."""
-    return [flops / 1e9 for flops in curves[0].flops], torch.tensor([curve.losses for curve in curves])
+    """GFLOPs, and losses (seeds, points) of several runs of one design, as far as all of them go."""
+    points = sum(len(set(at)) == 1 for at in zip(*(curve.flops for curve in curves), strict=False))
+    together = curves if points else curves[:1]  # an interrupted run may not have a point in common with the others
+    points = points or len(curves[0].flops)
+    return [flops / 1e9 for flops in curves[0].flops[:points]], torch.tensor([curve.losses[:points] for curve in together])
 
 
 def table(results: Mapping[str, Sequence[Curve]]) -> str:

@@ -24,7 +24,7 @@ import matplotlib.pyplot as plt
 import torch
 from torch.nn import functional as F
 
-from helpers import characters, checks, derivation, plots, rnn_figures
+from helpers import characters, checks, derivation, plots, rnn_figures, training
 from helpers.checks import Check, randint, randn
 from helpers.device import seed
 from helpers.scale import pick
@@ -1308,6 +1308,8 @@ check.score()
 # Plain gradient descent would do, slowly. Adam (Kingma and Ba, 2015) gives every weight its own step size; assignment 13 derives it, here
 # it is given. To know what a loss *means*, compare it with two tables that have no state: one knows how often each
 # character occurs, the other how often it follows the character before.
+#
+# You may stop the cell (the ■ button). What was learned stays, the cells below work, and running the cell again goes on from there.
 
 
 # %%
@@ -1315,8 +1317,9 @@ class Adam:
     """Adam for a list of weights, changed in place."""
 
     def __init__(self, weights, rate=3e-3, keep=0.9, keep_squares=0.999):
-        self.weights, self.rate, self.keep, self.keep_squares, self.count = weights, rate, keep, keep_squares, 0
+        self.weights, self.rate, self.keep, self.keep_squares = weights, rate, keep, keep_squares
         self.means, self.squares = ([torch.zeros_like(W) for W in weights] for _ in range(2))
+        self.count = torch.zeros((), dtype=torch.float64)
 
     def step(self, grads):
         self.count += 1
@@ -1325,6 +1328,10 @@ class Adam:
             square.lerp_(g**2, 1 - self.keep_squares)
             unbiased = mean / (1 - self.keep**self.count), square / (1 - self.keep_squares**self.count)
             W -= self.rate * unbiased[0] / (unbiased[1].sqrt() + 1e-8)
+
+    def everything(self):
+        """All tensors that a step changes."""
+        return [*self.weights, *self.means, *self.squares, self.count]
 
 
 def table_losses(train, held_out):
@@ -1358,19 +1365,20 @@ weights = new_weights(n_h)
 untrained = [W.clone() for W in weights]
 adam, state_now = Adam(weights), torch.zeros(B, n_h)
 history, held_out = [], []
-for update in range(updates):
+for update in training.progress(range(updates), "training", keep=[*adam.everything(), state_now, history, held_out]):
     position = update * T % (N - T - 1)
     inputs, targets = next_chunk(streams, position, T)
-    loss_now, gradients_now, state_now = training_step(weights, state_now, inputs, targets, limit=1.0)
+    loss_now, gradients_now, last_state = training_step(weights, state_now, inputs, targets, limit=1.0)
     adam.step(gradients_now)
+    state_now.copy_(last_state)
     history.append(loss_now)
     if update % (updates // 10) == 0 or update == updates - 1:
         held_out.append((update, held_out_loss(weights, tested)))
 print(f"loss {history[0]:.2f} → {sum(history[-50:]) / len(history[-50:]):.2f}; held out {held_out[-1][1]:.2f}")
 
 # %%
-window = max(1, updates // 100)
-smooth = [sum(history[k : k + window]) / window for k in range(0, updates - window + 1, window)]
+window = max(1, len(history) // 100)
+smooth = [sum(history[k : k + window]) / window for k in range(0, len(history) - window + 1, window)]
 only_characters, only_pairs = table_losses(data.train, data.validation)
 axes = plots.curves(
     {
@@ -1383,7 +1391,7 @@ axes = plots.curves(
 )
 for level, label in [(math.log(V), "any character alike"), (only_characters, "table of characters"), (only_pairs, "table of pairs")]:
     axes.axhline(level, color="0.4", linewidth=0.8)
-    axes.annotate(label, (updates, level), ha="right", va="bottom", fontsize=9)
+    axes.annotate(label, (len(history), level), ha="right", va="bottom", fontsize=9)
 axes.set_ylim(top=math.log(V) + 0.3)
 axes.legend(loc="upper right", bbox_to_anchor=(1.0, 0.9))
 plt.show()

@@ -1124,7 +1124,7 @@ def encode_word(word, ranks):
                     before[after[i]] = i
                 touched |= {before[i], i}
         for i in touched:
-            pair = (parts[i], parts[after[i]]) if 0 <= i and after[i] < len(parts) else None
+            pair = (parts[i], parts[after[i]]) if i >= 0 and after[i] < len(parts) else None
             if pair in ranks:
                 heapq.heappush(queue, (ranks[pair], i, pair))
     return [part for part in parts if part is not None]

@@ -1385,6 +1385,8 @@ print(
 # The model has one layer of causal attention, `attend`, with 4 heads and width 64. It is trained on sequences of length $L = 32$ only and tested at lengths from 8 to $8L = 256$, always on the last eight positions. `Scheme` says
 # where positions enter: `embed` changes the embeddings, `turn` the queries and keys, `bias` adds to the scores. Read the six lines: they are the summary of this notebook. "None" is the control.
 #
+# You may stop the cell (the ■ button): you get what there is so far, and running the cell again goes on from there.
+#
 # *Before you run it:* rank the six by their accuracy at length 256. Which will be good at 32 and bad at 256, and why?
 
 # %%

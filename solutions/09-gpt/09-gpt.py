@@ -1048,6 +1048,8 @@ check.score()
 # Now the real thing. The sizes are those of the smallest nanoGPT configuration (Karpathy, 2022): 4 blocks, 4 heads, width 128, context 64, batches of 12.
 # The learning rate rises for the first tenth of the steps and then falls along a cosine.
 #
+# You may stop the cell (the ■ button). What the model has learned stays, the cells below work, and running the cell again goes on from there.
+#
 # *Before you run it:* with `V` characters, where do the two curves start? Where would a model end that knows only how frequent each character is?
 
 # %%
@@ -1074,18 +1076,20 @@ def held_out_loss():
     return evaluate(gpt, devices.moved(some_held_out, here, on_device))
 
 
-held_out_losses = [(0, held_out_loss())]
+train_losses, held_out_losses = [], [(0, held_out_loss())]
 every = max(1, total_steps // 10)
 
+with training.Loop(range(total_steps), "training", keep=[gpt, train_losses, held_out_losses]) as steps:  # may be interrupted
 
-def look(step, loss):
-    if step % every == 0:
-        held_out_losses.append((step, held_out_loss()))
+    def look(step, loss):
+        train_losses.append(loss)
+        steps.note(loss=loss)
+        if len(train_losses) % every == 0:
+            held_out_losses.append((len(train_losses), held_out_loss()))
 
-
-training_batches = (random_batch(train_stream, B, size["T"]) for _ in range(total_steps))
-shown = training.progress(devices.moved(training_batches, here, on_device), "training", total=total_steps)
-train_losses = train(gpt, shown, training.warmup_cosine(total_steps, peak=3e-3), watch=look)
+    training_batches = (random_batch(train_stream, B, size["T"]) for _ in steps)
+    rates = training.warmup_cosine(total_steps, peak=3e-3)[steps.done :]
+    train(gpt, devices.moved(training_batches, here, on_device), rates, watch=look)
 gpt.cpu()  # from here on it only writes text
 print(f"held-out loss {held_out_losses[0][1]:.3f} at first (log V = {math.log(V):.3f}), {held_out_losses[-1][1]:.3f} at the end")
 

@@ -40,7 +40,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from helpers import checks, models, plots, sentences
+from helpers import checks, models, plots, sentences, training
 from helpers.checks import Check, rand, randint, randn, reference_gradient
 from helpers.device import device, seed
 from helpers.intervals import t_quantile
@@ -1088,6 +1088,8 @@ check.score()
 # - **Measure**: perplexity on the development sentences (the first 1,000 on a laptop), at once and, for some sentences, word by word. The test part stays closed until the end.
 # - **Clock**: the variants take turns, seed by seed, so that a busy machine hurts all of them.
 #
+# You may stop the cell (the ■ button): you get the runs made so far, and running the cell again goes on from there.
+#
 # *Before you run it:* write down three predictions, one for each question. Which variant is slowest, and by what factor? Which differences will be larger than the differences between seeds?
 
 # %%
@@ -1130,7 +1132,7 @@ def run(variant, number):
         if step % every == 0:
             dev_curve.append((step, dev_perplexity(net, some_dev)))
 
-    history = models.train(net, batches, batch_loss, optimiser, label=f"{variant}, seed {number}", after=look)
+    history = models.train(net, batches, batch_loss, optimiser, label=f"{variant}, seed {number}", after=look, keep=[dev_curve])
     slow, fast = word_by_word(net)
     numbers = {
         "variant": variant,
@@ -1146,12 +1148,12 @@ def run(variant, number):
 
 runs, curves_of, trained = [], {}, {}
 started = time.perf_counter()
-for number in SEEDS:
-    for variant in VARIANTS:
-        numbers, curves_of[variant, number], net = run(variant, number)
-        runs.append(numbers)
-        if number == SEEDS[0]:
-            trained[variant] = net.cpu().eval()
+plan = [(number, variant) for number in SEEDS for variant in VARIANTS]
+for number, variant in training.Loop(plan, "the study", keep=[runs, curves_of, trained], bar=False):
+    numbers, curves_of[variant, number], net = run(variant, number)
+    runs.append(numbers)
+    if number == SEEDS[0]:
+        trained[variant] = net.cpu().eval()
 print(f"{len(runs)} runs of {len(curves_of['baseline', 0][0])} steps, {time.perf_counter() - started:.0f} s in all")
 
 # %%
@@ -1159,10 +1161,17 @@ _, axes = plt.subplots(1, 2, figsize=(13, 4.5))
 window = max(1, len(train_rows) // 32 // 10)
 loss_curves, dev_curves = {}, {}
 for variant in VARIANTS:
-    per_seed = torch.tensor([smoothed(curves_of[variant, number][0], window) for number in SEEDS])
+    of_seeds = [curves_of[variant, number] for number in SEEDS if (variant, number) in curves_of]  # fewer, if the study was stopped
+    if not of_seeds:
+        continue
+    shortest, points = (min(map(len, lists)) for lists in zip(*of_seeds))
+    per_seed = torch.tensor([smoothed(losses[:shortest], min(window, shortest)) for losses, _ in of_seeds])
     loss_curves[variant] = (range(1, per_seed.shape[1] + 1), per_seed)
-    dev_points = [curves_of[variant, number][1] for number in SEEDS]
-    dev_curves[variant] = ([step for step, _ in dev_points[0]], torch.tensor([[value for _, value in points] for points in dev_points]))
+    if points:
+        dev_curves[variant] = (
+            [step for step, _ in of_seeds[0][1][:points]],
+            torch.tensor([[value for _, value in dev[:points]] for _, dev in of_seeds]),
+        )
 plots.curves(loss_curves, "step", "training loss in nats", "Training loss (mean and range of the seeds)", ax=axes[0])
 plots.curves(dev_curves, "step", "dev perplexity", "Development perplexity, all words at once", log_y=True, ax=axes[1])
 axes[0].set_ylim(top=min(axes[0].get_ylim()[1], 6.5))
@@ -1478,7 +1487,7 @@ by_seed = {
 }
 clock = {variant: {entry["seed"]: math.log(entry["seconds"]) for entry in runs if entry["variant"] == variant} for variant in VARIANTS}
 verdicts = []
-for variant in list(VARIANTS)[1:]:
+for variant in [name for name in list(VARIANTS)[1:] if by_seed[name]]:
     change, half, verdict = paired(by_seed[variant], by_seed["baseline"])
     times, times_half, _ = paired(clock[variant], clock["baseline"])
     verdicts.append(
@@ -1490,7 +1499,7 @@ for variant in list(VARIANTS)[1:]:
             "time, a : b": f"{math.exp(times):.2f} ({math.exp(times - times_half):.2f} to {math.exp(times + times_half):.2f})",
         }
     )
-pd.DataFrame(verdicts).set_index("a")
+pd.DataFrame(verdicts, columns=verdicts[0] if verdicts else ["a"]).set_index("a")
 
 # %% [markdown]
 # Four comparisons at 95 % are four chances of a false alarm: with no difference anywhere, at least one alarm has a probability of up to 20 %. A verdict that barely separates, in one of four rows, deserves more seeds before it deserves a sentence.
@@ -1726,7 +1735,9 @@ check.score()
 
 # %%
 for variant in ("additive", "shared QK", "shared QKV"):
-    gaps = torch.tensor([by_seed[variant][number] - by_seed["baseline"][number] for number in SEEDS])
+    gaps = torch.tensor([by_seed[variant][number] - by_seed["baseline"][number] for number in by_seed[variant]])
+    if len(gaps) < 2:  # the study was stopped
+        continue
     print(
         f"{variant:<12} differences vary by {gaps.std():.3f} from seed to seed: {seeds_needed(gaps.std().item(), 0.01)} seeds to see ±0.01, that is, 1 % of perplexity"
     )

@@ -719,7 +719,10 @@ def fit_classifier(number, positions="learned", attention=attend):
         training.warmup_cosine(len(batches), RATE),
         label=f"classifier, seed {number}",
         after=after,
+        keep=[curve],
     )
+    if not curve:  # interrupted in the first epoch
+        after(steps, model)
     return model, curve
 
 
@@ -1078,7 +1081,10 @@ def fit_decoder(number, positions="learned", attention=attend):
         torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01),
         label=f"decoder, seed {number}",
         after=after,
+        keep=[report],
     )
+    if not report:  # interrupted before the first look
+        after(EVERY, model)
     return model, report
 
 

@@ -987,7 +987,7 @@ def train_translator(settings, tokens, held_out, vocabularies, seed_number=0, la
             curve.append((step, held_out_loss(model, held_out)))
 
     batches = translation.Batches(tokens, BATCH, steps, seed_number)
-    history = models.train(model, batches, translation_loss, adam, rates, label=label, after=look)
+    history = models.train(model, batches, translation_loss, adam, rates, label=label, after=look, keep=[curve])
     return model.eval(), history.losses, curve
 
 

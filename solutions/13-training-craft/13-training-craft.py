@@ -1087,7 +1087,7 @@ def watched_run(peak, limit):
     model = models.LanguageModel(watch_shape)
     stepper = AdamW(model.parameters(), lr=peak)
     losses, norms = [], []
-    for t in training.progress(range(watch_steps), f"peak {peak}, clip {limit}"):
+    for t in training.progress(range(watch_steps), f"peak {peak}, clip {limit}", keep=[model, stepper, losses, norms]):
         for group in stepper.param_groups:
             group["lr"] = cosine_rate(t + 1, peak, peak / 10, max(1, watch_steps // 20), watch_steps)
         start = torch.randint(len(data.train) - 32, (16, 1))
@@ -1116,13 +1116,19 @@ watched_runs = {
 figure, axes = plt.subplots(2, 1, figsize=(10, 6.5), sharex=True)
 step_counts = list(range(1, watch_steps + 1))
 plots.curves(
-    {title: (step_counts, smooth(losses)) for title, (losses, _) in watched_runs.items()},
+    {title: (step_counts[: len(losses)], smooth(losses)) for title, (losses, _) in watched_runs.items()},
     "",
     "loss (mean of 10 steps)",
     "Loss, and the gradient norm before clipping",
     ax=axes[0],
 )
-plots.curves({title: (step_counts, norms) for title, (_, norms) in watched_runs.items()}, "step", "gradient norm", log_y=True, ax=axes[1])
+plots.curves(
+    {title: (step_counts[: len(norms)], norms) for title, (_, norms) in watched_runs.items()},
+    "step",
+    "gradient norm",
+    log_y=True,
+    ax=axes[1],
+)
 for index, (title, (_, norms)) in enumerate(watched_runs.items()):
     spikes = [i for i, spike in enumerate(find_spikes(norms)) if spike]
     axes[1].plot(
@@ -2207,7 +2213,7 @@ def short_run(mode):
     model = models.LanguageModel(watch_shape)
     model = model.bfloat16() if mode == "all bf16" else model
     stepper, losses = torch.optim.AdamW(model.parameters(), lr=1e-3), []
-    for _ in training.progress(range(pick(smoke=3, laptop=60, gpu=300)), mode):
+    for _ in training.progress(range(pick(smoke=3, laptop=60, gpu=300)), mode, keep=[model, stepper, losses]):
         window = data.train[torch.randint(len(data.train) - 32, (16, 1)) + torch.arange(33)]
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=mode == "autocast"):
             loss = F.cross_entropy(model(window[:, :-1]).flatten(0, 1), window[:, 1:].flatten())

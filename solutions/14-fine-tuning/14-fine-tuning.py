@@ -831,7 +831,7 @@ def features_of(dataset):
     batches = [order[i : i + 32] for i in range(0, len(order), 32)]
     loader = pretrained.Moved(DataLoader(dataset, batch_sampler=batches, collate_fn=partial(collate, pad_id=PAD)), place)
     features, labels = extract(encoder, training.progress(loader, "features", total=len(batches)))
-    back = torch.tensor(order).argsort()
+    back = torch.tensor(order[: len(features)]).argsort()  # fewer, if the cell was interrupted
     return features.cpu()[back], labels.cpu()[back]
 
 
@@ -1454,9 +1454,11 @@ def fine_tune(dataset, rate, batch_size, epochs, start=0, label="fine-tuning", v
     steps = epochs * math.ceil(len(dataset) / batch_size)
     scheduler = get_linear_schedule_with_warmup(optimizer, num_warmup_steps=max(1, steps // 10), num_training_steps=steps + 1)
     losses, history = [], []
-    for epoch in range(epochs):
+    learned = [model, optimizer, scheduler]  # kept when the cell is interrupted, so that it can go on
+    name = label or f"trial {start}"
+    for epoch in training.Loop(range(epochs), f"{name}, epochs", keep=[*learned, losses, history], bar=False):
         loader = pretrained.Moved(bucket_loader(dataset, batch_size, seed=1000 * start + epoch), place)
-        shown = training.progress(loader, f"{label}, epoch {epoch}", total=len(loader)) if label else loader
+        shown = training.Loop(loader, f"{name}, epoch {epoch}", keep=learned, bar=bool(label))
         losses += train_epoch(model, shown, optimizer, scheduler)
         if validate is not None:
             history.append(validate(model))
@@ -1627,9 +1629,11 @@ some_validation = pretrained.Moved(
 overfit_model = fresh_model()
 overfit_optimizer = torch.optim.AdamW(grouped(overfit_model, pick(smoke=1e-3, laptop=2e-4, gpu=2e-5)))
 overfit_train, overfit_history = [], []
-for epoch in training.progress(range(overfit_epochs), "by heart"):
+overfit_learned = [overfit_model, overfit_optimizer]
+for epoch in training.progress(range(overfit_epochs), "by heart", keep=[*overfit_learned, overfit_train, overfit_history]):
     batches = pretrained.Moved(bucket_loader(overfit_set, 16, seed=epoch), place)
-    epoch_losses = train_epoch(overfit_model, batches, overfit_optimizer)
+    shown = training.Loop(batches, f"by heart, epoch {epoch}", keep=overfit_learned, bar=False)
+    epoch_losses = train_epoch(overfit_model, shown, overfit_optimizer)
     overfit_train.append(sum(epoch_losses) / len(epoch_losses))
     overfit_history.append(evaluate(overfit_model, some_validation))
 best_epoch, last_epoch = early_stopping([loss for loss, _ in overfit_history], patience=2)
@@ -1731,12 +1735,14 @@ compare_set = ReviewDataset(train_rows[:compare_count], corpus.train.labels[:com
 base_rate = pick(smoke=1e-3, laptop=2e-4, gpu=2e-5)
 runs = [("AdamW", base_rate), ("RMSprop", base_rate), ("RMSprop", base_rate / 10), ("SGD", base_rate), ("SGD", 100 * base_rate)]
 comparison, compared_curves = [], {}
-for name, rate in training.progress(runs, "optimisers"):
+for name, rate in training.progress(runs, "optimisers", keep=[comparison, compared_curves]):
     compared = fresh_model()
     compared_optimizer = getattr(torch.optim, name)(grouped(compared, rate, decay=0.0))  # no decay: only the steps differ
     losses = []
     for epoch in range(pick(smoke=1, laptop=1, gpu=1)):
-        losses += train_epoch(compared, pretrained.Moved(bucket_loader(compare_set, 8, seed=epoch), place), compared_optimizer)
+        batches = pretrained.Moved(bucket_loader(compare_set, 8, seed=epoch), place)
+        shown = training.Loop(batches, f"{name} {rate:.0e}, epoch {epoch}", keep=[compared, compared_optimizer], bar=False)
+        losses += train_epoch(compared, shown, compared_optimizer)
     loss, accuracy = evaluate(compared, some_validation)
     comparison.append(
         {
@@ -1926,7 +1932,8 @@ space = pick(
 search_count = pick(smoke=16, laptop=320, gpu=None)
 search_set = ReviewDataset(train_rows[:search_count], corpus.train.labels[:search_count])
 search_results = []
-for number, setting in enumerate(training.progress(sample_settings(**space, seed=14), "random search")):
+trials = list(enumerate(sample_settings(**space, seed=14)))
+for number, setting in training.progress(trials, "random search", keep=[search_results]):
     candidate, losses, _ = fine_tune(search_set, **setting, start=number, label="")
     loss, accuracy = evaluate(candidate, some_validation)
     last = losses[-5:]
