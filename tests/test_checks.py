@@ -776,6 +776,16 @@ def test_an_unreadable_source_breaks_the_rule() -> None:
     assert beside.UNREADABLE in findings(check)
 
 
+def test_the_source_of_a_class_of_a_notebook_is_found() -> None:
+    shell = Shell()
+    shell.run("class Layer:\n    def forward(self, x):\n        return x.softmax(-1)")
+    check = Check("class", 1)
+    check.avoids(shell.shell.user_ns["Layer"], "relu", hint="no relu")
+    assert passed(check)
+    check.avoids(shell.shell.user_ns["Layer"], "softmax", hint="no softmax")
+    assert not passed(check)
+
+
 def test_names_in_a_source_text() -> None:
     found = beside.names_in("import numpy as np\ny = [F.softmax(x) for x in z]\nw = a @ b if c else (lambda: 0)")
     assert {"numpy", "softmax", "F", "for", "@", "if", "lambda"} <= found

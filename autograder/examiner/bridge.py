@@ -27,15 +27,16 @@ from torch.utils._mode_utils import no_dispatch
 from autograder.examiner import wire
 from autograder.examiner.deadline import KernelMeter, LoadAwareDeadline, MachineFault
 from autograder.source import free_names
-from helpers.checks import bans, beside, guard
+from helpers.checks import bans, beside, guard, meter
+from helpers.checks.meter import processor_seconds
 
 HOME_MODULES = ("torch", "torch.nn.functional", "torch.nn", "torch.linalg", "torch.special", "math", "numpy", "operator", "builtins")
 LIBRARIES = ("torch", "numpy", "math", "operator", "builtins", "helpers", "collections", "itertools", "functools", "random")
 MOST_CALLS_BACK = 200_000
+SENT = ("helpers.checks.guard", "helpers.checks.bans", "helpers.checks.meter", "helpers.checks.beside")  # before any measurement
 UNTOLD = {"exec", "eval", "globals", "vars", "__import__", "__builtins__", "builtins", "importlib"}  # as names: a model has an `eval`, too
 UNTOLD_PARTS = {"__dict__", "__builtins__", "__globals__", beside.COMPUTED}
 MOST_LINES = 3000  # of code; notebooks of the course have a few hundred
-PROCESS_CLOCK = 2  # the kernel's clock of a process is numbered by the process and this
 RESERVED = (
     "NotGraded",
     "Lost",
@@ -163,6 +164,7 @@ class Bridge:
         self.given: set[str] = set()  # names of the assignment: the others are the student's own
         self.lines: set[tuple[int, str]] | None = None
         self.refused: list[Any] = []  # what student code may not call at the moment
+        self.at_first = meter.memory(pid) if pid else None
 
     # ---- asking ---------------------------------------------------------------------------------------------------
 
@@ -256,6 +258,9 @@ class Bridge:
         if self.started()[0] != before:
             self.end("your code started processes or threads where something is forbidden: one process has to do it")
         return found
+
+    def meter(self) -> ProcessMeter:
+        return ProcessMeter(self)
 
     def get(self, name: str) -> Any:
         """The student's value of a name, by value or as a stand-in."""
@@ -399,7 +404,7 @@ class Bridge:
         """Carry out a measurement beside the student's code, from source that is sent along."""
         module = function.__module__
         sources = []
-        for name in dict.fromkeys(["helpers.checks.guard", "helpers.checks.bans", "helpers.checks.beside", module]):
+        for name in dict.fromkeys([*SENT, module]):
             if name not in self.sent:
                 self.sent.add(name)
                 with open(str(sys.modules[name].__file__), encoding="utf-8") as file:
@@ -488,6 +493,7 @@ class Outside:
     SECONDS, SECONDS_EACH, MOST_OPERATIONS, RATE = 2.0, 0.001, 20_000, 1e7
     BYTES, TENSORS = 64 << 20, 64
     IDLE = 0.02  # seconds of a copy that only waits
+    ELSEWHERE = "your code started processes or threads where its work was counted: one process has to do it"
 
     def __init__(self, pid: int, started: Callable[[], tuple[int, float]]) -> None:
         self.pid, self.started = pid, started
@@ -501,12 +507,27 @@ class Outside:
         seconds, peak = usage(self.pid)
         count, elsewhere = self.started()
         if count != self.before[0] or elsewhere - self.before[1] > self.IDLE:
-            return "your code started processes or threads where its work was counted: one process has to do it"
+            return self.ELSEWHERE
         if peak - self.peak > self.BYTES + self.TENSORS * 8 * largest:
             return "your code took far more memory than the largest tensor that was counted: the counter was changed"
         if seconds - self.seconds > self.SECONDS + self.SECONDS_EACH * min(operations, self.MOST_OPERATIONS) + flops / self.RATE:
             return "your code worked far longer than the operations that were counted take: the work must be done with torch"
         return ""
+
+
+class ProcessMeter(meter.Meter):
+    """A meter of the student's process. Work done by another one would be counted nowhere."""
+
+    def __init__(self, link: Bridge) -> None:
+        self.link, self.before = link, link.started()
+        super().__init__(link.pid, link.at_first)
+
+    def read(self) -> meter.Spent | None:
+        found = super().read()
+        count, elsewhere = self.link.started()
+        if count != self.before[0] or elsewhere - self.before[1] > Outside.IDLE:
+            self.link.end(Outside.ELSEWHERE)
+        return found
 
 
 class Across(torch.autograd.Function):
@@ -596,19 +617,6 @@ def public_name(value: Any) -> list[str] | None:
     return None
 
 
-def processor_seconds(pid: int) -> float:
-    """Of a process, read from outside."""
-    try:
-        return time.clock_gettime((~pid << 3) | PROCESS_CLOCK)
-    except OSError:
-        return 0.0
-
-
 def usage(pid: int) -> tuple[float, int]:
     """Processor seconds and memory high-water mark (bytes) of a process, read from outside."""
-    try:
-        with open(f"/proc/{pid}/status") as file:
-            peak = next((int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM:")), 0)
-        return processor_seconds(pid), peak
-    except (OSError, IndexError, ValueError):
-        return 0.0, 0
+    return processor_seconds(pid), meter.fields(f"/proc/{pid}/status").get("VmHWM", 0)

@@ -82,7 +82,7 @@ def nursery(fds: list[int], modules: list[str], settings: dict[str, Any]) -> Non
     recorder.run_cell(shell, recorder.FIRST_ERROR)
     recorder.run_cell(shell, "from helpers import colab\ncolab.ready()")
     shell.reset(new_session=True)
-    for name in ("helpers.checks.guard", "helpers.checks.bans", "helpers.checks.beside"):
+    for name in ("helpers.checks.guard", "helpers.checks.bans", "helpers.checks.meter", "helpers.checks.beside"):
         module = sys.modules.get(name)
         if module is not None and module.__file__ is not None:
             with open(module.__file__, encoding="utf-8") as file:

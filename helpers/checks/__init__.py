@@ -24,6 +24,7 @@ from helpers.checks.beside import (
     put,
     seed,
     source,
+    spent,
     value,
 )
 from helpers.checks.check import Check, rand, randint, randn, randperm, reference_gradient
@@ -51,5 +52,6 @@ __all__ = [
     "reference_gradient",
     "seed",
     "source",
+    "spent",
     "value",
 ]

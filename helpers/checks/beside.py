@@ -12,6 +12,8 @@ import builtins
 import contextlib
 import importlib
 import inspect
+import linecache
+import os
 import random
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,6 +28,7 @@ from torch.utils.flop_counter import flop_registry
 
 from helpers.checks import bans
 from helpers.checks.guard import NOTHING, StudentError, Unwritten, copied, fail, first_paragraph, not_written, plain
+from helpers.checks.meter import Meter, Spent
 from helpers.device import seed as seed_here
 
 # The bridge to the student's process, where that is another one; None where tests and student code share a kernel.
@@ -273,6 +276,14 @@ def costed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, 
     return result, counter.flops, counter.largest, counter.operations
 
 
+def spent(function: Callable[..., Any], *args: Any) -> Spent:
+    """Processor seconds and bytes of one call, as the kernel counts them; nothing where it does not tell."""
+    meter = Meter(os.getpid()) if far is None else far.meter()
+    if function(*copied(args)) is None:  # code that does nothing takes nothing: that is no merit
+        fail(NOTHING)
+    return meter.read() or Spent(0.0, 0)
+
+
 def flops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
     """Floating-point operations of one call, counted, not timed."""
     return cost(function, *args, **kwargs).flops
@@ -289,7 +300,18 @@ def source(function: Any) -> str:
     try:
         return textwrap.dedent(inspect.getsource(getattr(function, "__wrapped__", function)))
     except (OSError, TypeError):
-        fail(UNREADABLE)
+        return class_source(function) or fail(UNREADABLE)
+
+
+def class_source(cls: Any) -> str:
+    """The text of a class of a notebook, which `inspect` does not find: that of the cell its methods come from."""
+    for part in vars(cls).values() if builtins.isinstance(cls, type) else ():
+        code = getattr(part, "__code__", None)
+        text = "".join(linecache.getlines(code.co_filename)) if code is not None else ""
+        for node in ast.walk(ast.parse(text)):
+            if builtins.isinstance(node, ast.ClassDef) and node.name == cls.__name__:
+                return ast.unparse(node)
+    return ""
 
 
 def written(function: Any) -> str:

@@ -25,8 +25,9 @@ NO_RESULT = "this check had no result to look at: "
 NOT_PLAIN = "the result should be plain data: numbers, text, lists, dictionaries or tensors"
 ONLY_RIGHT = "not checked yet: first make a result above right, then this counts"
 ANOTHER = "your code raised another exception"
+TRIES, FASTER_THAN_LINEAR, SHORT_SECONDS = 3, 6.0, 0.03
 BEHIND = ("_refs", "_prims", "_decomp", "get_kernel", "_dispatch_library")  # ways of torch around the operators it offers
-UNCOUNTED = "no operation was counted: only what torch computes is seen, so use torch"
+UNCOUNTED = "the counter saw almost nothing of your work: use torch, not NumPy or Python numbers"
 
 # The tests' own random numbers: student code that draws numbers must not change the test's inputs.
 _generator = torch.Generator()
@@ -108,6 +109,8 @@ class Check:
         self.outcome = report.Outcome(name, points, 0, 0)
         self._raised = ""  # the first exception that was told where hidden inputs are known
         self._shapes = 0  # checks that passed for a shape alone
+        self._counted = 0  # checks that passed by what the counter saw
+        self._unaffordable = False  # the kernel saw more
         self._random_state = beside.random_state()
         _generator.manual_seed(zlib.crc32(name.encode()))
         beside.seed(zlib.crc32(name.encode()))
@@ -132,6 +135,8 @@ class Check:
         dtype = next((a.dtype for a in [*args, *kwargs.values()] if isinstance(a, torch.Tensor) and a.is_floating_point()), None)
         with beside.refusing(forbid):
             result = self._guarded(lambda: usable(plain(function(*copied(args), **copied(kwargs)), dtype), dtype))
+        if forbid and result is None:
+            result = Failed(NOTHING, NOTHING)
         return result if shape is None else self.shape(result, shape, hint)
 
     def keep(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -322,31 +327,82 @@ class Check:
 
     # ---- cost, calls, source ----------------------------------------------------------------------------------------
 
-    def flops(self, function: Callable[..., Any], *args: Any, at_most: float, hint: str) -> None:
-        """Counted floating-point operations of one call."""
+    def flops(self, function: Callable[..., Any], *args: Any, at_most: float, hint: str, at_least: float = 1) -> None:
+        """Counted floating-point operations of one call; fewer than an answer needs were not counted."""
         spent = self._guarded(lambda: beside.flops(function, *args))
         if self._usable(spent, hint) and self._worth_counting():
-            seen = f"{spent:,} operations, at most {int(at_most):,} allowed" if spent else UNCOUNTED
-            self._record(0 < spent <= at_most, hint, seen, "too many operations" if spent else UNCOUNTED)
+            seen = f"{spent:,} operations, at most {int(at_most):,} allowed"
+            self._count(at_most >= spent, spent, at_least, hint, seen, "too many operations")
 
     def growth(
-        self, function: Callable[..., Any], make_args: Callable[[int], Sequence[Any]], sizes: Sequence[int], order: float, hint: str
+        self,
+        function: Callable[..., Any],
+        make_args: Callable[[int], Sequence[Any]],
+        sizes: Sequence[int],
+        order: float,
+        hint: str,
+        at_least: float = 1,
     ) -> None:
-        """Counted operations grow no faster than size ** order (between the two largest sizes, with a margin of 0.2)."""
+        """Counted operations grow no faster than size ** order (between the two largest sizes, with a margin of 0.2).
+
+        `at_least` is what any answer takes at the largest size.
+        """
         counts = self._guarded(lambda: [beside.flops(function, *make_args(n)) for n in sizes])
         if self._usable(counts, hint) and self._worth_counting():
-            if not all(counts):
-                self._record(False, hint, UNCOUNTED, UNCOUNTED)
-                return
-            slope = math.log(counts[-1] / counts[-2]) / math.log(sizes[-1] / sizes[-2])
-            self._record(slope <= order + 0.2, hint, f"operations grow like n^{slope:.2f}, expected n^{order:g}", "the work grows too fast")
+            slope = math.log(max(counts[-1], 1) / max(counts[-2], 1)) / math.log(sizes[-1] / sizes[-2])
+            seen = f"operations grow like n^{slope:.2f}, expected n^{order:g}"
+            self._count(slope <= order + 0.2 and all(counts), counts[-1], at_least, hint, seen, "the work grows too fast")
 
-    def largest(self, function: Callable[..., Any], *args: Any, elements: int, hint: str) -> None:
-        """No tensor created on the way has more than this many elements."""
+    def largest(self, function: Callable[..., Any], *args: Any, elements: int, hint: str, at_least: float = 1) -> None:
+        """No tensor created on the way has more than this many elements. `at_least`: operations that any answer takes."""
         cost = self._guarded(lambda: beside.cost(function, *args))
         if self._usable(cost, hint) and self._worth_counting():
-            seen = f"a tensor of {cost.largest:,} elements was created" if cost.largest else UNCOUNTED
-            self._record(0 < cost.largest <= elements, hint, seen, "too large a tensor was created" if cost.largest else UNCOUNTED)
+            seen = f"a tensor of {cost.largest:,} elements was created"
+            enough = cost.flops if cost.largest else 0
+            self._count(cost.largest <= elements, enough, at_least, hint, seen, "too large a tensor was created")
+
+    def counted(self, condition: Any, hint: str) -> None:
+        """A condition on what was counted holds: as `true`, but taken back where the kernel has seen more (`affordable`)."""
+        if self._usable(condition, hint):
+            self._count(bool(condition), 1, 1, hint, "", "")
+
+    def _count(self, good: bool, operations: float, at_least: float, hint: str, seen: str, safe_seen: str) -> None:
+        """Record a check of what was counted."""
+        if operations < at_least:
+            good, seen, safe_seen = False, UNCOUNTED, UNCOUNTED
+        self._record(good and not self._unaffordable, hint, seen, safe_seen)
+        self._counted += int(good and not self._unaffordable)
+        self._unaffordable = self._unaffordable or not good
+
+    def affordable(
+        self,
+        function: Callable[..., Any],
+        make_args: Callable[[int], Sequence[Any]],
+        size: int,
+        *,
+        megabytes: float,
+        hint: str,
+        or_nothing: bool = False,
+    ) -> bool:
+        """What the kernel sees of the call at one size: memory below a limit, and processor time that grows no faster than the size.
+
+        The counter runs beside the student's code, which can hide its work from it; the kernel's figures are read from outside. They
+        decide: where they say no, what was counted in this cell earns nothing either (`or_nothing`: nothing in this cell earns anything).
+        Time is held against a quarter of the size, three times over before it counts: a machine that is busy makes an answer slow, but
+        not slower for larger inputs. What takes little time in all is never too slow.
+        """
+        if self._unaffordable:  # the counter has said so, at a size that does no harm
+            self._record(False, hint)
+            return False
+        seen = self._guarded(lambda: overspent(function, make_args, size, megabytes))
+        good = self._usable(seen, hint) and not seen
+        if isinstance(seen, str):
+            self._record(good, hint, seen, seen)
+        if not good:
+            self._unaffordable = True
+            self.outcome.passed -= self.outcome.passed if or_nothing else self._counted
+            self._counted = 0
+        return good
 
     def calls(self, counted: Any, hint: str, *, at_least: int = 1, at_most: int | None = None, exactly: int | None = None) -> None:
         """How often student code called what the test gave it, by the object's own `calls`. Never calling it is no merit."""
@@ -479,6 +535,17 @@ class Check:
             return
         hidden = in_hidden_region()
         self.outcome.findings.append(report.Finding(hint, safe_seen if hidden or discreet() else seen, hidden))
+
+
+def overspent(function: Callable[..., Any], make_args: Callable[[int], Sequence[Any]], size: int, megabytes: float) -> str:
+    """What the kernel saw that was too much, or nothing."""
+    for _ in range(TRIES):
+        little, much = beside.spent(function, *make_args(size // 4)), beside.spent(function, *make_args(size))
+        if much.bytes > megabytes * 2**20:
+            return "it took far more memory than it may, by the kernel's figures"
+        if much.seconds <= FASTER_THAN_LINEAR * little.seconds + SHORT_SECONDS:
+            return ""
+    return "for an input four times as large it worked far more than four times as long, by the kernel's figures"
 
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), set, frozenset, range, slice, torch.dtype, torch.device, torch.Tensor)

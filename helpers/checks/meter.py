@@ -1,0 +1,72 @@
+"""What the kernel says about a process: processor time and memory. Read from outside, nothing in the process can change it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import NamedTuple
+
+PROCESS_CLOCK = 2  # the kernel's clock of a process is numbered by the process and this
+
+
+class Memory(NamedTuple):
+    """Bytes: in memory now, at most so far, of these the process's own (no files), and what it shares with nobody."""
+
+    now: int
+    peak: int
+    own: int
+    private: int
+
+
+class Spent(NamedTuple):
+    """Processor seconds of a call, and by how many bytes the process was larger at its peak than when it began to be tested."""
+
+    seconds: float
+    bytes: int
+
+
+class Meter:
+    """Processor time and memory of one call in a process. None of it can be had where there is no /proc (macOS)."""
+
+    def __init__(self, pid: int, at_first: Memory | None = None) -> None:
+        self.pid = pid
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/clear_refs", "w") as file:
+            file.write("5")  # the high-water mark starts anew
+        self.memory = memory(pid)
+        self.at_first = at_first or self.memory
+        self.seconds = processor_seconds(pid)
+
+    def read(self) -> Spent | None:
+        seconds, after = processor_seconds(self.pid), memory(self.pid)
+        if after is None or self.memory is None or self.at_first is None:
+            return None
+        # A table kept from an earlier call is not new, and one kept from before the test is shared until it is written to.
+        kept = max(0, self.memory.own - self.at_first.own)
+        grown = max(after.peak - self.memory.now, after.private - self.memory.private)
+        return Spent(seconds - self.seconds, grown + kept)
+
+
+def processor_seconds(pid: int) -> float:
+    """Of a process, read from outside."""
+    try:
+        return time.clock_gettime((~pid << 3) | PROCESS_CLOCK)
+    except OSError:
+        return 0.0
+
+
+def memory(pid: int) -> Memory | None:
+    found = fields(f"/proc/{pid}/status")
+    if not {"VmRSS", "VmHWM", "RssAnon"} <= found.keys():
+        return None
+    return Memory(found["VmRSS"], found["VmHWM"], found["RssAnon"], fields(f"/proc/{pid}/smaps_rollup").get("Private_Dirty", 0))
+
+
+def fields(path: str) -> dict[str, int]:
+    """The sizes in one of the kernel's tables, in bytes; nothing where it cannot be read."""
+    found = {}
+    with contextlib.suppress(OSError), open(path) as file:
+        for line in file:
+            name, _, rest = line.partition(":")
+            if rest.endswith(" kB\n"):
+                found[name] = int(rest.split()[0]) * 1024
+    return found
