@@ -14,7 +14,6 @@ import os
 import socket
 import symtable
 import sys
-import time
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -143,10 +142,10 @@ class Bridge:
         cells: Callable[[], list[str]] = list,
         pid: int = 0,
         started: Callable[[], tuple[int, float]] = lambda: (0, 0.0),
-        meter: KernelMeter | None = None,
+        clock: KernelMeter | None = None,
     ) -> None:
         self.sock, self.seconds, self.pid, self.started = sock, seconds, pid, started
-        self.meter = meter or KernelMeter((os.getpid(),), seconds)
+        self.clock = clock or KernelMeter((os.getpid(),), seconds)
         self.fault: MachineFault | None = None  # there is no verdict: the machine kept the student's code from running
         self.ended = False  # the student's process is gone
         self.cells = cells  # the submitted code before this test, for questions about the source
@@ -176,7 +175,7 @@ class Bridge:
         return self.request(op, value)
 
     def request(self, op: str, value: Any) -> Any:
-        deadline = LoadAwareDeadline(self.meter, self.seconds)
+        deadline = LoadAwareDeadline(self.clock, self.seconds)
         try:
             wire.send(self.sock, wire.pack({"op": op}, value, self.refer), deadline)
             while True:
