@@ -1,7 +1,7 @@
 """Whose text is a notebook: the build's own, or a person's? A built notebook carries the digest of what was built.
 
-Wherever this cannot be told (no digest, no JSON, a link), the notebook is a person's. Needs nothing but the standard library: `course lab`
-asks at every start.
+Wherever this cannot be told (no digest, no JSON, a link), the notebook is a person's. Needs nothing but the standard
+library: `course lab` asks at every start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def source_of(cell: Any) -> str:
 
 
 def digest_of(notebook: Any) -> str:
-    """Of everything that can be written into cells. Not of ids and results, nor of the notebook's own metadata, which editors set."""
+    """Of everything that can be written into cells. Not of ids and results, nor of what editors note about the notebook."""
     cells = [
         [
             cell.get("cell_type"),

@@ -359,18 +359,15 @@ def outputs(course: Course, chosen: list[Assignment]) -> tuple[dict[Path, str], 
 
 
 def write(files: dict[Path, str], keep: Path | None = None) -> list[Path]:
-    """Write what changed; gives the paths written.
+    """Write what changed; gives the paths written, copies included.
 
     A notebook that a person changed stops everything before anything is written, or is copied into the folder `keep` first.
     """
     wanted = {path: text_to_write(path, text) for path, text in files.items()}
-    mine = [path for path, text in wanted.items() if text is None]
-    if mine and keep is None:
-        raise CourseError("\n".join(f"{path} was changed by a person, and nothing was built: {ADVICE}" for path in mine))
-    for path in mine:
-        assert keep is not None
-        keep_copy(path, keep)
-    changed = []
+    theirs = [path for path, text in wanted.items() if text is None]
+    if theirs and keep is None:
+        raise CourseError("\n".join(f"{path} was changed by a person, and nothing was built: {ADVICE}" for path in theirs))
+    changed = [keep_copy(path, keep) for path in theirs if keep is not None]
     for path, text in wanted.items():
         text = files[path] if text is None else text
         if not path.exists() or path.read_bytes() != text.encode():

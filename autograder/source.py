@@ -162,7 +162,9 @@ def read(path: Path) -> list[SourceCell]:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise CourseError(f"{path} is missing: an assignment's source is solutions/NN-name/NN-name.py") from None
+        raise CourseError(
+            f"{path} is missing: an assignment is a script, solutions/NN-name/NN-name.py, or a folder of nbgrader notebooks"
+        ) from None
     except UnicodeDecodeError:
         raise CourseError(f"{path} is not UTF-8 text") from None
     import jupytext  # a second: the examiner, which only asks for names, does without

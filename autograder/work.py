@@ -1,7 +1,7 @@
-"""The student's own copies: `work/` mirrors `notebooks/`, and from the moment somebody changes a file there it is theirs.
+"""The student's own copies: `work/` mirrors `notebooks/`, and a file there that somebody changes is theirs from then on.
 
-What arrives later is put beside such a file, never over it. `work/.handed-out.json` remembers what has been handed out, so that nothing is
-offered twice. Needs nothing but the standard library: it runs at every start of the lab.
+What arrives later is put beside such a file, never over it. `work/.handed-out.json` remembers what has been handed out,
+so that nothing is offered twice. Needs nothing but the standard library: it runs at every start of the lab.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def originals(course: Course) -> Iterator[Original]:
 
 
 def prepare(course: Course) -> list[str]:
-    """Bring work/ up to date without changing anything that a person changed. Gives a line for everything worth knowing."""
+    """Bring work/ up to date without changing anything that a person changed. Gives a line for what is worth knowing."""
     place = course.root / FOLDER
     record = read_record(place / RECORD)
     before = json.dumps(record)
@@ -71,17 +71,21 @@ def prepare(course: Course) -> list[str]:
 
 
 def hand_out(original: Original, content: bytes, copy: Path, seen: list[str]) -> list[str]:
-    """Put one file where the student finds it: in its place if that is free or untouched, else beside. `seen`: what was handed out before."""
+    """Put one file where the student finds it: in its place if that is free or untouched, else beside.
+
+    `seen` are the digests of what was handed out before.
+    """
     answered = original.is_notebook and authorship.is_a_persons(original.path)
     name = f"{FOLDER}/{original.name}"
+    taken_over = f"notebooks/{original.name} has been changed: go on with the copy {name}; notebooks/ is left alone"
     if not copy.exists() and not copy.is_symlink():
         write_whole(copy, content)
-        return [f"notebooks/{original.name} has been changed: go on with the copy {name}; notebooks/ is left alone"] if answered else []
+        return [taken_over] if answered else []
     if not copy.is_file() or copy.read_bytes() == content:
         return []
     if is_untouched(original, copy, seen):
         write_whole(copy, content)
-        return [f"{name} has been renewed: the course has a new version, and you had not changed it"]
+        return [taken_over if answered else f"{name} has been renewed: there is a new version, and you had not changed it"]
     if hashlib.sha256(content).hexdigest() in seen:
         return []
     if not original.is_notebook:
@@ -98,7 +102,8 @@ def hand_out(original: Original, content: bytes, copy: Path, seen: list[str]) ->
 def is_untouched(original: Original, copy: Path, seen: list[str]) -> bool:
     """Is this still exactly what a build wrote? Of a data file: what was handed out?
 
-    That a notebook was handed out proves nothing: it may have been answered in notebooks/ before, and notebooks/ restored since.
+    That a notebook was handed out proves nothing: it may have been answered in notebooks/ before, and notebooks/
+    restored since.
     """
     if copy.is_symlink():
         return False
@@ -110,7 +115,8 @@ def is_untouched(original: Original, copy: Path, seen: list[str]) -> bool:
 def same_version(copy: Path, content: bytes) -> bool:
     """Was the student's copy made from a notebook with these cells?"""
     mine = authorship.read(copy)
-    return mine is not None and authorship.digest_in(mine) is not None and authorship.digest_in(mine) == digest_in_bytes(content)
+    digest = None if mine is None else authorship.digest_in(mine)
+    return digest is not None and digest == digest_in_bytes(content)
 
 
 def digest_in_bytes(content: bytes) -> Any:
@@ -140,6 +146,6 @@ def read_record(path: Path) -> dict[str, dict[str, Any]]:
     """What was handed out before. Without it nothing is lost: a version may be offered once more."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        return {str(name): {"stamp": str(entry["stamp"]), "seen": [str(seen) for seen in entry["seen"]]} for name, entry in record.items()}
+        return {name: {"stamp": entry["stamp"], "seen": list(map(str, entry["seen"]))} for name, entry in record.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}

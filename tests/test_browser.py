@@ -20,6 +20,8 @@ from typing import Any
 import pytest
 from conftest import ROOT, SMALL, TOOLS, run_course
 
+from autograder import authorship
+
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install playwright")
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -216,6 +218,9 @@ def test_an_answer_is_there_after_a_restart_and_after_a_new_version_arrived(
         tab.close()
 
     with opened("01-small.ipynb") as tab:
+        tab.locator(".jp-RenderedMarkdown", has_text="Twice as much").click()
+        save(tab)  # JupyterLab notes the kernel's language, and nothing else
+        assert authorship.untouched(authorship.read(mine))
         answer = tab.locator(".jp-CodeCell", has_text="def double")
         seen = tab.locator(".jp-CodeCell", has_text="my own doubling")
         until(seen, lambda: replace_code(tab, answer, "def double(x):\n    return 2 * x  # my own doubling"))

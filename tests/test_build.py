@@ -204,6 +204,14 @@ def test_command_builds_checks_and_notices_an_edited_notebook(small_course: Path
     checked = run_course("build", "--check", cwd=small_course)
     assert checked.returncode == 1
     assert "is not what solutions/ makes" in checked.stderr
+    refused = run_course("build", cwd=small_course)
+    assert refused.returncode == 2
+    assert "was changed by a person" in refused.stderr
+    assert "twice two" in notebook.read_text()
+    forced = run_course("build", "--force", cwd=small_course)
+    assert forced.returncode == 0
+    assert f"wrote {os.path.join('kept', 'notebooks', '01-small', '01-small.ipynb')}" in forced.stdout
+    assert "twice two" not in notebook.read_text()
     (small_course / "notebooks" / "old").mkdir()
     (small_course / "notebooks" / "old" / "old.ipynb").write_text("{}")
     assert "has no source" in run_course("build", "--check", cwd=small_course).stderr
@@ -341,7 +349,8 @@ def test_a_notebook_that_a_person_changed_is_not_built_over_unless_told_and_then
         with pytest.raises(course.CourseError, match="was changed by a person"):
             build.write(newer)
         assert {path: path.read_bytes() for path in files} == before, "nothing is written if anything is refused"
-        build.write(newer, keep=small_course / "kept")
+        changed = build.write(newer, keep=small_course / "kept")
+        assert any(path.is_relative_to(small_course / "kept") for path in changed), "the copy is named"
         assert student.read_text() == newer[student]
     kept = sorted((small_course / "kept" / "notebooks" / "01-small").iterdir())
     assert [path.name for path in kept] == ["01-small-2.ipynb", "01-small.ipynb"]

@@ -178,6 +178,14 @@ def test_answers_given_in_notebooks_are_taken_over_and_survive_its_restoration(s
     assert "return 2 * x" in mine.read_text()
 
 
+def test_answers_given_in_notebooks_take_the_place_of_an_untouched_copy(built: Course) -> None:
+    work.prepare(built)
+    arrive(built, answered(notebook("first version")))
+    (line,) = work.prepare(built)
+    assert "go on with the copy" in line
+    assert "return 2 * x" in (built.root / "work" / NAME).read_text()
+
+
 def test_answers_given_in_notebooks_later_are_put_beside(built: Course) -> None:
     work.prepare(built)
     mine = built.root / "work" / NAME
