@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import socket
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -13,7 +15,7 @@ import pytest
 from conftest import ROOT
 
 from autograder import build, course, demo, grade, gradebook, shell
-from autograder.examiner import bridge, examine, sandbox, tester
+from autograder.examiner import bridge, deadline, examine, pool, repair, sandbox, submission, tester
 from autograder.examiner import notebook as notebooks
 from autograder.mistakes import Mistake
 from autograder.mistakes import load as load_mistakes
@@ -99,8 +101,54 @@ def test_a_machine_that_cannot_start_a_student_s_process_gives_nobody_a_zero() -
     ours, theirs = examine.pair()
     theirs.close()
     examination = examine.Examination(None, tester.Prepared({}, set()), sandbox.Limits(), [], ours)  # type: ignore[arg-type]
-    with pytest.raises(RuntimeError, match="no process for the student could be started"):
+    with pytest.raises(deadline.MachineFault, match="no process for the student could be started"):
         examination.run(ours, [(0, "a-test", "1.0", True)])
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.ESTALE, errno.ENOENT])
+def test_a_file_that_the_machine_cannot_read_is_no_unreadable_notebook(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "right.ipynb"
+    path.write_text("{}")
+
+    def broken(*unused: Any) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(submission.os, "open", broken)
+    with pytest.raises(deadline.MachineFault, match=os.strerror(number)):
+        submission.contents(str(path))
+    (tmp_path / "link.ipynb").symlink_to(path)
+    for other in (None, str(tmp_path), str(tmp_path / "link.ipynb")):  # what a student hands in can be at fault, too
+        with pytest.raises(repair.Unreadable):
+            submission.contents(other)
+
+
+def test_what_the_machine_kept_from_being_done_is_tried_three_times_and_what_cannot_help_only_once() -> None:
+    job = grade.Job("ada", Path(), "one", None, [], [], "")
+    assert [grade.settled(job, {"error": "a fault"}) for _ in range(3)] == [None, None, grade.failed("a fault")]
+    again = grade.Job("ada", Path(), "one", None, [], [], "")
+    assert grade.settled(again, {"error": "silent", "late": True}) == grade.failed("silent")
+    assert grade.settled(again, {"notebook": "{}"}) == {"notebook": "{}"}
+
+
+class Attempts(pool.Worker):
+    """A worker whose attempts are given: what ended in each."""
+
+    def __init__(self, *attempts: list[str]) -> None:
+        self.attempts = list(attempts)
+
+    def examined(self, job: dict[str, Any]) -> dict[str, Any]:
+        return {"ended": self.attempts.pop(0), "notebook": f"{len(self.attempts)} left"}
+
+
+def test_a_process_that_ended_is_the_student_s_doing_if_it_ends_again() -> None:
+    """Nobody can tell a kill from outside from one of the student's own; but that one comes back."""
+    found = [
+        Attempts(*tries).submission({"job": "ada"}).get("notebook")
+        for tries in ([[]], [["a"], ["a"]], [["a"], []], [["a"], ["a", "b"], ["b"]], [["a"], ["b"], ["c"]])
+    ]
+    assert found == ["0 left", "0 left", "0 left", "0 left", None]
 
 
 @pytest.mark.parametrize("way", BORROWED)
