@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -10,13 +11,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from attacks import Attack
 from classroom import gradebook, hand_in
-from course import FULL, NAME, make
+from course import ANSWERS, FULL, NAME, make
 
 from autograder import course as courses
 from autograder import grade
@@ -182,3 +184,33 @@ def test_a_submission_that_gets_no_processor_loses_nothing(graded: Path) -> None
     with meanwhile(starve):
         found = again(graded)
     nothing_is_lost(graded, found, before)
+
+
+def test_a_passing_read_error_leaves_the_score_that_is_there(graded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = gradebook(graded)
+    whole = grade.jobs_of
+
+    def on_a_bad_disk(*args: Any) -> list[Any]:
+        return [replace(job, path="/proc/self/mem") for job in whole(*args)]  # a file that gives EIO to whoever reads its first byte
+
+    monkeypatch.setattr(grade, "jobs_of", on_a_bad_disk)
+    found = again(graded, student="ada")
+    assert (found.rows, found.not_graded) == ([], ["ada"])
+    assert os.strerror(errno.EIO) in found.failed[0]
+    assert gradebook(graded) == before
+
+
+def test_the_limit_of_a_submission_covers_its_tests(tmp_path: Path) -> None:
+    """Every test of this one stays below its own limit."""
+    _, assignment = make(tmp_path)
+    wait = "    time.sleep(0.9)\n    return"
+    slow = {name: "import time\n" + text.replace("    return", wait, 1) for name, text in ANSWERS.items()}
+    hand_in(tmp_path, assignment, "ada", Attack("slow", answers=slow))
+    config = tmp_path / "course.toml"
+    config.write_text(config.read_text().replace("submission_seconds = 60", "submission_seconds = 7"))
+    found = again(tmp_path)
+    assert found.failed == []
+    (row,) = found.rows
+    assert list(row["lost"])[-1] == "shout-test"
+    assert "within 7 s" in row["lost"]["shout-test"]
+    assert 0 < row["score"] < FULL
