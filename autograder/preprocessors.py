@@ -29,6 +29,7 @@ from autograder.examiner.sandbox import Limits
 from autograder.source import BEGIN_HIDDEN, END_HIDDEN
 
 NO_PICTURE = {"image/gif": "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"}  # a single transparent point
+TRIES = 3  # at a submission that the machine kept from being graded
 NOT_GRADED = "NotGraded"  # the examiner's own words, which quote nothing
 
 
@@ -36,8 +37,6 @@ class Examine(NbGraderPreprocessor):
     """`nbgrader autograde` with the examiner in place of its Execute: student code and tests in two processes, sandboxed."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        from autograder.examiner import pool as pools
-
         about = resources["nbgrader"]
         this = courses.load()
         assignment = next((a for a in this.assignments if a.id == about["assignment"]), None)
@@ -46,7 +45,6 @@ class Examine(NbGraderPreprocessor):
             {"kind": c.cell_type, "source": c.source, "metadata": json.loads(json.dumps(c.metadata)), "id": c.get("id", "")}
             for c in nb.cells
         ]
-        pool = shared_pool(limits.output_kb << 10)
         name = f"{about['assignment']}/{about['notebook']}"
         data = notebooks.from_cells(instructor_cells(this, about, cells))
         folder = Path(resources["metadata"]["path"])
@@ -59,14 +57,16 @@ class Examine(NbGraderPreprocessor):
         home = this.root / "solutions" / about["assignment"]
         given = [label for label, _ in files if (home / label).is_file()]
         message = {"op": "grade", "job": about["student"], "prepared": name, "cells": cells, "repairs": [], "files": files, "given": given}
-        for request in (
+        requests = (
             {"op": "prepare", "assignment": about["assignment"], "notebooks": {about["notebook"]: data}, "folder": str(home)},
             {**message, "limits": limits.as_dict(), "rlimits": limits.settings()},
-        ):
-            pools.send(pool.sockets[0], request)
-            answer = pools.receive(pool.sockets[0])
-            if answer is None or "error" in answer:
-                raise RuntimeError(f"the examiner could not grade this: {(answer or {}).get('error', 'its worker ended')}")
+        )
+        for tries_left in reversed(range(TRIES)):
+            answer = answer_to(requests, limits.output_kb << 10)
+            if "error" not in answer:
+                break
+            if not tries_left or answer.get("late"):  # nbgrader writes nothing for this student
+                raise RuntimeError(f"the examiner could not grade this: {answer['error']}")
         for cell, graded in zip(nb.cells, json.loads(answer["notebook"])["cells"], strict=True):
             if cell.cell_type == "code":
                 cell.outputs = [notebook_node(output) for output in graded["outputs"]]
@@ -100,6 +100,25 @@ def instructor_cells(course: courses.Course, about: dict[str, Any], cells: list[
     return found
 
 
+def answer_to(requests: Sequence[dict[str, Any]], output_bytes: int) -> dict[str, Any]:
+    """What the shared worker says to these, one after the other: to the last, or to the first that fails."""
+    from autograder.examiner import pool as pools
+
+    answer: dict[str, Any] | None = None
+    for request in requests:
+        sock = shared_pool(output_bytes).sockets[0]
+        answer = None
+        with suppress(ConnectionError):
+            pools.send(sock, request)
+            answer = pools.receive(sock)
+        if answer is None:
+            _pools.pop().close()  # the next try has a new one
+            return {"error": "its worker ended"}
+        if "error" in answer:
+            return answer
+    return answer or {}
+
+
 _pools: list[Any] = []
 
 
@@ -110,8 +129,13 @@ def shared_pool(output_bytes: int) -> Any:
         from autograder.submissions import PACKAGES
 
         _pools.append(pools.Pool(1, PACKAGES, [], output_bytes))
-        atexit.register(_pools[0].close)
+        atexit.register(close_pools)
     return _pools[0]
+
+
+def close_pools() -> None:
+    while _pools:
+        _pools.pop().close()
 
 
 class HideHiddenTests(NbGraderPreprocessor):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import socket
+import sys
+import threading
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -13,9 +18,9 @@ import pytest
 from conftest import ROOT
 
 from autograder import build, course, demo, grade, gradebook, shell
-from autograder.examiner import bridge, examine, sandbox, tester
+from autograder.examiner import bridge, deadline, examine, pool, repair, sandbox, student, submission, tester
 from autograder.examiner import notebook as notebooks
-from autograder.mistakes import Mistake
+from autograder.mistakes import Mistake, Right
 from autograder.mistakes import load as load_mistakes
 from helpers.checks import beside
 
@@ -99,8 +104,99 @@ def test_a_machine_that_cannot_start_a_student_s_process_gives_nobody_a_zero() -
     ours, theirs = examine.pair()
     theirs.close()
     examination = examine.Examination(None, tester.Prepared({}, set()), sandbox.Limits(), [], ours)  # type: ignore[arg-type]
-    with pytest.raises(RuntimeError, match="no process for the student could be started"):
+    with pytest.raises(deadline.MachineFault, match="no process for the student could be started"):
         examination.run(ours, [(0, "a-test", "1.0", True)])
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.ESTALE, errno.ENOENT])
+def test_a_file_that_the_machine_cannot_read_is_no_unreadable_notebook(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "right.ipynb"
+    path.write_text("{}")
+
+    def broken(*unused: Any) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(submission.os, "open", broken)
+    with pytest.raises(deadline.MachineFault, match=os.strerror(number)):
+        submission.contents(str(path))
+    (tmp_path / "link.ipynb").symlink_to(path)
+    for other in (None, str(tmp_path), str(tmp_path / "link.ipynb")):  # what a student hands in can be at fault, too
+        with pytest.raises(repair.Unreadable):
+            submission.contents(other)
+
+
+def test_what_the_machine_kept_from_being_done_is_tried_three_times_and_what_cannot_help_only_once() -> None:
+    job = grade.Job("ada", Path(), "one", None, [], [], "")
+    assert [grade.settled(job, {"error": "a fault"}) for _ in range(3)] == [None, None, grade.failed("a fault")]
+    again = grade.Job("ada", Path(), "one", None, [], [], "")
+    assert grade.settled(again, {"error": "silent", "late": True}) == grade.failed("silent")
+    assert grade.settled(again, {"notebook": "{}"}) == {"notebook": "{}"}
+
+
+class Attempts(pool.Worker):
+    """A worker whose attempts are given: what ended in each."""
+
+    def __init__(self, *attempts: list[str]) -> None:
+        self.attempts = list(attempts)
+
+    def examined(self, job: dict[str, Any]) -> dict[str, Any]:
+        return {"ended": self.attempts.pop(0), "notebook": f"{len(self.attempts)} left"}
+
+
+def test_a_process_that_ended_is_the_student_s_doing_if_it_ends_again() -> None:
+    """Nobody can tell a kill from outside from one of the student's own; but that one comes back."""
+    found = [
+        Attempts(*tries).submission({"job": "ada"}).get("notebook")
+        for tries in ([[]], [["a"], ["a"]], [["a"], []], [["a"], ["a", "b"], ["b"]], [["a"], ["b"], ["c"]])
+    ]
+    assert found == ["0 left", "0 left", "0 left", "0 left", None]
+
+
+def noted(event: str, args: tuple[Any, ...], *stack: str) -> list[str]:
+    """What is noted of an event in code of files of these names (the innermost last), while the third cell runs."""
+    watch = student.Watch("/student")
+    watch.cell, watch.busy = "<ipython-input-3-", False
+    names: dict[str, Any] = {"step0": partial(watch, event, args)}
+    for number, name in enumerate(reversed(stack)):
+        exec(compile(f"def step{number + 1}():\n    step{number}()", name, "exec"), names)
+    thread = threading.Thread(target=names[f"step{len(stack)}"])  # below it there is only Python's own code
+    thread.start()
+    thread.join()
+    return watch.news()
+
+
+CELL, EARLIER = "<ipython-input-3-x>", "<ipython-input-2-y>"
+PACKAGES = next(place for place in sys.path if place.endswith("site-packages"))
+REPORTED = ["attempt: os.kill(1, 9)"]
+
+
+@pytest.mark.parametrize(
+    ("stack", "given", "expected"),
+    [
+        ((CELL, "/course/helpers/craft.py", f"{PACKAGES}/library.py"), True, []),
+        ((CELL, "/course/helpers/craft.py", f"{PACKAGES}/library.py"), False, REPORTED),
+        ((CELL, f"{PACKAGES}/library.py", EARLIER), True, REPORTED),  # through a function that the student wrote
+        ((f"{PACKAGES}/library.py",), True, REPORTED),  # beside it, in a thread that was started earlier
+        ((CELL, "<string>"), True, REPORTED),
+    ],
+)
+def test_what_a_given_cell_does_itself_is_excused_and_nothing_else(stack: tuple[str, ...], given: bool, expected: list[str]) -> None:
+    ours, _ = examine.pair()
+    examination = examine.Examination(None, tester.Prepared({}, set()), sandbox.Limits(), [], ours)  # type: ignore[arg-type]
+    examination.given = {3} if given else set()
+    examination.note(3, noted("os.kill", (1, 9), *stack))
+    assert examination.attempts == expected
+
+
+def test_a_library_s_own_read_is_excused_and_the_same_read_from_a_cell_is_not() -> None:
+    read = ("/proc/mounts", "r", 0)
+    library, standard = f"{PACKAGES}/transformers/models.py", str(Path(os.__file__).with_name("pathlib.py"))
+    assert noted("open", read, CELL, library, standard) == []
+    for stack in ((CELL, standard), (library, CELL), (f"{PACKAGES}/another/models.py",)):
+        assert len(noted("open", read, *stack)) == 1
+    assert len(noted("open", ("/proc/1/environ", "r", 0), library)) == 1
 
 
 @pytest.mark.parametrize("way", BORROWED)
@@ -126,12 +222,16 @@ def test_source_checks_leave_other_exercises_alone_and_refuse_what_cannot_be_rea
 @pytest.mark.slow
 @needs_sandbox
 @pytest.mark.parametrize("assignment", COURSE.assignments, ids=lambda a: a.id)
-def test_scores_are_those_of_one_process(assignment: course.Assignment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_are_those_of_one_process_and_right_answers_earn_all_and_raise_no_suspicion(
+    assignment: course.Assignment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cells, _ = build.checked_cells(assignment)
     known = load_mistakes(assignment.mistakes).by_exercise
     exercises = [cell for cell in cells if cell.kind == "code" and cell.is_solution]
     perfect = {cell.grade_id: demo.answer_of(cell.source) for cell in exercises}
-    classes = {"perfect": perfect}
+    other = {c.grade_id: next((v for v in known.get(c.grade_id, []) if isinstance(v, Right)), None) for c in exercises}
+    right = {cell.grade_id: demo.answer_of(variant.source(cell)) for cell in exercises if (variant := other[cell.grade_id])}
+    classes = {"perfect": perfect, "right": {**perfect, **right}}
     for number in range(2) if assignment.id in MIXED else ():  # every second exercise is answered with a named mistake
         answers = dict(perfect)
         for cell in exercises[number::2]:
@@ -144,10 +244,9 @@ def test_scores_are_those_of_one_process(assignment: course.Assignment, tmp_path
     whole = instructor_cells(assignment)
     for name, answers in classes.items():
         found = scores(records[name])
-        assert records[name]["lost"] == {}, name
-        assert records[name]["repairs"] == []
-        assert [line for line in records[name]["tamper"] if not line.startswith("attempt:")] == []  # 13 starts processes, as it should
+        reported = {part: records[name][part] for part in ("lost", "repairs", "tamper", "events")}
+        assert reported == {"lost": {}, "repairs": [], "tamper": [], "events": []}, name  # what `course report --integrity` would list
         most = {test: entry["max"] for test, entry in records[name]["grades"].items() if test in found}
-        expected = most if name == "perfect" else in_one_process(whole, answers, tmp_path, monkeypatch)
+        expected = most if name in ("perfect", "right") else in_one_process(whole, answers, tmp_path, monkeypatch)
         assert found == pytest.approx(expected, abs=1e-6), name
-        assert name == "perfect" or sum(found.values()) < sum(most.values())
+        assert name in ("perfect", "right") or sum(found.values()) < sum(most.values())

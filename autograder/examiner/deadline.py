@@ -78,26 +78,6 @@ def text_of(path: str) -> str:
         return file.read()
 
 
-def kept_waiting(before: Snapshot, now: Snapshot, seconds: float, ours: tuple[int, ...] = ()) -> float:
-    """How much of the last so many seconds some thread wanted a processor, while no other one of the same submission had it.
-
-    The kernel adds a wait to a thread's account when it ends: one that stands in the queue without having had a turn has waited all the
-    time. While one thread waits for another of the same submission, that is no fault of the machine: what the others ran is taken off
-    (`ours`, which run nothing of the student's, left out).
-    """
-    new = Task(0.0, 0.0, 0, "")
-    ran = {thread: max(0.0, task.ran - before.tasks.get(thread, new).ran) for thread, task in now.tasks.items()}
-    total = sum(seconds for thread, seconds in ran.items() if thread not in ours) + max(0.0, now.ended - before.ended)
-    longest = 0.0
-    for thread, task in now.tasks.items():
-        old = before.tasks.get(thread, new)
-        waits = task.state == "R" and thread in before.tasks and task.turns == old.turns and not ran[thread]
-        queued = seconds if waits else min(seconds, task.queued - old.queued)
-        others = total - (0.0 if thread in ours else ran[thread])
-        longest = max(longest, min(queued - others, seconds - ran[thread]))
-    return max(0.0, longest)
-
-
 def ran_since(before: Snapshot, now: Snapshot) -> float:
     """Processor seconds of all of them."""
     new = Task(0.0, 0.0, 0, "")
@@ -138,6 +118,8 @@ class KernelMeter:
         self.fresh = False
         self.own = self.ran = self.queued = self.held = 0.0  # seconds, since the start
         self.at = time.monotonic()
+        self.doubtful = 0.0  # own time that may turn out to have been the beginning of a wait
+        self.waiting: dict[int, float] = {}  # threads in the queue, and how much of their wait has been counted
         self.looking = False
         self.known = os.path.exists("/proc/self/schedstat")  # elsewhere the clock on the wall is all there is
         self.last = snapshot(roots) if self.known else Snapshot()
@@ -170,11 +152,38 @@ class KernelMeter:
         # Whoever looks is meant to look once a tick. Where it could not, without having worked, it was kept from running itself.
         seen = min(passed, max(2 * self.tick, ran))
         held = seen if self.is_held(before) else 0.0
-        queued = 0.0 if held else min(seen, kept_waiting(before, self.last, passed, self.roots))
+        queued = self.kept_waiting(before, passed)
+        # A wait is on the kernel's account only when it is over: it may have begun when the last look took the time for the submission's.
+        queued = 0.0 if held else min(queued, seen + self.doubtful)
+        if queued != seen:  # that wait, if there was one, is over
+            self.doubtful = max(0.0, seen - held - queued)
         self.ran += ran
         self.held += held
         self.queued += queued + passed - seen
-        self.own += max(0.0, seen - held - queued)
+        self.own += seen - held - queued
+
+    def kept_waiting(self, before: Snapshot, seconds: float) -> float:
+        """How long some thread wanted a processor, since the last look, while no other one of the same submission had it.
+
+        One that stands in the queue without having had a turn has waited all the time, though the kernel has not counted it yet. While one
+        thread waits for another of the same submission, that is no fault of the machine: what the others ran is taken off. (The roots are
+        no such others: they run nothing of the student's.)
+        """
+        new = Task(0.0, 0.0, 0, "")
+        tasks = self.last.tasks
+        ran = {thread: max(0.0, task.ran - before.tasks.get(thread, new).ran) for thread, task in tasks.items()}
+        total = sum(amount for thread, amount in ran.items() if thread not in self.roots) + max(0.0, self.last.ended - before.ended)
+        longest, waiting = 0.0, {}
+        for thread, task in tasks.items():
+            old = before.tasks.get(thread, new)
+            counted = self.waiting.get(thread, 0.0)
+            if task.state == "R" and thread in before.tasks and task.turns == old.turns and not ran[thread]:
+                queued, waiting[thread] = seconds, counted + seconds
+            else:
+                queued = task.queued - old.queued - counted
+            longest = max(longest, queued - total + (0.0 if thread in self.roots else ran[thread]))
+        self.waiting = waiting
+        return longest
 
     def is_held(self, before: Snapshot) -> bool:
         """Has somebody outside kept the student's process from running all the time: stopped it, froze it, or made it wait for a disk?"""

@@ -29,6 +29,7 @@ GRACE = 2.0  # after an interrupt, before a kill
 INIT_SECONDS = 30.0  # for init to answer: it has little to do, but perhaps no processor to do it with
 MOST_RESTORES = 25
 MOST_OUTPUTS = 200
+MOST_ATTEMPTS = 60  # that are kept for the report
 NOTEBOOK_OUTPUTS = 20  # times what one cell may put out
 NOTEBOOK_TAGS = 100_000  # whoever shows the page builds a tree of them
 RICH = ("text/html", "text/markdown")
@@ -176,6 +177,8 @@ class Examination:
         self.last = -1  # the cell that ran last
         self.written = self.tags = 0
         self.names: dict[int, str] = {}
+        self.given: set[int] = set()  # cells that are as the instructor wrote them
+        self.attempts: list[str] = []
         self.talking = False  # with init
         self.memory = False  # init has ended a process for the memory it used
         self.meter = KernelMeter((os.getpid(),), min(limits.cell_seconds, limits.test_seconds, limits.submission_seconds))
@@ -229,7 +232,7 @@ class Examination:
     def run_one(self, index: int, source: str) -> bool:
         """One cell of the student; False where the process had to be ended, for what this cell or the one before did."""
         try:
-            self.result.outputs[index] = self.cell(source)
+            self.result.outputs[index] = self.cell(index, source)
         except Gone as reason:
             self.break_off(self.last if isinstance(reason, Stale) else index, reason)
             return False
@@ -239,13 +242,13 @@ class Examination:
         self.last = index
         return True
 
-    def cell(self, source: str) -> list[dict[str, Any]]:
+    def cell(self, index: int, source: str) -> list[dict[str, Any]]:
         """Run one cell; interrupt it at its limit, and end the process if that does not help."""
         assert self.student is not None
         process, seconds = self.student, min(self.limits.cell_seconds, max(0.1, self.budget.remaining()))
         deadline = self.deadline(process, seconds)
         try:
-            return self.outputs(reply(process, {"op": "cell"}, source, deadline))
+            return self.outputs(index, reply(process, {"op": "cell"}, source, deadline))
         except wire.Late:
             how = deadline.how()
             process.signal(signal.SIGCONT)
@@ -253,7 +256,7 @@ class Examination:
         try:
             found, answer = simple(wire.receive(process.sock, self.deadline(process, GRACE))[0])
             if found.get("op") == "done":
-                outputs = self.outputs(answer)
+                outputs = self.outputs(index, answer)
                 outputs.append(error_output("TimeoutError", f"the cell was interrupted after {seconds:g} s"))
                 self.result.events.append(f"a cell was interrupted after {how.removeprefix('within ')}")
                 return outputs
@@ -261,10 +264,13 @@ class Examination:
             pass
         raise Gone(f"it did not finish {how}")
 
-    def outputs(self, answer: Any) -> list[dict[str, Any]]:
+    def outputs(self, index: int, answer: Any) -> list[dict[str, Any]]:
+        """What a cell showed; what it tried is kept for the report."""
         most = self.limits.output_kb << 10
-        found = checked_outputs(answer, most)
-        self.written += len(answer)
+        text, *notes = answer if type(answer) is list and answer else [answer]
+        found = checked_outputs(text, most)
+        self.note(index, notes)
+        self.written += len(text)
         if self.written > NOTEBOOK_OUTPUTS * most and found:
             return [{"output_type": "stream", "name": "stderr", "text": "… more output than is kept of one notebook"}]
         for data in (output["data"] for output in found if "data" in output):
@@ -273,6 +279,14 @@ class Examination:
                 for kind in RICH:
                     data.pop(kind, None)
         return found
+
+    def note(self, index: int, notes: list[str]) -> None:
+        """Attempts that the student's process reports. What a given cell does itself, the student did not write."""
+        for text in notes:
+            by, _, what = text.partition(" ")
+            line = f"attempt: {clean(what[:300])}"
+            if not (by == "cell" and index in self.given) and line not in self.attempts and len(self.attempts) < MOST_ATTEMPTS:
+                self.attempts.append(line)
 
     def break_off(self, index: int, why: Gone) -> None:
         """This cell ended the student's process: on the record, and never run again."""
@@ -419,6 +433,7 @@ class Examination:
     def finish(self) -> None:
         """Ask what the notebook changed around itself, then end its process: nothing of it runs beside the tests."""
         if self.student is None:
+            self.result.tamper += self.attempts
             return
         self.account(self.student)
         try:
@@ -427,6 +442,7 @@ class Examination:
                 self.result.tamper += [clean(text[:300]) for text in found if type(text) is str][:60]
         except (Gone, wire.Late):
             self.result.events.append("the notebook's process did not say what it changed")
+        self.result.tamper += self.attempts
         self.student.signal(signal.SIGKILL)
         self.student.close()
         dying, self.student = self.student.pid, None

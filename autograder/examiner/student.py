@@ -33,6 +33,7 @@ import threading
 import time
 import traceback
 import types
+from collections.abc import Iterator
 from typing import Any
 
 try:
@@ -408,10 +409,15 @@ class Watch:
         "/proc/cpuinfo",
     )
     USUAL += ("/sys/devices", "/sys/fs/cgroup", sys.prefix, sys.base_prefix)
+    # What a library reads for reasons of its own, by the package that does.
+    LIBRARIES: tuple[tuple[str, str], ...] = (("/proc/mounts", "transformers"),)
+    CELL = "<ipython-input-"  # how the code of cells is called
 
     def __init__(self, home: str) -> None:
         self.home = home
         self.seen: list[str] = []
+        self.told = 0
+        self.cell = "\0"  # what the code of the cell that runs is called
         self.busy = True
 
     def __call__(self, event: str, args: tuple[Any, ...]) -> None:
@@ -434,17 +440,52 @@ class Watch:
         writes = isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
         if writes and not path.startswith((self.home, "/tmp", "/dev/")):
             self.note(f"write outside the scratch folder: {path[:200]}")
-        elif not path.startswith((self.home, *self.USUAL)):
+        elif not path.startswith((self.home, *self.USUAL)) and not self.library_reads(path):
             self.note(f"read outside the scratch folder: {path[:200]}")
 
+    def library_reads(self, path: str) -> bool:
+        """Is this a library's own doing: does the line that asks for it stand in an installed file of that library?"""
+        packages = tuple(
+            os.path.join(place, package, "") for known, package in self.LIBRARIES if known == path for place in sys.path if place
+        )
+        caller = next((name for name in callers() if not standard(name)), "")
+        return bool(packages) and caller.startswith(packages) and caller.startswith((sys.prefix, sys.base_prefix))
+
     def note(self, text: str) -> None:
+        """With a mark where the cell that runs did it itself, with the help of libraries: no other code of the student's took part."""
+        names = list(callers())
+        own = all(name.startswith((self.cell, *INSTALLED)) for name in names) and any(name.startswith(self.cell) for name in names)
+        text = f"{'cell' if own else 'code'} {text}"
         if text not in self.seen:
             self.seen.append(text)
+
+    def news(self) -> list[str]:
+        """What has not been told yet."""
+        found, self.told = self.seen[self.told :], len(self.seen)
+        return found
 
     @staticmethod
     def short(args: tuple[Any, ...]) -> str:
         plain = [a if isinstance(a, str | int | bytes | tuple | list) else type(a).__name__ for a in args]
         return str(tuple(plain))[:160]
+
+
+STANDARD = os.path.dirname(os.__file__) + "/"
+INSTALLED = (sys.prefix + "/", STANDARD, "/course/", "/run/examiner/", "<frozen ")
+
+
+def standard(name: str) -> bool:
+    """Is this a file of Python's own?"""
+    return name.startswith(("<frozen ", STANDARD)) and "-packages/" not in name
+
+
+def callers() -> Iterator[str]:
+    """The files of the code that is being run, innermost first, without this one's."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename != __file__:
+            yield frame.f_code.co_filename
+        frame = frame.f_back
 
 
 WATCHED: tuple[str, ...] = (
@@ -698,13 +739,14 @@ class Server:
         outputs: list[Any] = []
         try:
             signal.signal(signal.SIGINT, self.interrupt or signal.SIG_DFL)  # None: a handler that is not Python's
+            self.watch.cell = f"{self.watch.CELL}{self.shell.execution_count}-"
             outputs, _, _ = recorder.run_cell(self.shell, source)
         except KeyboardInterrupt:  # it came when the cell was just over
             pass
         finally:
             self.interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
             self.watch.busy = True
-        return json.dumps(outputs, default=str)
+        return [json.dumps(outputs, default=str), *self.watch.news()]
 
     def do_end(self, value: Any) -> Any:
         """What the notebook has changed around itself."""
@@ -721,7 +763,7 @@ class Server:
             found.append("atexit functions registered")
         if threading.active_count() > self.threads:
             found.append(f"{threading.active_count() - self.threads} threads still running")
-        return found + [f"attempt: {text}" for text in self.watch.seen]
+        return found
 
     # ---- the student's names and objects
 

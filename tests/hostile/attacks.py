@@ -896,6 +896,38 @@ answer(
     says={"lost": "double-test: your code did not finish within"},
 )
 answer(
+    "has itself stopped by a child in a test",
+    "double",
+    INSIDE
+    + "import signal, time\ndef double(x):\n    if os.fork() == 0:\n        os.kill(os.getppid(), signal.SIGSTOP)\n        os._exit(0)\n"
+    "    while True: time.sleep(0.1)",
+    says={"lost": "double-test: your code did not finish within"},
+)
+answer(
+    "makes itself wait for a processor",
+    "double",
+    INSIDE
+    + "import time\ndef double(x):\n    for _ in range(8):\n        if os.fork() == 0:\n            while True: pass\n    os.nice(19)\n"
+    "    while True: pass",
+    says={"lost": "double-test: your code did not finish within"},
+)
+answer(
+    "orders a stop for later",
+    "double",
+    INSIDE
+    + """
+import ctypes, signal, struct
+def double(x):
+    libc, number = ctypes.CDLL(None, use_errno=True), ctypes.c_int()
+    event = ctypes.create_string_buffer(struct.pack("=Qii", 0, signal.SIGSTOP, 0), 64)
+    if libc.syscall({"x86_64": 222, "aarch64": 107}[os.uname().machine], 1, event, ctypes.byref(number)) == 0: print("HOLE")
+    if os.uname().machine == "x86_64" and libc.syscall(56, int(signal.SIGSTOP), 0, 0, 0, 0) != -1: print("HOLE")
+    if libc.prctl(1, int(signal.SIGSTOP), 0, 0, 0) == 0: print("HOLE")
+    return [2 * entry for entry in x] if isinstance(x, list) else x + x
+""",
+    score=POINTS["double"],
+)
+answer(
     "recursion in a test",
     "double",
     "import sys\ndef double(x):\n    sys.setrecursionlimit(10 ** 9)\n    return double(x)",
