@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder.course import CourseError
 from autograder.examiner import cgroups, memory_watch, protections, sandbox
+from autograder.examiner.pool import Pool
 
 needs_sandbox = pytest.mark.skipif(sandbox.why_not() is not None, reason="there is no sandbox on this machine")
 needs_group = pytest.mark.skipif(cgroups.place() is None, reason="no memory cgroup can be made on this machine")
@@ -71,6 +73,13 @@ def test_doctor_says_why_there_is_no_sandbox(monkeypatch: pytest.MonkeyPatch) ->
     found = by_name()
     assert not any(one.active for one in found.values())
     assert found["processes, network, files"].detail == "no namespaces here"
+    assert {one.advice for one in found.values()} == {"`course grade` refuses to run without a sandbox"}
+
+
+def test_without_a_sandbox_nothing_is_graded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "why_not", lambda: "no namespaces here")
+    with pytest.raises(CourseError, match=r"no namespaces here\. `--unsafe` grades without a sandbox, with your rights"):
+        Pool(1, [], [], 1 << 20)
 
 
 # ---- cgroups -------------------------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ class Protection:
     name: str
     active: bool
     detail: str
+    advice: str = ""
 
 
 def protections() -> list[Protection]:
@@ -31,7 +32,8 @@ def protections() -> list[Protection]:
     reason = sandbox.why_not()
     answers, group = ({}, 0) if reason else attempt()
     missing = reason or answers.get("", (False, "it could not be tried"))[1]
-    one_user = "" if os.name != "posix" or os.geteuid() == 0 else "only root can give one; process namespaces still keep submissions apart"
+    advice = "`course grade` refuses to run without a sandbox" if reason else "student code is graded without this protection"
+    one_user = "" if reason or os.geteuid() == 0 else "only root can give one; process namespaces still keep submissions apart"
     counted = f"memory cgroup (version {group})" if group else UNCOUNTED
     lines = [
         ("confined", "processes, network, files", "bubblewrap and namespaces, fresh for every submission", ""),
@@ -44,7 +46,7 @@ def protections() -> list[Protection]:
     found = []
     for name, title, good, bad in lines:
         held, detail = answers.get(name, (False, missing))
-        found.append(Protection(f"sandbox: {title}", held, good if held else bad or detail))
+        found.append(Protection(f"sandbox: {title}", held, good if held else bad or detail, "" if held else advice))
     return found
 
 
