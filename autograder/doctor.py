@@ -51,10 +51,7 @@ def examine() -> list[Finding]:
     findings.append(
         Finding("Chromium", chromium is not None, chromium or "none", "only the browser tests need it: apt-get install chromium")
     )
-    findings += [
-        Finding(p.name, p.active, p.detail, "student code is graded without this protection" if p.active is False else "")
-        for p in protections()
-    ]
+    findings += [Finding(p.name, p.active, p.detail, p.advice) for p in protections()]
     if findings[1].good:
         findings.append(accelerator())
     return findings

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from autograder.shell import Shell
 from helpers import checks
-from helpers.checks import Check, Failed, beside, rand, randint, randn, randperm, report
+from helpers.checks import Check, Failed, beside, guard, rand, randint, randn, randperm, report
 from helpers.checks import check as check_module
 from helpers.checks.compare import difference
 from helpers.checks.guard import copied, plain
@@ -848,6 +848,18 @@ def test_of_several_exceptions_in_hidden_checks_the_first_is_told(check: Check) 
     assert "your code raised ZeroDivisionError" in told
     assert "your code raised another exception" in told
     assert "IndexError" not in told
+
+
+def test_an_exception_that_python_does_not_know_is_told_by_its_kind(check: Check) -> None:
+    """Its own name is the student's or a library's: it could spell out a hidden input."""
+    told = run_cell(
+        "### BEGIN HIDDEN TESTS\ndef fails(): raise type('Spelt1234', (RuntimeError,), {})\n"
+        'check.equal(check.run(fails), 1, "")\n### END HIDDEN TESTS\n',
+        check,
+    )
+    assert "your code raised a kind of RuntimeError" in told
+    assert "Spelt1234" not in told
+    assert guard.failure_of(type("InductorError", (RuntimeError,), {})()).safe_reason == "your code raised InductorError"
 
 
 def test_a_name_given_to_getattr_is_used() -> None:

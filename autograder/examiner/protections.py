@@ -24,6 +24,7 @@ class Protection:
     name: str
     active: bool
     detail: str
+    advice: str = ""
 
 
 def protections() -> list[Protection]:
@@ -31,7 +32,8 @@ def protections() -> list[Protection]:
     reason = sandbox.why_not()
     answers, group = ({}, 0) if reason else attempt()
     missing = reason or answers.get("", (False, "it could not be tried"))[1]
-    one_user = "" if os.name != "posix" or os.geteuid() == 0 else "only root can give one; process namespaces still keep submissions apart"
+    advice = "`course grade` refuses to run without a sandbox" if reason else "student code is graded without this protection"
+    one_user = "" if reason or os.geteuid() == 0 else "only root can give one; process namespaces still keep submissions apart"
     counted = f"memory cgroup (version {group})" if group else UNCOUNTED
     lines = [
         ("confined", "processes, network, files", "bubblewrap and namespaces, fresh for every submission", ""),
@@ -44,7 +46,7 @@ def protections() -> list[Protection]:
     found = []
     for name, title, good, bad in lines:
         held, detail = answers.get(name, (False, missing))
-        found.append(Protection(f"sandbox: {title}", held, good if held else bad or detail))
+        found.append(Protection(f"sandbox: {title}", held, good if held else bad or detail, "" if held else advice))
     return found
 
 
@@ -54,8 +56,6 @@ def attempt() -> tuple[dict[str, tuple[bool, str]], int]:
     with tempfile.TemporaryDirectory(prefix=f"course-{os.getpid()}-") as place, socket.create_server(("127.0.0.1", 0)) as server:
         folder = Path(place)
         sandbox.copy_what_is_read(folder, [], [*sandbox.FILES, "probe.py"])
-        secret = folder / "secret"
-        secret.write_text("the grader's")
         group = cgroups.of_submission(SMALL)
         settings: dict[str, Any] = {
             **SMALL,
@@ -64,7 +64,7 @@ def attempt() -> tuple[dict[str, tuple[bool, str]], int]:
             "own_tmp": sandbox.own_tmp(folder),
             "seccomp": sandbox.seccomp_known(),
             "uid": sandbox.FIRST_UID if root else 0,
-            "file": str(secret),
+            "file": str(sandbox.HERE / "pool.py"),
             "port": server.getsockname()[1],
             "group": group.version if group else 0,
             "group_fds": group.fds if group else [],

@@ -306,7 +306,8 @@ def is_notebook(filename: str, test_file: str) -> bool:
 
 def kind_of(error: BaseException) -> str:
     """What Python calls an exception of a class that it does not know."""
-    names = (cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins" and cls not in (Exception, BaseException, object))
+    known = [cls for cls in vars(builtins).values() if isinstance(cls, type) and cls not in (Exception, BaseException, object)]
+    names = (cls.__name__ for cls in type(error).__mro__ if any(cls is one for one in known))
     return next((f"a kind of {name}" for name in names), "an exception")
 
 
