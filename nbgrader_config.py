@@ -9,7 +9,7 @@ from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, GetGr
 
 from autograder.build import Stamp
 from autograder.database import url_for
-from autograder.preprocessors import Examine, GradingReport, HideHiddenTests, code_in_colours, markdown_without_scripts
+from autograder.preprocessors import Examine, GradingReport, HideHiddenTests, clean_html, code_in_colours, markdown_without_scripts
 
 c = get_config()  # noqa: F821  nbgrader provides it
 
@@ -47,4 +47,4 @@ c.GenerateFeedback.preprocessors = [GetGrades, GradingReport, HideHiddenTests, C
 
 # What a student wrote is shown in the grader's browser: as text and pictures, never as scripts.
 c.HTMLExporter.sanitize_html = True
-c.HTMLExporter.filters = {"markdown2html": markdown_without_scripts, "highlight_code": code_in_colours}
+c.HTMLExporter.filters = {"markdown2html": markdown_without_scripts, "highlight_code": code_in_colours, "clean_html": clean_html}

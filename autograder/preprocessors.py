@@ -9,13 +9,14 @@ import re
 import signal
 import threading
 import time
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from urllib.parse import unquote
 
-import bleach
 from jinja2 import pass_context
 from nbconvert.filters.highlight import Highlight2HTML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
@@ -25,10 +26,13 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from autograder import course as courses
 from autograder.examiner import notebook as notebooks
 from autograder.examiner import page
+from autograder.examiner.repair import PICTURES
 from autograder.examiner.sandbox import Limits
 from autograder.source import BEGIN_HIDDEN, END_HIDDEN
 
-NO_PICTURE = {"image/gif": "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"}  # a single transparent point
+NO_PICTURE = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"  # a single transparent point
+ATTACHED = "attachment:"
+IN_HTML = re.compile(rf"(<img\s[^>]{{0,1000}}?src=[\"']?)({ATTACHED}[^\"'>\s]+)")
 TRIES = 3  # at a submission that the machine kept from being graded
 NOT_GRADED = "NotGraded"  # the examiner's own words, which quote nothing
 
@@ -224,10 +228,14 @@ def room_on(context: Any) -> Room:
     return found
 
 
+class InColours(str):
+    """HTML that the highlighter made: a student's code is only text in it."""
+
+
 @pass_context
 def code_in_colours(context: Any, source: str, metadata: Any = None, **options: Any) -> str:
     """nbconvert's colours, as far as there is room. A template filter of the HTML exporter."""
-    return room_on(context).made(source, lambda text: str(Highlight2HTML(pygments_lexer="python")(text, metadata=metadata)))
+    return InColours(room_on(context).made(source, lambda text: str(Highlight2HTML(pygments_lexer="python")(text, metadata=metadata))))
 
 
 @pass_context
@@ -236,35 +244,53 @@ def markdown_without_scripts(context: Any, source: str) -> str:
     return room_on(context).made(source, lambda text: without_scripts(context, text))
 
 
+class Renderer(IPythonRenderer):
+    """nbconvert's, with pictures found by the name they were pasted under: editors write it in the code of addresses, or not."""
+
+    def _embed_image_or_attachment(self, src: str) -> str:
+        if not src.startswith(ATTACHED):
+            return src
+        pictures = {unicodedata.normalize("NFC", name): bundle for name, bundle in self.attachments.items()}
+        written = html.unescape(src.removeprefix(ATTACHED))
+        for name in (written, unquote(written)):
+            bundle = pictures.get(unicodedata.normalize("NFC", name), {})
+            for kind in PICTURES:
+                if kind in bundle:
+                    return f"data:{kind};base64,{bundle[kind]}"
+        return NO_PICTURE  # a text that was copied without its picture still has a page
+
+
 def without_scripts(context: Any, source: str) -> str:
-    """nbconvert's way from Markdown to HTML, with links that could run code made harmless."""
+    """nbconvert's way from Markdown to HTML, cleaned."""
     path = context.get("resources", {}).get("metadata", {}).get("path", "")
-    attachments = context.get("cell", {}).get("attachments", {})
-    for name in re.findall(r"attachment:([^)\s\"'>]+)", source):  # a text that was copied without its picture still has a page
-        attachments = {name: NO_PICTURE, **attachments}
-    renderer = IPythonRenderer(escape=False, allow_harmful_protocols=False, attachments=attachments, path=path)
+    renderer = Renderer(escape=False, allow_harmful_protocols=False, attachments=context.get("cell", {}).get("attachments", {}), path=path)
     made = str(MarkdownWithMath(renderer=renderer).render(source))
-    if made.count("<") > page.MOST_TAGS:
-        return f"<pre>{html.escape(source)}</pre>"
-    return str(bleach.clean(made, tags=TAGS, attributes=attribute_is_harmless, protocols={"http", "https", "mailto", "data"}, strip=False))
+    made = IN_HTML.sub(lambda found: found[1] + renderer._embed_image_or_attachment(found[2]), made)
+    return clean_page(made) if made.count("<") <= page.MOST_TAGS else f"<pre>{html.escape(source)}</pre>"
 
 
 TAGS = page.TAGS | {"details", "summary", "kbd", "dl", "dt", "dd", "del", "ins", "mark", "cite", "q", "center", "tt", "var", "samp", "big"}
-ATTRIBUTES = {"title", "alt", "width", "height", "colspan", "rowspan", "align", "border", "open", "start", "type"}
-CLASSES = re.compile(r"highlight|hl-[\w-]+|anchor-link|[a-z][a-z0-9]{0,2}")  # of code in colours; a page's own would move things about
+PLAIN = {"title", "alt", "width", "height", "colspan", "rowspan", "align", "border", "open", "start", "type"}
+ATTRIBUTES = {"*": PLAIN | {"class"}, "img": {"src"}, "a": {"href"}}
+# Classes of code in colours, of tables, and of our tests' reports; a page's own would move things about.
+CLASSES = re.compile(r"highlight|hl-[\w-]+|anchor-link|dataframe|course-check|[a-z][a-z0-9]{0,2}")
 
 
-def attribute_is_harmless(tag: str, name: str, value: str) -> bool:
-    """No handler, no style, no data for the page's scripts; pictures may carry their bytes, links lead somewhere."""
-    if name == "class":
-        return all(CLASSES.fullmatch(word) for word in value.split())
-    if name == "src":
-        return tag == "img" and (
-            not value.lower().lstrip().startswith("data:") or value.startswith(("data:image/png", "data:image/jpeg", "data:image/gif"))
-        )
-    if name == "href":
-        return tag == "a" and not value.lower().lstrip().startswith("data:")
-    return name in ATTRIBUTES
+def attribute_on_pages(tag: str, name: str, value: str) -> str | None:
+    """No handler, no style, no data for the page's scripts."""
+    return None if name == "class" and not all(CLASSES.fullmatch(word) for word in value.split()) else value
+
+
+def clean_page(text: str) -> str:
+    return page.cleaned(text, TAGS, ATTRIBUTES, attribute_on_pages)
+
+
+def clean_html(element: Any) -> str:
+    """In place of nbconvert's filter of this name: what may stand on a page. Code in colours is ours already."""
+    if isinstance(element, InColours):
+        return element
+    text = element.decode("utf-8", "replace") if isinstance(element, bytes) else str(element)
+    return clean_page(text) if text.count("<") <= page.MOST_TAGS else html.escape(text)
 
 
 class GradingReport(NbGraderPreprocessor):

@@ -115,7 +115,10 @@ def test_links_and_pictures_in_the_documents_exist() -> None:
                 assert (page.parent / target).exists(), f"{page.name} points to {target}"
 
 
-@pytest.mark.parametrize("command", [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]], ids=["lint", "format", "types"])
+CLEAN = [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"], ["deptry", "."]]
+
+
+@pytest.mark.parametrize("command", CLEAN, ids=["lint", "format", "types", "dependencies"])
 def test_code_is_clean(command: list[str]) -> None:
     done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
+import resource
+import signal
+import subprocess
+import sys
 import time
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -313,3 +319,60 @@ def test_a_file_made_to_be_slow_to_mend_is_refused_soon() -> None:
 def test_what_cannot_be_read_says_why(data: bytes, reason: str) -> None:
     with pytest.raises(Unreadable, match=reason):
         repair.read(data)
+
+
+# ---- limits come first -----------------------------------------------------------------------------------------------------------
+
+GREEDY = {
+    "objects": "{},",
+    "lists": "[[]],",
+    "objects with a member": '{"a":{}},',
+    "numbers": "0,",
+    "texts": '"","x",',
+    "members": None,
+}
+
+
+@pytest.mark.parametrize("unit", GREEDY)
+def test_a_file_of_nothing_but_values_is_refused_before_it_takes_memory(unit: str, tmp_path: Path) -> None:
+    """24 MB of `{},` would be 700 MB of Python's objects. Measured in a process of its own, whose memory is capped."""
+    size = 24 << 20
+    one = GREEDY[unit]
+    body = "".join(f'"{n}":0,' for n in range(size // 10)) + '"":0' if one is None else one * (size // len(one)) + "0"
+    text = f'{{"cells": {{{body}}}}}' if one is None else f'{{"cells": [{body}]}}'
+    path = tmp_path / "greedy.ipynb"
+    path.write_text(text)
+    code = (
+        "import resource, sys; from autograder.examiner import repair\n"
+        "data = open(sys.argv[1], 'rb').read()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "try: repair.read(data)\n"
+        "except repair.Unreadable as reason: print(reason)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    reason, grown = done.stdout.strip().splitlines()
+    assert "values, more than a notebook has" in reason
+    assert int(grown) << 10 < 3 * size, "kilobytes beyond the file itself"
+
+
+def test_values_are_counted_outside_texts_only() -> None:
+    assert not repair.more_values_than(10, json.dumps({"source": ",{[" * 100}))
+    assert not repair.more_values_than(10, json.dumps({"source": '\\",' * 100}))
+    assert repair.more_values_than(10, json.dumps({"source": [1] * 20}))
+    assert not repair.more_values_than(10, '"' + '\\",' * 100)  # a text without an end
+
+
+def test_repair_is_bounded_in_time_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = resource.getrlimit(resource.RLIMIT_AS), signal.getsignal(signal.SIGVTALRM)
+    monkeypatch.setattr(repair, "REPAIR_SECONDS", 0.05)
+    with pytest.raises(Unreadable, match="to read, which no notebook does"), repair.within_limits():
+        next(n for n in count() if n < 0)
+    monkeypatch.setattr(repair, "MEMORY_TO_READ", 64 << 20)
+    monkeypatch.setattr(repair, "REPAIR_SECONDS", 60.0)
+    with pytest.raises(Unreadable, match="64 MB of memory to read"), repair.within_limits():
+        bytearray(256 << 20)
+    assert (resource.getrlimit(resource.RLIMIT_AS), signal.getsignal(signal.SIGVTALRM)) == before
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)

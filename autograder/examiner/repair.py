@@ -10,15 +10,22 @@ from __future__ import annotations
 import ast
 import json
 import re
+import signal
+import sys
 from collections import Counter
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import islice
+from types import FrameType
 from typing import Any
 
-MOST_BYTES = 100 << 20
+MOST_BYTES = 50 << 20
+MOST_VALUES = 1_000_000  # objects, lists and their members: each takes a hundred times the bytes it is written with
+REPAIR_SECONDS = 60.0  # of processor time, to read and mend one notebook
+MEMORY_TO_READ = 1 << 30  # bytes beyond what the process has already
 MOST_CELLS = 5000
 LONGEST_SOURCE = 2 << 20
 MOST_MENDED = 20 << 20  # characters of a file that is not JSON
@@ -83,6 +90,8 @@ def read(data: bytes, repairs: list[str] | None = None) -> list[Cell]:
     if not data.strip(b"\0 \t\r\n"):
         raise Unreadable("the file is empty")
     text = decoded(data)
+    if more_values_than(MOST_VALUES, text):
+        raise Unreadable(f"the file holds more than {MOST_VALUES:,} values, more than a notebook has")
     try:
         notebook = json.loads(text, strict=False)
     except RecursionError:
@@ -107,6 +116,61 @@ def read(data: bytes, repairs: list[str] | None = None) -> list[Cell]:
     if len(raw) > MOST_CELLS:
         raise Unreadable(f"the notebook has {len(raw)} cells, more than {MOST_CELLS}")
     return [cell for entry in raw if (cell := read_cell(entry)) is not None]
+
+
+VALUE = re.compile(r'"(?:[^"\\]|\\.)*+"?|([{\[,])', re.DOTALL)  # a text, or a sign that a value follows
+
+
+def more_values_than(most: int, text: str) -> bool:
+    """Would this text, read as JSON, be more objects, lists and members? Stops counting there."""
+    if text.count("{") + text.count("[") + text.count(",") <= most:
+        return False
+    signs = (found for found in VALUE.finditer(text) if found[1])
+    return next(islice(signs, most, None), None) is not None
+
+
+class TooLong(BaseException):
+    """Reading took more processor time than a notebook needs. (No `except Exception` on the way stops it.)"""
+
+
+@contextmanager
+def within_limits() -> Iterator[None]:
+    """Read and mend within a time and an amount of memory, or refuse. Only where this is a process of its own, with one thread."""
+
+    def late(signum: int, frame: FrameType | None) -> None:
+        raise TooLong
+
+    before = signal.signal(signal.SIGVTALRM, late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, REPAIR_SECONDS)
+    try:
+        with memory_limit():
+            yield
+    except TooLong:
+        raise Unreadable(f"it takes more than {REPAIR_SECONDS:g} s to read, which no notebook does") from None
+    except MemoryError:
+        raise Unreadable(f"it takes more than {MEMORY_TO_READ >> 20} MB of memory to read, which no notebook does") from None
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+@contextmanager
+def memory_limit() -> Iterator[None]:
+    """At most so much more than the process has already; on Linux, where it can be known."""
+    if not sys.platform.startswith("linux"):
+        yield
+        return
+    import resource  # Windows has none
+
+    with open("/proc/self/statm", encoding="ascii") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = used + MEMORY_TO_READ
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if soft == resource.RLIM_INFINITY else min(soft, wanted), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(\s*[\]}])')  # a text, which stays as it is, or a comma before a bracket

@@ -38,7 +38,9 @@ def grade(
             mended = Repaired([Cell(**cell) for cell in job["cells"]])
         else:
             repairs = list(job["repairs"])
-            mended = repair.repair(repair.read(contents(job["path"]), repairs), instructor, released)
+            data = contents(job["path"])
+            with repair.within_limits():
+                mended = repair.repair(repair.read(data, repairs), instructor, released)
             mended.repairs[:0] = repairs
     except Unreadable as reason:
         return unreadable(instructor, released, str(reason), job["repairs"])
