@@ -114,7 +114,7 @@ interrupts.Loop._listening = stopped_at_its_second_step
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("assignment", ["02-rnn-backprop", "10-attention-experiments", "11-speeches", "13-training-craft", "14-fine-tuning"])
+@pytest.mark.parametrize("assignment", ["10-attention-experiments", "14-fine-tuning"])
 def test_a_notebook_whose_training_cells_are_all_stopped_runs_to_its_end(assignment: str, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = Notebook(assignment, monkeypatch, "smoke")
     try:
