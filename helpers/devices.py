@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from helpers.device import device
 from helpers.training import make_optimizer
 
 KINDS = ("cpu", "cuda", "mps")
@@ -77,6 +78,11 @@ def found() -> list[Device]:
     elif torch.backends.mps.is_available():
         table.append(Device("mps", "Apple GPU"))
     return table
+
+
+def chosen(table: Sequence[Device]) -> Device:
+    """The device of the table to train on: the one that `helpers.device.device` gives."""
+    return next(entry for entry in table if entry.kind == device().type)
 
 
 def wait(device: Device) -> None:

@@ -176,8 +176,9 @@ class Loop(Generic[Item]):
         self.total = len(items) if total is None and isinstance(items, Sized) else total
         self.shows_bar = bar and scale() != "smoke"
         self.raises = False
-        _enter_cell()
         self.key: Key = ()
+        if not graded():
+            _enter_cell()
         if keep and not graded():
             inside = _cell.active[-1] if _cell.active else None  # what is inside starts where the loop around it is
             alike = (label, self.total, inside, *(type(t).__name__ if inside else _signature(t) for t in self.keep))

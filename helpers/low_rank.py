@@ -127,7 +127,7 @@ def fit_projections(
     C, D = (nn.Parameter(torch.randn(k, Q.shape[-2]) / (4 * k**0.5)) for _ in range(2))
     optimizer = torch.optim.Adam([C, D])
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=steps)
-    for _ in range(steps):
+    for _ in Loop(range(steps), f"projections of rank {k}", keep=[C, D, optimizer, schedule]):
         some = torch.randint(len(Q), (32,))
         loss = (attend(Q[some], K[some], V[some], C, D) - target[some]).square().mean()
         optimizer.zero_grad()

@@ -171,11 +171,13 @@ ABBREVIATIONS = set(
         """,
     )
 )
-BREAK = re.compile(r"([.!?]+)([\"'”’)\]]*)(?=\s+(?P<next>\S+))")
+# Straight quotes may stand between a full stop and the end of a sentence, curly ones may not: Punkt, the splitter behind NLTK's tokens,
+# does not know them, and a full stop before one is no end for it.
+BREAK = re.compile(r"([.!?]+)([\"')\]]*)(?=\s+(?P<next>\S+))")
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a text, by rules: a full stop after a title, an initial or U.S. ends no sentence."""
+    """The sentences of a text, by rules: a full stop after a title, an initial or U.S., or before a curly quote, ends no sentence."""
     start = 0
     for match in BREAK.finditer(text):
         if ends_sentence(text, match):

@@ -14,6 +14,8 @@ import torch
 import torch._dynamo  # Adam's first step imports it, which takes seconds: better here than in a test cell
 from torch import nn
 
+from helpers.interrupts import Loop
+
 CONTEXT = 3
 UNKNOWN = "<unk>"
 
@@ -67,7 +69,7 @@ def train(vocabulary_size: int, width: int, steps: int, count: int = 40, seed: i
         model = WordModel(words, width)
         stream = torch.tensor([model.number.get(token, 0) for token in text])
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-        for step in range(steps):
+        for step in Loop(range(steps), "word model", keep=[model, optimizer]):
             for group in optimizer.param_groups:
                 group["lr"] = 1e-2 * (1 - step / steps)
             start = torch.randint(len(stream) - CONTEXT, (256, 1))

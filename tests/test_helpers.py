@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import colab, device, plots, widgets
+from helpers import colab, device, devices, plots, widgets
 from helpers.four_keys import KEYS
 from helpers.scale import pick, scale
 
@@ -33,11 +33,36 @@ def test_scale_follows_the_switch_and_grading_is_always_smoke(monkeypatch: pytes
         scale()
 
 
-@pytest.mark.parametrize(("cuda", "mps", "expected"), [(True, True, "cuda"), (False, True, "mps"), (False, False, "cpu")])
-def test_device_takes_the_fastest_there_is(cuda: bool, mps: bool, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("cuda", "mps", "asked", "expected"),
+    [
+        (True, True, "", "cuda"),
+        (False, True, "", "cpu"),  # a Mac: its GPU must be asked for
+        (False, True, "mps", "mps"),
+        (False, False, "", "cpu"),
+        (True, False, "cpu", "cpu"),
+    ],
+)
+def test_a_mac_s_gpu_is_used_only_if_asked_for(cuda: bool, mps: bool, asked: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
+    monkeypatch.setenv("COURSE_DEVICE", asked)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
     assert device.device().type == expected
+    if not cuda:  # a card that is not there has no name
+        assert devices.chosen(devices.found()).kind == expected
+
+
+def test_a_device_that_is_not_there_is_refused_and_grading_does_not_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    for asked in ("mps", "tpu"):
+        monkeypatch.setenv("COURSE_DEVICE", asked)
+        with pytest.raises(ValueError, match=f"{asked}.*this machine has cpu"):
+            device.device()
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    assert device.device().type == "cpu"
 
 
 def test_seed_repeats_everything() -> None:

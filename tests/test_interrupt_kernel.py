@@ -16,11 +16,11 @@ PATIENCE = 600  # seconds for one message on a busy machine
 
 
 class Notebook:
-    """The code cells of a model solution, without its tests, in a kernel at laptop scale."""
+    """The code cells of a model solution, without its tests, in a kernel."""
 
-    def __init__(self, assignment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, assignment: str, monkeypatch: pytest.MonkeyPatch, scale: str = "laptop") -> None:
         monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
-        monkeypatch.setenv("COURSE_SCALE", "laptop")
+        monkeypatch.setenv("COURSE_SCALE", scale)
         monkeypatch.setenv("MPLBACKEND", "Agg")
         cells = read(SOLUTIONS / assignment / f"{assignment}.py")
         self.cells = [cell.source for cell in cells if cell.kind == "code" and not cell.grade_id.endswith("-test")]
@@ -97,6 +97,32 @@ def test_an_interrupted_length_experiment_is_drawn_and_goes_on(notebook: Noteboo
     printed = notebook.run(notebook.cells[experiment], interrupt_after=rf"going on after step {stopped} of 500[\s\S]*loss=")
     assert int(re.search(r"stopped at step (\d+) of 500", printed).group(1)) > stopped
     assert "Traceback" not in printed
+
+
+STOP_EARLY = """
+import signal
+from helpers import interrupts
+
+def stopped_at_its_second_step(self, cell, listening=interrupts.Loop._listening):
+    for number, item in enumerate(listening(self, cell)):
+        yield item
+        if number == 1 and not cell.asked:  # the signal comes between two steps, in the first loop of the cell that is long enough
+            signal.raise_signal(signal.SIGINT)
+
+interrupts.Loop._listening = stopped_at_its_second_step
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("assignment", ["10-attention-experiments", "14-fine-tuning"])
+def test_a_notebook_whose_training_cells_are_all_stopped_runs_to_its_end(assignment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = Notebook(assignment, monkeypatch, "smoke")
+    try:
+        opened.run(STOP_EARLY)
+        printed = "".join(opened.run(source) for source in opened.cells)
+        assert "run the cell again to go on" in printed
+    finally:
+        opened.close()
 
 
 def test_an_interrupt_outside_such_a_loop_is_an_ordinary_one(monkeypatch: pytest.MonkeyPatch) -> None:

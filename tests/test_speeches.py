@@ -118,6 +118,26 @@ def test_tokens_follow_the_treebank(text: str, expected: str) -> None:
     assert speeches.tokens(text) == expected.split()
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('He said, "Go." They went.', ['He said, "Go."', "They went."]),
+        ("(They went.) We stayed.", ["(They went.)", "We stayed."]),
+        ("He said, “Go.” They went.", ["He said, “Go.” They went."]),
+        ("‘Why not?’ she asked. Nobody knew.", ["‘Why not?’ she asked.", "Nobody knew."]),
+        ("“Never again!” That was all. Then silence.", ["“Never again!” That was all.", "Then silence."]),
+        ("They said “no”. We went on.", ["They said “no”.", "We went on."]),
+    ],
+)
+def test_a_straight_quote_may_follow_the_end_of_a_sentence_and_a_curly_one_may_not(text: str, expected: list[str]) -> None:
+    assert list(speeches.sentences(text)) == expected
+
+
+def test_a_full_stop_before_a_curly_quote_stays_with_its_word() -> None:
+    assert speeches.tokens("He said, “Go.” They went.") == ["He", "said", ",", "“", "Go.", "”", "They", "went", "."]
+    assert speeches.tokens("They went. He said, “Go.”") == ["They", "went", ".", "He", "said", ",", "“", "Go", ".", "”"]
+
+
 def test_text_that_was_cut_before_stays_as_it_is() -> None:
     cut = "But , contrary to what we hear , the system isn ’ t as rigged as it 's said ,"
     assert speeches.tokens(cut) == cut.split()

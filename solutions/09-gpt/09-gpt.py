@@ -1061,7 +1061,7 @@ size = pick(
 B = pick(smoke=4, laptop=12, gpu=64)
 total_steps = pick(smoke=12, laptop=1000, gpu=5000)
 device_table = devices.found()
-here = device_table[-1]  # the GPU, if there is one
+here = devices.chosen(device_table)  # a CUDA card, if there is one; on a Mac set COURSE_DEVICE=mps to use its GPU
 on_device = devices.Plan(pinned=here.kind == "cuda")
 seed(0)
 gpt = GPT(V, **size).to(here.place)
