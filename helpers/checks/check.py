@@ -25,7 +25,7 @@ NO_RESULT = "this check had no result to look at: "
 NOT_PLAIN = "the result should be plain data: numbers, text, lists, dictionaries or tensors"
 ONLY_RIGHT = "not checked yet: first make a result above right, then this counts"
 ANOTHER = "your code raised another exception"
-TRIES, FASTER_THAN_LINEAR, SHORT_SECONDS = 3, 6.0, 0.03
+TRIES, FASTER_THAN_LINEAR, SHORT_SECONDS = 4, 6.0, 0.04
 BEHIND = ("_refs", "_prims", "_decomp", "get_kernel", "_dispatch_library")  # ways of torch around the operators it offers
 UNCOUNTED = "the counter saw almost nothing of your work: use torch, not NumPy or Python numbers"
 
@@ -110,7 +110,8 @@ class Check:
         self._raised = ""  # the first exception that was told where hidden inputs are known
         self._shapes = 0  # checks that passed for a shape alone
         self._counted = 0  # checks that passed by what the counter saw
-        self._unaffordable = False  # the kernel saw more
+        self._overcounted = False  # the counter has seen too much
+        self._unaffordable = False  # the kernel has
         self._random_state = beside.random_state()
         _generator.manual_seed(zlib.crc32(name.encode()))
         beside.seed(zlib.crc32(name.encode()))
@@ -372,7 +373,7 @@ class Check:
             good, seen, safe_seen = False, UNCOUNTED, UNCOUNTED
         self._record(good and not self._unaffordable, hint, seen, safe_seen)
         self._counted += int(good and not self._unaffordable)
-        self._unaffordable = self._unaffordable or not good
+        self._overcounted = self._overcounted or not good
 
     def affordable(
         self,
@@ -388,12 +389,13 @@ class Check:
 
         The counter runs beside the student's code, which can hide its work from it; the kernel's figures are read from outside. They
         decide: where they say no, what was counted in this cell earns nothing either (`or_nothing`: nothing in this cell earns anything).
-        Time is held against a quarter of the size, three times over before it counts: a machine that is busy makes an answer slow, but
+        Time is held against a quarter of the size, four times over before it counts: a machine that is busy makes an answer slow, but
         not slower for larger inputs. What takes little time in all is never too slow.
         """
-        if self._unaffordable:  # the counter has said so, at a size that does no harm
-            self._record(False, hint)
+        if self._overcounted:  # that has been said, at a size that does no harm
             return False
+        if not self._worth_counting():
+            return True
         seen = self._guarded(lambda: overspent(function, make_args, size, megabytes))
         good = self._usable(seen, hint) and not seen
         if isinstance(seen, str):

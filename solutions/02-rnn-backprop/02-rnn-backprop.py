@@ -769,7 +769,9 @@ def sized(length):
     return (big.x, big.y, *derivation.general_run(big), big.W_hh, big.W_yh)
 
 
-check.growth(rnn_bptt, sized, (8, 24), 1, "the work grows faster than T: walk back once, and collect what all later losses send")
+faster = "the work grows faster than T: walk back once, and collect what all later losses send"
+check.growth(rnn_bptt, sized, (8, 24), 1, faster, at_least=2 * 24 * 2 * 4 * (4 + 3 + 5))
+check.affordable(rnn_bptt, sized, 1024, megabytes=16, hint=faster)  # a vector for every pair of steps has 32
 ### END HIDDEN TESTS
 check.score()
 
@@ -1587,7 +1589,22 @@ check.largest(
     long.W_hx,
     long.W_yh,
     elements=125,
+    at_least=300 * 5**3,
     hint="a tensor grows with T: keep S_t only, and forget the past",
+)
+
+
+def lengthy(steps):
+    run = derivation.general(61, 1, steps, 2, 16, 3)
+    return (run.x[0], run.y[0], run.h0[0], run.W_hh, run.W_hx, run.W_yh)
+
+
+check.affordable(
+    rtrl,
+    lengthy,
+    2048,
+    megabytes=16,  # all S_t have 32
+    hint="over 2,048 steps memory or work grows with the past: keep S_t only",
 )
 check.avoids(
     rtrl,

@@ -217,7 +217,7 @@ check.growth(
     "twice as many positions must cost twice as much, not four times: bracket from the right, so that P is never formed",
 )
 trial = check.measure(checks.cost, svd_attention, randn(256, 4), rand(4), randn(4, 256), randn(256, 3))
-check.true(
+check.counted(
     trial.flops >= 2 * 256 * 4 * 3, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
 )
 thrifty = (
@@ -229,6 +229,13 @@ formed = "an n × n tensor was created: at n = 16,384 it takes a gigabyte. Multi
 check.largest(svd_attention, *long_input, elements=16 * long, hint=formed)
 check.unchanged(svd_attention, u, s, wt, v)
 ### BEGIN HIDDEN TESTS
+check.affordable(
+    function=svd_attention,
+    make_args=lambda n: (randn(n, 32), rand(32), randn(32, n), randn(n, 32)),
+    size=6144,
+    megabytes=64,  # an n × n matrix has 144
+    hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: bracket from the right",
+)
 truncated = check.run(svd_attention, u[:, :2], s[:2], wt[:2], v)
 check.close(
     truncated,
@@ -420,8 +427,17 @@ check.growth(
     "twice as many positions must cost twice as much: which two matrices do you multiply first?",
 )
 trial = check.measure(checks.cost, softmax_free, randn(256, 4), randn(256, 4), randn(256, 3))
-check.true(trial.flops >= 256 * 4 * 3, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers")
+check.counted(
+    trial.flops >= 256 * 4 * 3, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
+)
 ### BEGIN HIDDEN TESTS
+check.affordable(
+    function=softmax_free,
+    make_args=lambda n: (randn(n, 32), randn(n, 32), randn(n, 32)),
+    size=6144,
+    megabytes=64,  # an n × n matrix has 144
+    hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: multiply Kᵀ with V first",
+)
 harmless = (trial.largest < 256**2) & (trial.flops > 256) & (trial.flops < 4 * 256**2)
 size = 16_384 if harmless else 256
 check.largest(
@@ -502,7 +518,7 @@ check.growth(
     "the work must grow like n: neither P nor a full QR decomposition may be formed, only thin factors and an h × h matrix",
 )
 trial = check.measure(checks.cost, right_singular_vectors, randn(256, 4), randn(256, 4), 4)
-check.true(
+check.counted(
     trial.flops >= 2 * 256 * 4 * 4, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
 )
 thrifty = (
@@ -518,6 +534,13 @@ check.largest(
     hint="an n × n tensor was created: P is never formed, and QR is the thin one (mode='reduced', the default)",
 )
 ### BEGIN HIDDEN TESTS
+check.affordable(
+    function=right_singular_vectors,
+    make_args=lambda n: (randn(n, 8), randn(n, 8), 8),
+    size=6144,
+    megabytes=64,  # an n × n matrix has 144
+    hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: use thin factors and an h × h matrix",
+)
 u, s, vh = torch.linalg.svd(product)
 q_factor, q_triangle = torch.linalg.qr(q)
 k_factor, k_triangle = torch.linalg.qr(k)
@@ -635,7 +658,7 @@ check.growth(
     "twice as many positions must cost twice as much: shorten K and V first, and never multiply Q with the whole Kᵀ",
 )
 trial = check.measure(checks.cost, factored_attention, randn(256, 4), randn(256, 4), randn(256, 3), 4)
-check.true(
+check.counted(
     trial.flops >= 4 * 2 * 256 * 4 * 3, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
 )
 thrifty = (trial.largest < 256**2) & (trial.flops > 256) & (trial.flops < 4 * 256**2)
@@ -650,6 +673,13 @@ check.largest(
     hint="an n × n tensor was created: Cᵀ D and Q Kᵀ are n × n, so avoid both",
 )
 ### BEGIN HIDDEN TESTS
+check.affordable(
+    function=factored_attention,
+    make_args=lambda n: (randn(n, 8), randn(n, 8), randn(n, 32), 8),
+    size=6144,
+    megabytes=64,  # an n × n matrix has 144
+    hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: shorten K and V first",
+)
 mixed = randn(5, 5, dtype=torch.float64)
 q, k = randn(11, 3, dtype=torch.float64) @ mixed[:3], randn(11, 4, dtype=torch.float64) @ torch.linalg.inv(mixed).T[1:]
 v = randn(11, 6, dtype=torch.float64)
@@ -769,7 +799,7 @@ check.growth(
     "twice as many positions must cost twice as much: shorten K before it meets Q",
 )
 trial = check.measure(checks.cost, projected_attention, randn(256, 4), randn(256, 4), randn(256, 3), randn(5, 256), randn(5, 256))
-check.true(
+check.counted(
     trial.flops >= 2 * 256 * 5 * 4, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
 )
 thrifty = (trial.largest < 256**2) & (trial.flops > 256) & (trial.flops < 4 * 256**2)
@@ -785,6 +815,13 @@ check.largest(
     hint="an n × n tensor was created: project the keys and the values, not the finished scores",
 )
 ### BEGIN HIDDEN TESTS
+check.affordable(
+    function=projected_attention,
+    make_args=lambda n: (randn(n, 32), randn(n, 32), randn(n, 32), randn(32, n), randn(32, n)),
+    size=6144,
+    megabytes=64,  # an n × n matrix has 144
+    hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: shorten K before it meets Q",
+)
 short_k, short_v = c @ k, d @ v
 check.close(
     out,
@@ -1038,7 +1075,7 @@ check.growth(
     "twice as many positions must cost twice as much: sum over the keys first, then meet the queries",
 )
 trial = check.measure(checks.cost, kernel_attention, randn(256, 4), randn(256, 4), randn(256, 3))
-check.true(
+check.counted(
     trial.flops >= 2 * 256 * 4 * 3, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
 )
 thrifty = (trial.largest < 256**2) & (trial.flops > 256) & (trial.flops < 4 * 256**2)
@@ -1052,6 +1089,13 @@ check.largest(
     hint="an n × n tensor was created: the weights themselves are never needed",
 )
 ### BEGIN HIDDEN TESTS
+check.affordable(
+    function=kernel_attention,
+    make_args=lambda n: (randn(n, 32), randn(n, 32), randn(n, 32)),
+    size=6144,
+    megabytes=64,  # an n × n matrix has 144
+    hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: sum over the keys first",
+)
 phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
 raw = phi_of(q) @ phi_of(k).T
 check.close(
@@ -1323,8 +1367,16 @@ check.growth(
     (32, 64),
     1,
     "the work must grow like n: carry the sums along, instead of forming the weights or adding up the past again at every step",
+    at_least=64 * 4 * 3,
 )
 ### BEGIN HIDDEN TESTS
+check.affordable(
+    function=causal_linear_attention,
+    make_args=lambda n: (randn(n, 16), randn(n, 16), randn(n, 32)),
+    size=6144,
+    megabytes=64,  # an n × n matrix has 144
+    hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: carry the sums along",
+)
 phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
 for size, h_in, e_out, kind in (
     (7, 4, 3, torch.float32),
@@ -1351,8 +1403,10 @@ for size, h_in, e_out, kind in (
         },
     )
 cost = check.measure(checks.cost, causal_linear_attention, randn(100, 4), randn(100, 4), randn(100, 3))
-check.true(cost.largest <= 2 * 100 * 4 * 3, "a tensor larger than n · h · e was created: no n × n weights")
-check.true(cost.flops >= 100 * 4 * 3, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers")
+check.counted(cost.largest <= 2 * 100 * 4 * 3, "a tensor larger than n · h · e was created: no n × n weights")
+check.counted(
+    cost.flops >= 100 * 4 * 3, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
+)
 check.unchanged(causal_linear_attention, q, k, v)
 weights_of = lambda a, b: (phi_of(a) @ phi_of(b).T).tril()  # noqa: E731
 quadratic = lambda a, b, c: weights_of(a, b) / weights_of(a, b).sum(1, keepdim=True) @ c  # noqa: E731
@@ -1645,6 +1699,7 @@ check.growth(
     (256, 512),
     1,
     "for a fixed chunk size the work must grow like n",
+    at_least=512 * 16 * (4 + 3),
 )
 check.largest(
     chunked_attention,
@@ -1653,14 +1708,22 @@ check.largest(
     randn(512, 3),
     16,
     elements=512 * 4,
+    at_least=512 * 16 * (4 + 3),
     hint="a tensor with more than max(nh, ne, c², he) elements was created: neither n × n weights nor n states",
 )
 work = check.measure(checks.flops, chunked_attention, randn(256, 4), randn(256, 4), randn(256, 3), 32)
-check.true(
+check.counted(
     work >= 256 * 32 * (4 + 3),
     "inside a chunk all positions are to be worked on at once, with a c × c matrix: is there a loop, or is the chunk size ignored?",
 )
 ### BEGIN HIDDEN TESTS
+check.affordable(
+    function=chunked_attention,
+    make_args=lambda n: (randn(n, 16), randn(n, 16), randn(n, 32), 64),
+    size=6144,
+    megabytes=64,  # an n × n matrix has 144
+    hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: only inside a chunk may there be a square",
+)
 q, k, v = randn(23, 3, dtype=torch.float64), randn(23, 3, dtype=torch.float64), randn(23, 5, dtype=torch.float64)
 phi_q, phi_k = (torch.where(x > 0, x + 1, x.exp()) for x in (q, k))
 raw, block_of = phi_q @ phi_k.T, torch.arange(23) // 6
@@ -1688,6 +1751,7 @@ check.largest(
     randn(1024, 3),
     32,
     elements=1024 * 4,
+    at_least=1024 * 32 * (4 + 3),
     hint="for a longer sequence a tensor with more than max(nh, ne, c², he) elements was created",
 )
 check.unchanged(chunked_attention, q, k, v, 6)

@@ -1556,8 +1556,8 @@ def shaw_bias_lean(q, table, q_positions, k_positions):
 # %% nbgrader={"grade": true, "grade_id": "bonus-shaw-lean-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check = Check("bonus-shaw-lean", points=3)
 spent = check.measure(checks.cost, shaw_bias_lean, randn(20, 8), randn(11, 8), torch.arange(20), torch.arange(30))
-thrifty = spent.largest <= 20 * 30
-check.true(thrifty, "a tensor with more than n · max(m, 2c + 1) elements was made: multiply with the table first, then gather")
+thrifty = (spent.largest <= 20 * 30) & (spent.flops >= 2 * 20 * 11 * 8)  # the product with the table, which every answer needs
+check.counted(thrifty, "a tensor with more than n · max(m, 2c + 1) elements was made: multiply with the table first, then gather")
 broken = "the limit on memory is broken, so no result counts"
 refused = checks.Failed(broken, broken) if type(thrifty) is bool else thrifty
 three = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
@@ -1574,6 +1574,14 @@ check.close(
     },
 )
 ### BEGIN HIDDEN TESTS
+thrifty = thrifty and check.affordable(
+    shaw_bias_lean,
+    lambda m: (randn(512, 64), randn(65, 64), torch.arange(512), torch.arange(m)),
+    512,
+    megabytes=32,  # the cube has 64, the result 1
+    hint="for 512 queries and keys the n × m × d tensor was built after all: multiply with the table first, then gather",
+    or_nothing=True,
+)
 q, rows = randn(5, 6), randn(9, 6)
 for first, last in [(0, 7), (100, 107)]:
     gap = (torch.arange(first, last)[None] - torch.arange(first, first + 5)[:, None]).clamp(-4, 4) + 4
@@ -1590,7 +1598,10 @@ for first, last in [(0, 7), (100, 107)]:
         },
     )
 again = check.measure(checks.cost, shaw_bias_lean, randn(8, 16), randn(33, 16), torch.arange(8), torch.arange(20))
-check.true(again.largest <= 8 * 33, "with 33 rows and 20 keys a tensor with more than n · (2c + 1) elements was made")
+check.counted(
+    (again.largest <= 8 * 33) & (again.flops >= 2 * 8 * 33 * 16),
+    "with 33 rows and 20 keys a tensor with more than n · (2c + 1) elements was made",
+)
 check.gradients(
     lambda a, b: shaw_bias_lean(a, b, torch.arange(5), torch.arange(7)),
     lambda a, b: (a[:, None] * b[(torch.arange(7)[None] - torch.arange(5)[:, None]).clamp(-4, 4) + 4]).sum(-1) / 6**0.5,

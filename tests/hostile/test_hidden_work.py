@@ -1,0 +1,181 @@
+"""Work that is hidden from the counter, and forbidden calls under other names: neither earns what it was hidden for."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from classroom import once
+from conftest import ROOT, run_course
+from course import header
+
+from autograder.course import load
+from autograder.examiner import sandbox
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(sandbox.why_not() is not None, reason="hostile code needs a sandbox"),
+]
+
+NAME = "91-hidden-work"
+SETUP = (
+    "import numpy as np\nimport torch\nimport torch.nn.functional as F\nfrom helpers import checks\nfrom helpers.checks import Check, randn"
+)
+STUBS = {
+    "running": 'def running(x):\n    """Sums of the first entries of x (n,), in time linear in n: (n,)."""',
+    "attend": 'def attend(q, k, v):\n    """Attention of q over k and v, all (H, n, d): (H, n, d)."""',
+    "slope": 'def slope(x):\n    """The derivative of the sum of x³ by x (n,), without autograd: (n,)."""',
+}
+RIGHT = {
+    "running": "    return x.cumsum(0)",
+    "attend": "    return (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v",
+    "slope": "    return 3 * x**2",
+}
+TESTS = {
+    "running": """
+check = Check("running", points=2)
+check.close(check.run(running, torch.tensor([1.0, 2.0, 3.0])), [1.0, 3.0, 6.0], "one, one and two, one and two and three")
+check.growth(running, lambda n: (torch.ones(n),), [64, 128, 256], 1, "the work must not grow faster than the length", at_least=200)
+### BEGIN HIDDEN TESTS
+check.affordable(running, lambda n: (randn(n),), 6144, megabytes=64, hint="no table of all pairs", or_nothing=True)
+### END HIDDEN TESTS
+check.score()
+""",
+    "attend": """
+check = Check("attend", points=2)
+q, k, v = randn(2, 5, 4), randn(2, 5, 4), randn(2, 5, 4)
+check.avoids(
+    attend, "scaled_dot_product_attention", hint="write it yourself", forbid=["attention"], runs=lambda: attend(q, k, v)
+)
+### BEGIN HIDDEN TESTS
+check.close(check.run(attend, k, q, v, forbid=["attention"]), (k @ q.mT / 2).softmax(-1) @ v, "it is attention")
+### END HIDDEN TESTS
+check.score()
+""",
+    "slope": """
+check = Check("slope", points=2)
+check.avoids(slope, "autograd", "backward", hint="derive it", forbid=["autograd"], runs=lambda: slope(torch.ones(3)))
+### BEGIN HIDDEN TESTS
+check.close(check.run(slope, torch.arange(4.0), forbid=["autograd"]), 3 * torch.arange(4.0) ** 2, "3x²")
+### END HIDDEN TESTS
+check.score()
+""",
+}
+TABLE = "(torch.ones(len(x), len(x)).tril() @ x)"
+BY_NUMPY = "torch.from_numpy(np.tril(np.ones((len(x), len(x)), np.float32)) @ x.numpy())"
+SEEN = "sum((x * 1).sum() * 0 for _ in range(2))"  # what the counter is given to see
+WALKED = "x = x.clone().requires_grad_(); g = (x**3).sum().grad_fn; return g.next_functions[0][0](g(torch.ones(())))"
+ATTACKS: dict[str, dict[str, str]] = {
+    "modes": {
+        "running": f"""from torch.utils._python_dispatch import _disable_current_modes
+def running(x):
+    with _disable_current_modes():
+        hidden = {TABLE}
+    return hidden + {SEEN}""",
+        "attend": "saved = F.scaled_dot_product_attention\ndef attend(q, k, v):\n    return saved(q, k, v)",
+        "slope": "saved = torch.autograd.grad\ndef slope(x):\n    x = x.clone().requires_grad_()\n    return saved((x**3).sum(), x)[0]",
+    },
+    "numpy": {
+        "running": f"def running(x):\n    return {BY_NUMPY} + {SEEN}",
+        "attend": "def attend(q, k, v):\n    return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q[None], k[None], v[None])[0][0]",
+        "slope": "def slope(x):\n    return torch.func.jacfwd(lambda z: (z**3).sum())(x)",
+    },
+    "patched": {
+        "running": f"""import torch.utils._pytree as tree
+import torch.utils.flop_counter as counter
+def running(x):
+    return {TABLE}
+tree.tree_leaves = lambda *a, **k: [torch.ones(len(a) * 128)]
+for key in list(counter.flop_registry): counter.flop_registry[key] = lambda *a, **k: 300""",
+        "attend": "torch.library.Library = lambda *a: None\nname = 'scaled_dot_' + 'product_attention'\n"
+        "def attend(q, k, v):\n    return getattr(F, name)(q, k, v)",
+        "slope": f"torch._C._AutoDispatchBelowAutograd = torch.enable_grad\ndef slope(x):\n    {WALKED}",
+    },
+    "prepared": {
+        "running": f"""from torch.utils._python_dispatch import _disable_current_modes
+table = np.tril(np.ones((6144, 6144), np.float32))
+def running(x):
+    table[:] = np.tri(1, 6144)
+    for i in range(len(x)): table[i, : len(x)] = 0; table[i, : i + 1] = 1
+    return torch.from_numpy(table[: len(x), : len(x)] @ x.numpy()) + {SEEN}""",
+        "attend": "torch._C._dispatch_library = lambda *a: type('L', (), {'impl': lambda *a: None, 'reset': lambda *a: None})()\n"
+        "def attend(q, k, v):\n    return F.scaled_dot_product_attention(q, k, v)",
+        "slope": f"import threading\ndef walk(x):\n    {WALKED}\ndef slope(x):\n    out = []\n"
+        "    thread = threading.Thread(target=lambda: out.append(walk(x)))\n    thread.start(); thread.join()\n    return out[0]",
+    },
+}
+
+
+def source() -> str:
+    parts = [f"{header(grade_id='setup', locked=True)}\n{SETUP}"]
+    for name, stub in STUBS.items():
+        answer = f"{stub}\n    ### BEGIN SOLUTION\n{RIGHT[name]}\n    ### END SOLUTION"
+        parts.append(f"# %% [markdown]\n# Write `{name}`.\n\n{header(grade_id=name, solution=True)}\n{answer}")
+        parts.append(f"{header(grade=True, grade_id=f'{name}-test', locked=True, points=2)}\n{TESTS[name].strip()}")
+    return "\n\n".join(parts) + "\n"
+
+
+def handed_in(notebook: dict[str, Any], answers: dict[str, str]) -> str:
+    for cell in notebook["cells"]:
+        name = cell["metadata"].get("nbgrader", {}).get("grade_id", "")
+        cell["source"] = answers.get(name, cell["source"])
+    return json.dumps(notebook)
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    def work(shared: Path) -> dict[str, Any]:
+        root = shared / "hidden-work"
+        folder = root / "solutions" / NAME
+        folder.mkdir(parents=True)
+        (root / "course.toml").write_text(
+            f'title = "Hidden"\ncourse_id = "hidden"\nrepository = "https://github.com/example/hidden"\n\n[limits]\nmemory_mb = 1024\n\n'
+            f'[[assignment]]\nid = "{NAME}"\ntitle = "Hidden"\npart = "I"\nminutes = 5\n'
+        )
+        shutil.copy(ROOT / "nbgrader_config.py", root)
+        (folder / f"{NAME}.py").write_text(source())
+        assert run_course("build", cwd=root).returncode == 0
+        student = load(root).assignments[0].student_notebook.read_text()
+        honest = {name: f"{stub}\n{RIGHT[name]}" for name, stub in STUBS.items()}
+        missing = dict.fromkeys(STUBS, "pass")
+        for name, answers in {"honest": honest, "untouched": {}, "missing": missing, **ATTACKS}.items():
+            place = root / "submitted" / name / NAME
+            place.mkdir(parents=True)
+            (place / f"{NAME}.ipynb").write_text(handed_in(json.loads(student), answers))
+        done = run_course("grade", NAME, "--workers", "2", "--json", cwd=root)
+        return {"root": str(root), "code": done.returncode, "err": done.stderr + done.stdout}
+
+    found = once(tmp_path_factory, "hidden-work", work)
+    assert found["code"] == 0, found["err"][-2000:]
+    return Path(found["root"])
+
+
+def marks(root: Path, student: str) -> dict[str, float]:
+    record = json.loads((root / "autograded" / student / NAME / "grading.json").read_text())
+    grades = record["notebooks"][NAME]["grades"]
+    return {name: grades[f"{name}-test"]["auto"] for name in STUBS}
+
+
+def said(root: Path, student: str) -> str:
+    return (root / "autograded" / student / NAME / f"{NAME}.ipynb").read_text(encoding="utf-8")
+
+
+def test_honest_answers_keep_everything(graded: Path) -> None:
+    assert marks(graded, "honest") == dict.fromkeys(STUBS, 2.0)
+
+
+@pytest.mark.parametrize("way", ATTACKS)
+def test_what_is_hidden_or_forbidden_earns_nothing(graded: Path, way: str) -> None:
+    assert marks(graded, way) == dict.fromkeys(STUBS, 0.0)
+
+
+def test_the_examiner_says_what_to_write_and_that_a_name_is_missing(graded: Path) -> None:
+    assert marks(graded, "untouched") == marks(graded, "missing") == dict.fromkeys(STUBS, 0.0)
+    assert "write `slope`: The derivative of the sum of x³ by x (n,), without autograd: (n,)." in json.dumps(
+        json.loads(said(graded, "untouched")), ensure_ascii=False
+    )
+    assert "run the cell above first: `attend` is not defined yet" in said(graded, "missing")
