@@ -201,9 +201,7 @@ def init(control: int, lifeline: int, shell: Any, names: Names, settings: dict[s
         line.close()
         ours.close()
         listeners.close()
-        if settings["seccomp"]:
-            stops.show_to(theirs)
-        theirs.close()
+        stops.show_to(theirs, settings["seccomp"])
         student_process(control, shell, names, settings)
         os._exit(0)
 
@@ -229,7 +227,7 @@ def init(control: int, lifeline: int, shell: Any, names: Names, settings: dict[s
             elif order == b"R":
                 reap()
             with contextlib.suppress(OSError):
-                told = last_process(settings) if order == b"P" else bytes([listeners.seen]) if order == b"K" else b""
+                told = {b"P": lambda: last_process(settings), b"K": lambda: bytes([listeners.seen])}.get(order, bytes)()
                 os.write(lifeline, order.lower() + told)
         reap()
         if time.monotonic() - looked < LOOK_SECONDS / 2:
