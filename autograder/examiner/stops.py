@@ -59,10 +59,10 @@ def program(machine: str) -> list[Line]:
     return [*code, ALLOW]
 
 
-def show_to(reporter: socket.socket) -> None:
+def show_to(reporter: socket.socket, wanted: bool) -> None:
     """In the student's process, before the student's first line: install the filter, and hand the listener to init."""
     machine = os.uname().machine
-    if machine in SENDING:
+    if wanted and machine in SENDING:
         libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         code = b"".join(struct.pack("=HBBI", *line) for line in program(machine))

@@ -198,9 +198,7 @@ def init(control: int, lifeline: int, shell: Any, names: Names, settings: dict[s
             os.close(fd)
         if group is not None:
             group.close()
-        if settings["seccomp"]:
-            stops.show_to(theirs)
-        theirs.close()
+        stops.show_to(theirs, settings["seccomp"])
         student_process(control, entered, shell, names, settings)
         os._exit(0)
 
@@ -229,7 +227,7 @@ def init(control: int, lifeline: int, shell: Any, names: Names, settings: dict[s
             elif order == b"M" and memory.kernel_ended_one():
                 os.write(lifeline, b"M")
             with contextlib.suppress(OSError):
-                told = last_process(figures) if order == b"P" else bytes([listeners.seen]) if order == b"K" else b""
+                told = {b"P": lambda: last_process(figures), b"K": lambda: bytes([listeners.seen])}.get(order, bytes)()
                 os.write(lifeline, order.lower() + told)
         reap()
         if time.monotonic() - looked < LOOK_SECONDS / 2:
