@@ -142,5 +142,7 @@ class MemoryWatch:
 
     def machine_is_full(self) -> bool:
         """Too little is left for all. Who uses more than half of what it may then has to go, before the machine comes to a stop."""
+        if "meminfo" not in self.figures:
+            return False  # without namespaces
         text = os.pread(self.figures["meminfo"], 1 << 14, 0).decode()
         return kilobytes(text, "MemAvailable:") < min(LEFT_BYTES, kilobytes(text, "MemTotal:") // 20)
