@@ -218,3 +218,10 @@ def test_a_full_machine_ends_who_uses_most_of_its_limit(tmp_path: Path, monkeypa
     assert uses(0.6, little) == 7
     assert uses(0.4, little) is None
     assert uses(1.3, plenty) == 7
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+def test_the_watch_works_without_namespaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = memory_watch.MemoryWatch(1 << 30, None, {}, lambda: [7])
+    monkeypatch.setattr(seen, "by_process", lambda: ({7: 6 << 27}, 0))
+    assert (seen.too_large(), seen.kernel_ended_one()) == (None, False)

@@ -626,6 +626,7 @@ class Server:
         self.sock, self.shell, self.names, self.watch, self.confined = sock, shell, names, watch, confined
         self.objects: dict[int, Any] = {}
         self.next = 1
+        self.waiting = False  # a copy, for its test
         self.hooks_before = hooks(shell)
         self.graphs: list[tuple[list[torch.Tensor], list[torch.Tensor]]] = []
         self.pid = os.getpid()
@@ -690,6 +691,9 @@ class Server:
             return
         for fd in fds:
             os.close(fd)
+        if self.waiting and op != "cell":
+            self.waiting = False
+            student_rights.when_memory_runs_out(student_rights.GOES_FIRST)
         try:
             found = getattr(self, f"do_{op}")(value)
         except BaseException as error:  # noqa: BLE001  whatever the student's code raises is an answer
@@ -716,6 +720,7 @@ class Server:
         torch.set_num_threads(1)
         if self.confined:
             system_calls.signal_only_itself()
+        self.waiting = True
         self.tell({"op": "ready"}, None)
 
     # ---- cells

@@ -17,7 +17,7 @@ except ImportError:  # outside the sandbox it is a module of the package
     from autograder.examiner.system_calls import PR_CAPBSET_DROP, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, libc, system_call
 
 DESCRIPTORS = 192  # of one process: notebooks need a few dozen, and every socket is memory of the kernel
-FIRST_TO_GO = b"1000"  # where the machine runs out of memory the kernel ends student code first, never the grader
+GOES_EARLY, GOES_FIRST = 500, 1000  # where memory runs out the kernel ends student code first, and of it a copy that is being tested
 
 
 def limit(settings: dict[str, Any]) -> None:
@@ -38,8 +38,13 @@ def limit(settings: dict[str, Any]) -> None:
         del hard[resource.RLIMIT_NPROC]  # it would count every process of the user who grades
     for which, value in hard.items():
         resource.setrlimit(which, (value, value))
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "wb") as file:
-        file.write(FIRST_TO_GO)
+    when_memory_runs_out(GOES_EARLY)
+
+
+def when_memory_runs_out(order: int) -> None:
+    """When this process is ended, among others: the highest first. A process may raise its own number."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write(str(order))
 
 
 def give_up_rights(settings: dict[str, Any]) -> None:
@@ -57,6 +62,8 @@ def give_up_rights(settings: dict[str, Any]) -> None:
     system_call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     if settings["seccomp"]:
         system_calls.install(system_calls.allowed())
+        if settings["namespaces"]:
+            system_calls.spare_init()
 
 
 def drop_capabilities() -> None:

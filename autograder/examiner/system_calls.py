@@ -36,6 +36,15 @@ def install(program: bytes) -> None:
     system_call("prctl", PR_SET_SECCOMP, 2, ctypes.c_char_p(header), 0, 0)
 
 
+def spare_init() -> None:
+    """No signals to process 1. It would not hear them, but where it has the student's user the kernel does not say so."""
+    load, equal, give = 0x20, 0x15, 0x06
+    code = [(load, 0, 0, 0)]
+    for number in SIGNALS[os.uname().machine]:
+        code += [(equal, 0, 4, number), (load, 0, 0, 16), (equal, 0, 1, 1), (give, 0, 0, 0x00050001), (give, 0, 0, 0x7FFF0000)]
+    install(b"".join(struct.pack("=HBBI", *line) for line in [*code, (give, 0, 0, 0x7FFF0000)]))
+
+
 def signal_only_itself() -> None:
     """A clone that is being tested may end itself, not the others that wait for their tests."""
     load, equal, give = 0x20, 0x15, 0x06
