@@ -290,6 +290,8 @@ def grade(assignment: str, student: str, workers: int | None, scheduler: str | N
             progress.update(task, completed=done, description=f"{chosen.id}: {done} graded, {trouble} with trouble")
 
         def own(outcome: Any) -> None:
+            if as_json:  # which has it all
+                return
             err.print(f"course: {outcome.text()}", markup=False)
             for line in outcome.warnings:
                 err.print(f"course: {line}", markup=False)

@@ -56,7 +56,7 @@ def must_answer(url: str) -> None:
         host, port = parts.hostname, parts.port or PORT
     except ValueError as error:
         raise CourseError(f"`gradebook` in course.toml is no address of a database: {error}") from None
-    if not host:  # a socket in the file system, or an address given in another way: the driver knows
+    if not host or "," in host:  # a socket in the file system, or several servers: the driver knows
         return
     try:
         socket.create_connection((host, port), SECONDS_TO_ANSWER).close()

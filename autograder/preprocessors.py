@@ -255,7 +255,7 @@ class Renderer(IPythonRenderer):
         for name in (written, unquote(written)):
             bundle = pictures.get(unicodedata.normalize("NFC", name), {})
             for kind in PICTURES:
-                if kind in bundle:
+                if bundle.get(kind):
                     return f"data:{kind};base64,{bundle[kind]}"
         return NO_PICTURE  # a text that was copied without its picture still has a page
 

@@ -55,7 +55,7 @@ SILENT = {"script", "style", "template", "noscript", "noembed", "noframes", "ifr
 COMMON = {"title", "colspan", "rowspan", "align", "border"}
 ATTRIBUTES = {"*": COMMON | {"class"}, "img": {"src", "alt", "width", "height"}, "a": {"href"}}
 SCHEMES = {"http", "https", "mailto", "data"}
-PICTURE = re.compile(r"data:image/(?:png|jpeg|gif);base64,[\w+/=\s-]*", re.ASCII)
+PICTURE = re.compile(r"data:image/(?:png|jpeg|gif);base64,[\w+/=\s-]+", re.ASCII)
 BESIDE_THE_PAGE = re.compile(r"[\w-][\w.%() -]*(?:/[\w-][\w.%() -]*)*")  # no scheme, no other machine, no folder above
 SOMEWHERE = re.compile(r"(?:https?://|mailto:|#)\S*", re.IGNORECASE)
 

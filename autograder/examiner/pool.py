@@ -53,12 +53,16 @@ WARM = [
 ]
 
 
+class PoolEnded(CourseError, ConnectionError):
+    """The other side of a socket is gone."""
+
+
 def send(sock: socket.socket, message: Any) -> None:
     data = json.dumps(message).encode()
     try:
         sock.sendall(SIZE.pack(len(data)) + data)
     except ConnectionError:
-        raise CourseError(
+        raise PoolEnded(
             "the processes that examine submissions have ended: were they killed, or did memory run out? "
             "What was graded is stored: run this again, perhaps with fewer --workers"
         ) from None
@@ -160,7 +164,7 @@ def main(settings: dict[str, Any]) -> None:
 
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
-    recorder.import_all([*modules, "helpers.checks", "autograder.examiner.submission"])
+    recorder.import_all([*modules, "helpers.checks", "autograder.examiner.submission", "nh3"])
     torch.nn.Linear(2, 2)(torch.ones(1, 2)).sum().backward()
     shell = recorder.new_shell(settings["output_bytes"])
     recorder.run_cell(shell, recorder.FIRST_ERROR, grab=False)
