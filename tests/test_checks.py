@@ -865,3 +865,50 @@ def test_an_exception_that_python_does_not_know_is_told_by_its_kind(check: Check
 def test_a_name_given_to_getattr_is_used() -> None:
     assert "softmax" in checks.names_in("y = getattr(F, 'softmax')(x)")
     assert beside.COMPUTED in checks.names_in("y = getattr(F, 'soft' + 'max')(x)")
+
+
+# ---- cost by the kernel's figures -----------------------------------------------------------------------------------
+
+
+def by_table(x: torch.Tensor) -> torch.Tensor:
+    """Running sums by a table of all pairs, where torch's counter does not see it."""
+    return torch.from_numpy(np.tril(np.ones((len(x), len(x)), np.float32)) @ x.numpy()) + 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process took")
+def test_the_kernel_s_figures_take_back_what_was_counted() -> None:
+    for or_nothing, left in ((False, 1), (True, 0)):
+        check = Check("table", 4)
+        check.close(check.run(by_table, torch.ones(3)), [1.0, 2.0, 3.0], "sums")
+        check.growth(by_table, lambda n: (torch.ones(n),), (64, 128), 1, "linear, please")  # one addition is all that is seen
+        check.counted(True, "a condition on what was counted")
+        assert passed(check)
+        args = (by_table, lambda n: (torch.ones(n),), 4096)
+        assert not check.affordable(*args, megabytes=32, hint="no table of all pairs", or_nothing=or_nothing)
+        check.largest(by_table, torch.ones(64), elements=64, hint="small")  # counted, and no longer believed
+        assert check.outcome.passed == left
+        assert "no table of all pairs" in findings(check)
+
+
+def test_an_honest_answer_is_affordable_and_a_wrong_or_counted_one_is_not_run() -> None:
+    check = Check("sums", 4)
+    check.close(check.run(torch.cumsum, torch.ones(3), 0), [1.0, 2.0, 3.0], "sums")
+    assert check.affordable(torch.cumsum, lambda n: (torch.ones(n), 0), 4096, megabytes=32, hint="no table")
+    assert passed(check)
+    check.largest(torch.cumsum, torch.ones(64), 0, elements=10, hint="small")
+    reached = check.outcome.reached
+    assert not check.affordable(torch.cumsum, lambda n: (torch.ones(n), 0), 4096, megabytes=32, hint="no table")
+    assert check.outcome.reached == reached  # the counter has said it
+
+
+def test_a_counter_that_saw_almost_nothing_earns_nothing() -> None:
+    for measure in ("flops", "largest", "growth"):
+        check = Check("floor", 1)
+        if measure == "flops":
+            check.flops(by_table, torch.ones(64), at_most=10_000, at_least=1000, hint="hint")
+        elif measure == "largest":
+            check.largest(by_table, torch.ones(64), elements=64, at_least=1000, hint="hint")
+        else:
+            check.growth(by_table, lambda n: (torch.ones(n),), (64, 128), 1, "hint", at_least=1000)
+        assert check.outcome.passed == 0
+        assert check_module.UNCOUNTED in findings(check)

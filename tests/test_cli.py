@@ -238,6 +238,20 @@ def test_an_address_is_given_the_driver_that_is_there(written: str, driver: str,
     assert database.url_for("postgresql+asyncpg://ann@db/marks") == "postgresql+asyncpg://ann@db/marks"
 
 
+def test_check_of_a_test_before_its_answer_says_to_run_the_cell_above(small_course: Path) -> None:
+    assert run_course("build", cwd=small_course).returncode == 0
+    path = small_course / "notebooks" / "01-small" / "01-small.ipynb"
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == "double":
+            cell["source"] = "# nothing was run here"
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    (result,) = json.loads(run_course("check", str(path), "--json", cwd=small_course).stdout)
+    assert result["score"] == 0
+    assert "run the cell above first: `double` is not defined yet" in result["message"]
+    assert "Traceback" not in result["message"]
+
+
 def test_outside_a_course(tmp_path: Path) -> None:
     done = run_course("build", cwd=tmp_path)
     assert done.returncode == 2

@@ -186,6 +186,8 @@ def without_autograd() -> Iterator[None]:
     """No graph is recorded, and the doors to the engine (backward, grad, everything in torch.func) lead nowhere."""
     engine = type(torch.autograd.Variable._execution_engine)
     with without_methods([engine.__dict__["run_backward"], torch._C._enter_dual_level]), torch._C._AutoDispatchBelowAutograd():
+        if (torch.ones(1).requires_grad_() + 1).requires_grad:  # somebody has put something else there
+            fail(CHANGED)
         yield
 
 

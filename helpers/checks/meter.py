@@ -40,10 +40,9 @@ class Meter:
         seconds, after = processor_seconds(self.pid), memory(self.pid)
         if after is None or self.memory is None or self.at_first is None:
             return None
-        # A table kept from an earlier call is not new, and one kept from before the test is shared until it is written to.
-        kept = max(0, self.memory.own - self.at_first.own)
-        grown = max(after.peak - self.memory.now, after.private - self.memory.private)
-        return Spent(seconds - self.seconds, grown + kept)
+        # A table kept from an earlier call is not new; one from before the test is shared until it is written to, and from then on private.
+        grown = after.peak - self.memory.now + max(0, self.memory.own - self.at_first.own)
+        return Spent(seconds - self.seconds, max(grown, after.private - self.at_first.private))
 
 
 def processor_seconds(pid: int) -> float:

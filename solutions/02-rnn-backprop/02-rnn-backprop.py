@@ -770,8 +770,8 @@ def sized(length):
 
 
 faster = "the work grows faster than T: walk back once, and collect what all later losses send"
-check.growth(rnn_bptt, sized, (8, 24), 1, faster, at_least=2 * 24 * 2 * 4 * (4 + 3 + 5))
-check.affordable(rnn_bptt, sized, 1024, megabytes=16, hint=faster)  # a vector for every pair of steps has 32
+check.growth(rnn_bptt, sized, (8, 24), 1, faster)  # NumPy is allowed here, so the floor is low
+check.affordable(rnn_bptt, sized, 1024, megabytes=24, hint=faster)  # a vector for every pair of steps has 32
 ### END HIDDEN TESTS
 check.score()
 
@@ -1603,7 +1603,7 @@ check.affordable(
     rtrl,
     lengthy,
     2048,
-    megabytes=16,  # all S_t have 32
+    megabytes=24,  # all S_t have 32
     hint="over 2,048 steps memory or work grows with the past: keep S_t only",
 )
 check.avoids(

@@ -990,9 +990,10 @@ plt.show()
 # ### 5.1 A positive feature map <small>★☆☆ · 5 min · 1 point</small>
 # Take $\varphi(x) = \mathrm{elu}(x) + 1$, entry by entry: $x + 1$ for $x > 0$, and $e^x$ otherwise.
 #
-# $\varphi$ must stay positive in float32, too. `F.elu(x) + 1` does not: $\mathrm{elu}(-20) = e^{-20} - 1$ is rounded to $-1$, and adding 1
-# leaves exactly 0. If all features of a query vanish like that, attention divides 0 by 0. So compute $e^x$ itself, where $x \le 0$, with no
-# detour over $e^x - 1$. Entries below $-40$ you may treat as $-40$: then not even the products $\varphi(q) \cdot \varphi(k)$ can underflow.
+# In exact numbers $\varphi$ is positive. In float32, `F.elu(x) + 1` is not always: $\mathrm{elu}(-20) = e^{-20} - 1$ is rounded to $-1$, and
+# adding 1 leaves exactly 0. If all features of a query vanish like that, attention divides 0 by 0. Our own version computes $e^x$ itself where
+# $x \le 0$, without the detour over $e^x - 1$, and treats entries below $-40$ as $-40$, so that not even the products
+# $\varphi(q) \cdot \varphi(k)$ underflow. Entries in this notebook stay far from $-20$, so the tests accept both.
 
 
 # %% nbgrader={"grade": false, "grade_id": "features", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1019,14 +1020,6 @@ check.close(
     },
 )
 check.true(phi > 0, "every feature must be positive")
-check.close(
-    check.run(features, torch.tensor([-20.0, -30.0])),
-    [2.061154e-9, 9.357623e-14],
-    "φ(−20) = e^−20: compute e^x itself",
-    rtol=1e-4,
-    atol=0,
-    wrong={"φ(−20) is exactly 0 in float32: elu computes e^x − 1, and adding 1 again does not bring the lost digits back": [0.0, 0.0]},
-)
 ### BEGIN HIDDEN TESTS
 for sizes in ((7,), (4, 3), (2, 5, 3)):
     x = 3 * randn(*sizes, dtype=torch.float64)

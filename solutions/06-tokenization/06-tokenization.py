@@ -1020,11 +1020,12 @@ stems = randint(0, 12, (700, 7)).tolist()
 long_text = " ".join("".join(chr(97 + j) for j in row) for row in stems)
 limit = 1_500_000  # the reference runs 0.3 million lines here, a maximum over all pairs 0.6, visiting every word in every round 4
 work = check.measure(tokens.metered, train_bpe, long_text, 256 + 120, [], limit=limit)
-check.true(work[1] <= limit, "every word is visited in every round: look only at the words in `where[pair]`")
-refused = checks.Failed(
-    "it visits every word in every round, so no result counts", "it visits every word in every round, so no result counts"
-)
-slow = bool(work[1] > limit)
+in_time = (work[1] >= 5000) & (work[1] <= limit)
+if in_time is not True:  # lines are counted where the answer runs, which could hide them: few earn nothing, many cost something
+    check.true(in_time, "every word is visited in every round: look only at the words in `where[pair]`")
+everywhere = "it visits every word in every round, so no result counts"
+slow = in_time is False
+refused = checks.Failed(everywhere, everywhere)
 
 syllables = ["ba", "na", "an", "aa", "bab", "é", "no", "on", "aaa"]
 rows = randint(0, 9, (260, 4)).tolist()
