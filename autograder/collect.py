@@ -1,4 +1,4 @@
-"""`course collect`: submissions out of an LMS archive (or a folder) into `submitted/`, one notebook per student."""
+"""`course collect`: submissions out of an LMS archive (or a folder) into `submitted/`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from autograder.course import Course, CourseError, write_whole
+from autograder.course import Assignment, Course, CourseError, write_whole
 from autograder.owners import Owner, Owners
 
 LARGEST_NOTEBOOK = 50 * 2**20
@@ -186,19 +186,35 @@ def assignment_of(course: Course, name: str, content: bytes) -> str | None:
         if assignment.id in name:
             return assignment.id
     text = re.sub(r'"grade_id":\s*', '"grade_id": ', content.decode("utf-8", "replace"))
-    best = {a.id: sum(f'"grade_id": "{grade_id}"' in text for grade_id in ids_of(a.source)) for a in course.assignments}
+    best = {a.id: ids_found(text, [a.source, *a.ordinary_notebooks]) for a in course.assignments}
     winner = max(best, key=lambda key: best[key], default=None)
     return winner if winner is not None and best[winner] > 3 else None
 
 
-def ids_of(source: Path) -> list[str]:
-    return re.findall(r'"grade_id": "([^"]+)"', source.read_text(encoding="utf-8")) if source.exists() else []
+def ids_found(text: str, sources: list[Path]) -> int:
+    """How many ids of the cells of these scripts or notebooks stand in a notebook's text."""
+    written = [path.read_text(encoding="utf-8", errors="replace") for path in sources if path.exists()]
+    ids = {name for one in written for name in re.findall(r'"grade_id":\s*"([^"]+)"', one)}
+    return sum(f'"grade_id": "{name}"' in text for name in ids)
+
+
+def notebook_of(assignment: Assignment, name: str, content: bytes) -> str:
+    """Which of the assignment's notebooks a file is: by its name, else, where there are several, by the ids of its cells."""
+    own = [path.stem for path in assignment.student_notebooks]
+    if len(own) == 1:
+        return own[0]
+    file = PurePosixPath(name).name.lower()
+    called = [stem for stem in own if stem.lower() in file]
+    if called:
+        return max(called, key=len)
+    text = re.sub(r'"grade_id":\s*', '"grade_id": ', content.decode("utf-8", "replace"))
+    return max(own, key=lambda stem: ids_found(text, [assignment.source.with_name(f"{stem}.ipynb")]))
 
 
 def collect(course: Course, archive: Path, only: str | None = None) -> Collected:
-    """Put every recognised notebook into submitted/STUDENT/ASSIGNMENT/ASSIGNMENT.ipynb.
+    """Put every recognised notebook into submitted/STUDENT/ASSIGNMENT/NOTEBOOK.ipynb.
 
-    Of several, the last one that bears the assignment's name wins, and is said; so is everything that is left out.
+    Of several for one place, the last one that bears its name wins, and is said; so is everything that is left out.
     """
     if not archive.exists():
         raise CourseError(f"{archive} does not exist: give the archive you downloaded, or a folder")
@@ -219,7 +235,7 @@ class Collecting:
         self.course, self.only = course, only
         self.result = Collected()
         self.places: dict[str, Owner] = {}  # whose folder below submitted/ it is, in this archive
-        self.named: set[tuple[str, str]] = set()  # of the submissions in place: those whose file bore the assignment's name
+        self.taken: dict[Path, bool] = {}  # notebooks in place, and whether the file bore that name
         self.odd: list[tuple[str, str]] = []  # (student, name) of files that are no notebooks
 
     def take(self, found: Member, owner: Owner | None) -> None:
@@ -260,24 +276,25 @@ class Collecting:
         return None
 
     def put(self, found: Member, student: str, assignment: str) -> None:
-        key = (student, assignment)
-        exact = assignment in PurePosixPath(found.name).name
-        if key in self.result.placed:
-            if key in self.named and not exact:
+        (known,) = self.course.select([assignment])
+        notebook = notebook_of(known, found.name, found.content)
+        target = self.course.root / "submitted" / student / assignment / f"{notebook}.ipynb"
+        exact = notebook in PurePosixPath(found.name).name
+        if target in self.taken:
+            if self.taken[target] and not exact:
                 self.result.skipped.append(
                     (found.name, f"{student} handed in more than one notebook: another one bears the assignment's name")
                 )
                 return
             self.result.skipped.append((found.name, f"{student} handed in more than one notebook: this one replaced the one before"))
         try:
-            write_whole(self.course.root / "submitted" / student / assignment / f"{assignment}.ipynb", found.content)
+            write_whole(target, found.content)
         except CourseError as error:
             self.refuse(found.name, str(error))
             return
-        if exact:
-            self.named.add(key)
-        if key not in self.result.placed:
-            self.result.placed.append(key)
+        self.taken[target] = exact
+        if (student, assignment) not in self.result.placed:
+            self.result.placed.append((student, assignment))
 
     def finished(self) -> Collected:
         """With those named of whom nothing but other files came."""

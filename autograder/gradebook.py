@@ -24,7 +24,7 @@ from autograder.database import must_answer
 from autograder.examiner import notebook as notebooks
 from autograder.examiner.repair import normal
 from autograder.nbgrader_command import nbgrader
-from autograder.submissions import RECORD, ignored, safe_files, student_notebooks
+from autograder.submissions import RECORD, ignored, safe_files
 
 # ---- the assignment -----------------------------------------------------------------------------------------------------------
 
@@ -51,7 +51,7 @@ def register(course: Course, assignment: Assignment) -> dict[str, dict[str, Any]
 def released_notebooks(assignment: Assignment) -> dict[str, dict[str, Any]]:
     """Name and cells of every notebook that students were given. Others that lie in the folder are somebody's own."""
     found = {}
-    for path in student_notebooks(assignment):
+    for path in assignment.student_notebooks:
         if not path.is_file():
             raise CourseError(f"{path} is missing: run `course build {assignment.id}` first")
         found[path.stem] = notebooks.layout_of(path.read_text(encoding="utf-8"))

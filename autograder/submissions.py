@@ -52,18 +52,10 @@ class Job:
     given: list[str] = field(default_factory=list)  # those of the files that are the instructor's
 
 
-def student_notebooks(assignment: Assignment) -> list[Path]:
-    """The assignment's own notebooks below `notebooks/`: those with a source in `solutions/`, whatever else lies there."""
-    if assignment.source.exists():
-        return [assignment.student_notebook]
-    home = assignment.student_notebook.parent
-    return [home / path.name for path in sorted(assignment.source.parent.glob("*.ipynb"))]
-
-
 def likely_modules(assignment: Assignment) -> list[str]:
     """What the released notebooks import: enough to warm up with while the gradebook is looked at."""
     found: dict[str, None] = {}
-    for path in filter(Path.is_file, student_notebooks(assignment)):
+    for path in filter(Path.is_file, assignment.student_notebooks):
         cells = notebooks.layout_of(path.read_text(encoding="utf-8"))["cells"]
         code = [
             {"source": c["source"] if isinstance(c["source"], str) else "".join(c["source"])} for c in cells if c["cell_type"] == "code"

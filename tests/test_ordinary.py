@@ -10,7 +10,7 @@ import nbgrader
 import pytest
 from conftest import ROOT, run_course
 
-from autograder import authorship, build, course, lab, verify, work
+from autograder import authorship, build, collect, course, lab, verify, work
 from autograder.course import Course, CourseError
 from autograder.examiner.sandbox import why_not
 
@@ -66,6 +66,21 @@ def test_a_notebook_that_cannot_be_read_is_named(mixed: Course) -> None:
     (mixed.root / "solutions" / "ps1" / "problem2.ipynb").write_text("{")
     with pytest.raises(CourseError, match=r"problem2\.ipynb is not a notebook"):
         build.outputs(mixed, list(mixed.assignments))
+
+
+def test_a_students_notebooks_are_collected_each_to_its_place(mixed: Course) -> None:
+    """By name, whatever an LMS puts in front of it, or by the ids of the cells."""
+    inbox = mixed.root / "inbox"
+    inbox.mkdir()
+    for student, names in {"ada_11_21": ("problem1.ipynb", "problem2.ipynb"), "ben_12_22": ("ps1-first.ipynb", "Problem2.ipynb")}.items():
+        for source, name in zip(("problem1.ipynb", "problem2.ipynb"), names, strict=True):
+            shutil.copy(SAMPLE / source, inbox / f"{student}_{name}")
+    found = collect.collect(mixed, inbox, "ps1")
+    assert sorted(found.placed) == [("ada", "ps1"), ("ben", "ps1")]
+    assert found.skipped == []
+    for student in ("ada", "ben"):
+        for name in ("problem1.ipynb", "problem2.ipynb"):
+            assert (mixed.root / "submitted" / student / "ps1" / name).read_bytes() == (SAMPLE / name).read_bytes()
 
 
 @pytest.mark.slow
