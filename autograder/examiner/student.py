@@ -224,11 +224,9 @@ def init(control: int, lifeline: int, shell: Any, names: Names, settings: dict[s
                 known = contents(settings), processes()
             elif order == b"C":
                 leave_only(settings, *known)
-            elif order == b"R":
-                reap()
+            reap()  # before an answer is given: "R" asks for nothing else
             with contextlib.suppress(OSError):
-                told = {b"P": lambda: last_process(settings), b"K": lambda: bytes([listeners.seen])}.get(order, bytes)()
-                os.write(lifeline, order.lower() + told)
+                os.write(lifeline, order.lower() + figures(order, settings, listeners))
         reap()
         if time.monotonic() - looked < LOOK_SECONDS / 2:
             continue
@@ -242,6 +240,13 @@ def init(control: int, lifeline: int, shell: Any, names: Names, settings: dict[s
             with contextlib.suppress(OSError):  # the largest one goes; the others are somebody's other questions
                 os.write(lifeline, b"M")
                 os.kill(max(used, key=lambda pid: used[pid]), signal.SIGKILL)
+
+
+def figures(order: bytes, settings: dict[str, Any], listeners: stops.Listeners) -> bytes:
+    """What the answer to an order of the examiner's says beyond that it was carried out."""
+    if order == b"P":
+        return last_process(settings)
+    return bytes([listeners.seen]) if order == b"K" else b""
 
 
 def last_process(settings: dict[str, Any]) -> bytes:
