@@ -501,6 +501,8 @@ class Examination:
             socket.send_fds(self.lifeline, [order], list(fds)) if fds else self.lifeline.sendall(order)
             while (answer := self.lifeline.recv(1)) and answer != order.lower():
                 self.memory = self.memory or answer == b"M"
+                if answer == b"F":  # within its limit, but the machine had nothing left for anybody
+                    raise MachineFault("the machine had too little memory left, and the student's process was ended for that")
             return answer and answer + (self.lifeline.recv(size, socket.MSG_WAITALL) if size else b"")
         except OSError:
             return b""

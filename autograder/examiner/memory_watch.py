@@ -95,6 +95,7 @@ class MemoryWatch:
         self.most, self.group, self.figures, self.numbers = memory_bytes, group, figures, numbers
         self.base = anonymous_memory("self")
         self.seen = 0
+        self.for_the_machine = False  # who had to go last had kept its own limit: the machine was full
 
     def kernel_ended_one(self) -> bool:
         """Has the kernel ended a process since this was last asked?"""
@@ -112,7 +113,8 @@ class MemoryWatch:
                 break
             used = shares(used)
         total = sum(used.values()) + kernel
-        if used and (total > MOST_OF_A_LIMIT * self.most or (total > self.most / 2 and self.machine_is_full())):
+        self.for_the_machine = total <= MOST_OF_A_LIMIT * self.most
+        if used and (not self.for_the_machine or (total > self.most / 2 and self.machine_is_full())):
             if kernel > total / 2:  # it belongs to open sockets and pipes
                 used = {pid: size + SOCKET_BYTES * descriptors(pid) for pid, size in used.items()}
             return max(used, key=lambda pid: (ends_at(pid), used[pid]))

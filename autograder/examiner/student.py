@@ -208,6 +208,12 @@ def init(control: int, lifeline: int, shell: Any, names: Names, settings: dict[s
     memory = memory_watch.MemoryWatch(settings["memory_bytes"], group, figures, others)
     known: tuple[dict[str, tuple[int, ...]], set[int]] = {}, set()
     looked = 0.0
+
+    def tell_memory() -> None:
+        if memory.kernel_ended_one():
+            with contextlib.suppress(OSError):
+                os.write(lifeline, b"M")
+
     while True:
         for place, event in poll.poll(1000 * LOOK_SECONDS):
             if listeners.answered(place, event):
@@ -222,23 +228,29 @@ def init(control: int, lifeline: int, shell: Any, names: Names, settings: dict[s
                 known = contents(settings), processes()
             elif order == b"C":
                 leave_only(settings, *known)
-            elif order == b"R":
-                reap()
-            elif order == b"M" and memory.kernel_ended_one():
-                os.write(lifeline, b"M")
+            elif order == b"M":
+                tell_memory()
+            reap()  # before an answer is given: "R" asks for nothing else
             with contextlib.suppress(OSError):
-                told = {b"P": lambda: last_process(figures), b"K": lambda: bytes([listeners.seen])}.get(order, bytes)()
-                os.write(lifeline, order.lower() + told)
+                os.write(lifeline, order.lower() + answer_to(order, figures, listeners))
         reap()
         if time.monotonic() - looked < LOOK_SECONDS / 2:
             continue
         looked = time.monotonic()
         victim = memory.too_large()
-        if victim is not None or memory.kernel_ended_one():
-            with contextlib.suppress(OSError):
-                os.write(lifeline, b"M")
-                if victim is not None:
-                    os.kill(victim, signal.SIGKILL)
+        if victim is None:
+            tell_memory()
+            continue
+        with contextlib.suppress(OSError):
+            os.write(lifeline, b"F" if memory.for_the_machine else b"M")
+            os.kill(victim, signal.SIGKILL)
+
+
+def answer_to(order: bytes, figures: dict[str, int], listeners: stops.Listeners) -> bytes:
+    """What the answer to an order of the examiner's says beyond that it was carried out."""
+    if order == b"P":
+        return last_process(figures)
+    return bytes([listeners.seen]) if order == b"K" else b""
 
 
 def last_process(figures: dict[str, int]) -> bytes:
