@@ -84,6 +84,19 @@ def test_processor_time_of_all_its_processes_counts() -> None:
         assert meter.ran > 0.5 * SECONDS
 
 
+def test_processor_time_of_a_process_that_ended_counts_once() -> None:
+    """It was counted while it ran; then the kernel adds it to its parent's account."""
+    spin = "until = time.process_time() + 0.8\n    while time.process_time() < until: pass\n    os._exit(0)"
+    with process(f"import os, time\nif not os.fork():\n    {spin}\nos.wait()\n{SLEEP}") as pid:
+        meter = deadline.KernelMeter((pid,), SECONDS)
+        while not (child := deadline.snapshot((pid,)).ended):
+            meter.look()
+            select.select([], [], [], meter.tick)
+        meter.at -= meter.tick
+        meter.look()
+        assert 0.5 * child < meter.ran < 1.5 * child
+
+
 @pytest.mark.parametrize("way", [SLEEP, "import os; os.read(os.pipe()[0], 1)", "import signal; signal.pause()"])
 def test_who_sleeps_or_waits_is_late_on_an_overloaded_machine_too(way: str) -> None:
     with process(way) as pid, no_processor_for(pid):

@@ -27,8 +27,9 @@ from helpers.checks import beside
 
 COURSE = course.load(ROOT)
 MIXED = ("02-rnn-backprop", "05-logit-bias", "06-tokenization", "09-gpt")  # call-backs, iterators, kept models, cost: all that crosses
-# A plain dictionary is a right answer to `count-pairs`; the model answer to `train` goes on with it as with a Counter.
-NOT_FOR_THE_OTHERS = {("06-tokenization", "count-pairs")}
+# Right by themselves, but not for what builds on them: the model answer to `train` goes on with the dictionary of `count-pairs` as with a
+# Counter, and the first other answer to `encode-word` needs more than a cell's time for the text that a given cell encodes with it.
+NOT_FOR_THE_OTHERS = {("06-tokenization", "count-pairs"), ("06-tokenization", "encode-word")}
 needs_sandbox = pytest.mark.skipif(sandbox.why_not() is not None, reason=f"no sandbox here: {sandbox.why_not()}")
 
 

@@ -78,13 +78,6 @@ def text_of(path: str) -> str:
         return file.read()
 
 
-def ran_since(before: Snapshot, now: Snapshot) -> float:
-    """Processor seconds of all of them."""
-    new = Task(0.0, 0.0, 0, "")
-    living = sum(max(0.0, task.ran - before.tasks.get(thread, new).ran) for thread, task in now.tasks.items())
-    return living + max(0.0, now.ended - before.ended)
-
-
 def held_from_outside(pid: int) -> bool:
     """Is this process in a control group that somebody froze?"""
     with contextlib.suppress(OSError):
@@ -118,6 +111,7 @@ class KernelMeter:
         self.fresh = False
         self.own = self.ran = self.queued = self.held = 0.0  # seconds, since the start
         self.at = time.monotonic()
+        self.counted = 0.0  # seconds of threads that ended, counted while they were there, not yet on their parents' accounts
         self.doubtful = 0.0  # own time that may turn out to have been the beginning of a wait
         self.waiting: dict[int, float] = {}  # threads in the queue, and how much of their wait has been counted
         self.looking = False
@@ -129,6 +123,7 @@ class KernelMeter:
         self.look()
         self.roots = roots
         self.last = snapshot(roots) if self.known else Snapshot()
+        self.counted = 0.0
 
     def look(self) -> None:
         """Account for the time since the last look, unless that was just now."""
@@ -148,11 +143,13 @@ class KernelMeter:
             self.own += passed
             return
         before, self.last = self.last, snapshot(self.roots)
-        ran = ran_since(before, self.last)
+        each = self.ran_by_thread(before)
+        ended = self.ran_unseen(before)
+        ran = sum(each.values()) + ended
         # Whoever looks is meant to look once a tick. Where it could not, without having worked, it was kept from running itself.
         seen = min(passed, max(2 * self.tick, ran))
         held = seen if self.is_held(before) else 0.0
-        queued = self.kept_waiting(before, passed)
+        queued = self.kept_waiting(before, passed, each, ended)
         # A wait is on the kernel's account only when it is over: it may have begun when the last look took the time for the submission's.
         queued = 0.0 if held else min(queued, seen + self.doubtful)
         if queued != seen:  # that wait, if there was one, is over
@@ -162,7 +159,23 @@ class KernelMeter:
         self.queued += queued + passed - seen
         self.own += seen - held - queued
 
-    def kept_waiting(self, before: Snapshot, seconds: float) -> float:
+    def ran_by_thread(self, before: Snapshot) -> dict[int, float]:
+        """Processor seconds since the last look, of those that are there."""
+        new = Task(0.0, 0.0, 0, "")
+        return {thread: max(0.0, task.ran - before.tasks.get(thread, new).ran) for thread, task in self.last.tasks.items()}
+
+    def ran_unseen(self, before: Snapshot) -> float:
+        """Processor seconds of what came and went between two looks.
+
+        Whoever ends is added, whole, to the account of its parent: what was counted while it was there is not counted again.
+        """
+        self.counted += sum(task.ran for thread, task in before.tasks.items() if thread not in self.last.tasks)
+        more = self.last.ended - before.ended
+        found = max(0.0, more - self.counted)
+        self.counted = max(0.0, self.counted - more)
+        return found
+
+    def kept_waiting(self, before: Snapshot, seconds: float, ran: dict[int, float], ended: float) -> float:
         """How long some thread wanted a processor, since the last look, while no other one of the same submission had it.
 
         One that stands in the queue without having had a turn has waited all the time, though the kernel has not counted it yet. While one
@@ -171,8 +184,7 @@ class KernelMeter:
         """
         new = Task(0.0, 0.0, 0, "")
         tasks = self.last.tasks
-        ran = {thread: max(0.0, task.ran - before.tasks.get(thread, new).ran) for thread, task in tasks.items()}
-        total = sum(amount for thread, amount in ran.items() if thread not in self.roots) + max(0.0, self.last.ended - before.ended)
+        total = sum(amount for thread, amount in ran.items() if thread not in self.roots) + ended
         longest, waiting = 0.0, {}
         for thread, task in tasks.items():
             old = before.tasks.get(thread, new)
