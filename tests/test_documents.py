@@ -19,6 +19,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 CODE = [path for folder in ("helpers", "autograder", "data", "benchmarks", "solutions") for path in (ROOT / folder).rglob("*.py")]
 # Made while a class runs, or by `make` and `course`; .gitignore has the patterns.
 MADE = (".venv", "autograded", "class", "demo", "feedback", "gradebook.db", "grading.json", "marks.csv", "submitted", "submissions.zip")
+MADE += ("helpers.py",)  # a student's own, which hides the course's
 PLACEHOLDERS = re.compile(r"[A-Z]{2,}|…|\.\.\.|\*|<|path/to|ps1|YOUR|\$")  # NN-name, STUDENT, DIR: to be filled in
 # `$NAME`, `NAME=value`, and names that begin as ours and our libraries' do. (The kernel's names are spelt alike, and are none.)
 VARIABLE = re.compile(r"\$([A-Z][A-Z0-9_]+)|\b([A-Z][A-Z0-9_]{2,})=\S|\b((?:COURSE|GRADING|NBGRADER|HF|OMP)_[A-Z0-9_]+)\b")
@@ -133,7 +134,13 @@ def test_every_path_exists(page: Path) -> None:
                 continue  # two words with a stroke between them
             if re.fullmatch(r"solutions/[\w-]+/[\w-]+\.ipynb", word):  # built, from the script of that name
                 word = f"{word.removesuffix('.ipynb')}.py"
-            here = [ROOT / word, page.parent / word, *ROOT.glob(f"solutions/*/{word}"), *ROOT.glob(f"*/{word}")]
+            here = [
+                ROOT / word,
+                page.parent / word,
+                *ROOT.glob(f"solutions/*/{word}"),
+                *ROOT.glob(f"*/{word}"),
+                *ROOT.glob(f"autograder/*/{word}"),
+            ]
             assert any(path.exists() for path in here), f"{page.name} names {word}, which does not exist"
 
 
