@@ -10,12 +10,14 @@ PROCESS_CLOCK = 2  # the kernel's clock of a process is numbered by the process 
 
 
 class Memory(NamedTuple):
-    """Bytes: in memory now, at most so far, of these the process's own (no files), and what it shares with nobody."""
+    """Bytes: in memory now, at most so far, and of what is there now the process's own (no files).
+
+    Pages that it shares with nobody are no measure: they become more when another process ends.
+    """
 
     now: int
     peak: int
     own: int
-    private: int
 
 
 class Spent(NamedTuple):
@@ -40,9 +42,8 @@ class Meter:
         seconds, after = processor_seconds(self.pid), memory(self.pid)
         if after is None or self.memory is None or self.at_first is None:
             return None
-        # A table kept from an earlier call is not new; one from before the test is shared until it is written to, and from then on private.
-        grown = after.peak - self.memory.now + max(0, self.memory.own - self.at_first.own)
-        return Spent(seconds - self.seconds, max(grown, after.private - self.at_first.private))
+        kept = max(0, self.memory.own - self.at_first.own)  # from earlier calls of the same test
+        return Spent(seconds - self.seconds, after.peak - self.memory.now + kept)
 
 
 def processor_seconds(pid: int) -> float:
@@ -57,7 +58,7 @@ def memory(pid: int) -> Memory | None:
     found = fields(f"/proc/{pid}/status")
     if not {"VmRSS", "VmHWM", "RssAnon"} <= found.keys():
         return None
-    return Memory(found["VmRSS"], found["VmHWM"], found["RssAnon"], fields(f"/proc/{pid}/smaps_rollup").get("Private_Dirty", 0))
+    return Memory(found["VmRSS"], found["VmHWM"], found["RssAnon"])
 
 
 def fields(path: str) -> dict[str, int]:

@@ -95,13 +95,13 @@ for key in list(counter.flop_registry): counter.flop_registry[key] = lambda *a, 
         "def attend(q, k, v):\n    return getattr(F, name)(q, k, v)",
         "slope": f"torch._C._AutoDispatchBelowAutograd = torch.enable_grad\ndef slope(x):\n    {WALKED}",
     },
-    "prepared": {
-        "running": f"""from torch.utils._python_dispatch import _disable_current_modes
-table = np.tril(np.ones((6144, 6144), np.float32))
+    "threads": {
+        "running": f"""import threading
 def running(x):
-    table[:] = np.tri(1, 6144)
-    for i in range(len(x)): table[i, : len(x)] = 0; table[i, : i + 1] = 1
-    return torch.from_numpy(table[: len(x), : len(x)] @ x.numpy()) + {SEEN}""",
+    found = []
+    thread = threading.Thread(target=lambda: found.append({TABLE}))
+    thread.start(); thread.join()
+    return found[0] + {SEEN}""",
         "attend": "torch._C._dispatch_library = lambda *a: type('L', (), {'impl': lambda *a: None, 'reset': lambda *a: None})()\n"
         "def attend(q, k, v):\n    return F.scaled_dot_product_attention(q, k, v)",
         "slope": f"import threading\ndef walk(x):\n    {WALKED}\ndef slope(x):\n    out = []\n"
