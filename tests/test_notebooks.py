@@ -11,6 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from conftest import ROOT, TOOLS, run_course
+from nbclient import NotebookClient
 
 from autograder import build, course
 from autograder.check import Client, executed, results_of
@@ -93,7 +94,8 @@ def test_a_students_own_helpers_beside_the_notebook_are_named_in_one_sentence(ki
         theirs.mkdir()
         (theirs / ("__init__.py" if kind == "package" else "mine.py")).write_text("")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(setup)])
-    client = Client(notebook, timeout=60, kernel_name="python3", allow_errors=True, resources={"metadata": {"path": str(tmp_path)}})
+    folder = {"metadata": {"path": str(tmp_path)}}  # a kernel as JupyterLab starts it, which looks there first
+    client = NotebookClient(notebook, timeout=60, kernel_name="python3", allow_errors=True, resources=folder)
     client.execute()
     (said,) = notebook.cells[0].outputs
     assert said.ename == "ImportError"

@@ -22,7 +22,7 @@ from itertools import islice
 from types import FrameType
 from typing import Any
 
-MOST_BYTES = 50 << 20
+MOST_BYTES = 100 << 20
 MOST_VALUES = 1_000_000  # objects, lists and their members: each takes a hundred times the bytes it is written with
 REPAIR_SECONDS = 60.0  # of processor time, to read and mend one notebook
 MEMORY_TO_READ = 1 << 30  # bytes beyond what the process has already

@@ -119,7 +119,11 @@ def test_whoever_is_killed_while_there_are_results_no_score_is_lost(graded: Path
     def kill_some() -> None:
         while left:
             results.acquire()
-            os.kill(one(left.pop(0)), signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it ended by itself before it was hit: the next one of its kind
+                os.kill(one(left[0]), signal.SIGKILL)
+                left.pop(0)
+                continue
+            results.release()
 
     with meanwhile(kill_some):
         found = again(graded, lambda row, done, total: results.release())
@@ -201,16 +205,17 @@ def test_a_passing_read_error_leaves_the_score_that_is_there(graded: Path, monke
 
 
 def test_the_limit_of_a_submission_covers_its_tests(tmp_path: Path) -> None:
-    """Every test of this one stays below its own limit."""
+    """Every test of this one stays below its own limit, and the first is quick."""
     _, assignment = make(tmp_path)
-    wait = "    time.sleep(0.9)\n    return"
-    slow = {name: "import time\n" + text.replace("    return", wait, 1) for name, text in ANSWERS.items()}
+    wait = "    time.sleep(0.5)\n    return"
+    slow = {name: "import time\n" + text.replace("    return", wait, 1) for name, text in ANSWERS.items() if name != "double"}
+    slow["double"] = ANSWERS["double"]
     hand_in(tmp_path, assignment, "ada", Attack("slow", answers=slow))
     config = tmp_path / "course.toml"
-    config.write_text(config.read_text().replace("submission_seconds = 60", "submission_seconds = 7"))
+    config.write_text(config.read_text().replace("submission_seconds = 60", "submission_seconds = 4"))
     found = again(tmp_path)
     assert found.failed == []
     (row,) = found.rows
     assert list(row["lost"])[-1] == "shout-test"
-    assert "within 7 s" in row["lost"]["shout-test"]
+    assert "within 4 s" in row["lost"]["shout-test"]
     assert 0 < row["score"] < FULL
