@@ -1,15 +1,26 @@
-"""nbgrader's own pipeline on the course's folders: `nbgrader generate_assignment`, `autograde`, `generate_feedback`, `export`, formgrader."""
+"""nbgrader's own pipeline on the course's folders.
+
+`nbgrader generate_assignment`, `autograde`, `generate_feedback`, `export` and formgrader use it.
+"""
 
 import tomllib
 from pathlib import Path
 
 from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
 from nbgrader.converters import GenerateAssignment
-from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, GetGrades, IgnorePattern, LimitOutput, SaveAutoGrades
+from nbgrader.preprocessors import (
+    AssignLatePenalties,
+    CheckCellMetadata,
+    GetGrades,
+    IgnorePattern,
+    LimitOutput,
+    SaveAutoGrades,
+)
 
-from autograder.build import Stamp
-from autograder.database import url_for
-from autograder.preprocessors import Examine, GradingReport, HideHiddenTests, clean_html, code_in_colours, markdown_without_scripts
+from autograder.authoring.build import Stamp
+from autograder.classroom.database import url_for
+from autograder.classroom.feedback import clean_html, code_in_colours, markdown_without_scripts
+from autograder.classroom.nbgrader_plugins import Examine, GradingReport, HideHiddenTests
 
 c = get_config()  # noqa: F821  nbgrader provides it
 
@@ -19,16 +30,26 @@ c.CourseDirectory.source_directory = "solutions"
 c.CourseDirectory.release_directory = "notebooks"
 
 # The sources of an assignment lie beside its notebook and must not be released with it.
-c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback", "mistakes.py", "[0-9][0-9]-*.py", "grading.json"]
+c.CourseDirectory.ignore = [
+    ".ipynb_checkpoints",
+    "*.pyc",
+    "__pycache__",
+    "feedback",
+    "mistakes.py",
+    "[0-9][0-9]-*.py",
+    "grading.json",
+]
 
-# What nbgrader makes for students carries the digest of what was made, as what `course build` makes does: it can be told from a person's work.
+# What nbgrader makes for students carries the digest of what was made, as what `course build` makes does: it can be
+# told from a person's work.
 c.GenerateAssignment.preprocessors = [*GenerateAssignment.class_traits()["preprocessors"].default(), Stamp]
 
 if "gradebook" in course:
     c.CourseDirectory.db_url = url_for(course["gradebook"])
 
 # `nbgrader autograde` examines submissions as `course grade` does: student code and tests in two processes, sandboxed.
-# Put nbgrader.preprocessors.Execute in place of Examine to get its own way back, which runs student code with your rights.
+# Put nbgrader.preprocessors.Execute in place of Examine to get its own way back, which runs student code with your
+# rights.
 c.Autograde.autograde_preprocessors = [
     Examine,
     IgnorePattern,
@@ -47,4 +68,8 @@ c.GenerateFeedback.preprocessors = [GetGrades, GradingReport, HideHiddenTests, C
 
 # What a student wrote is shown in the grader's browser: as text and pictures, never as scripts.
 c.HTMLExporter.sanitize_html = True
-c.HTMLExporter.filters = {"markdown2html": markdown_without_scripts, "highlight_code": code_in_colours, "clean_html": clean_html}
+c.HTMLExporter.filters = {
+    "markdown2html": markdown_without_scripts,
+    "highlight_code": code_in_colours,
+    "clean_html": clean_html,
+}

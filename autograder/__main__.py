@@ -6,12 +6,16 @@ import os
 import sys
 
 OLDEST = (3, 11)
-# jsonschema, which nbformat imports, would spend a second on the grammar of international addresses. No notebook's schema has one.
+# jsonschema, which nbformat imports, would spend a second on the grammar of international addresses. No notebook's
+# schema has one.
 NEVER_NEEDED = "rfc3987_syntax"
 
 
 def is_elsewhere(place: str) -> bool:
-    """Is this the current folder, which `python -m` puts on the path, and not where this package lies? A submission's files are no modules."""
+    """Is this the current folder, which `python -m` puts on the path, and not where this package lies?
+
+    A submission's files are no modules.
+    """
     try:
         here = os.getcwd()
     except FileNotFoundError:  # somebody has removed it
@@ -29,7 +33,8 @@ def main() -> None:
         from autograder.cli import course
     except ModuleNotFoundError as error:
         print(
-            f"course: the package {error.name} is missing: pip install 'sequence-models-workbook[instructor]', or `make setup`",
+            f"course: the package {error.name} is missing: pip install 'sequence-models-workbook[instructor]', or `make"
+            " setup`",
             file=sys.stderr,
         )
         sys.exit(2)

@@ -1,7 +1,9 @@
-"""Makes `.venv/` with everything installed. Run by `make setup`, or by hand where there is no make: python autograder/bootstrap.py
+"""Makes `.venv/` with everything installed.
 
-Needs nothing but Python's standard library, and says in one line what is missing. (Plain old syntax on purpose: a Python that is too old
-must be able to read this far.)
+Run by `make setup`, or by hand where there is no make: python autograder/bootstrap.py
+
+Needs nothing but Python's standard library, and says in one line what is missing. (Plain old syntax on purpose: a
+Python that is too old must be able to read this far.)
 """
 
 import os
@@ -29,7 +31,8 @@ def run(command):  # type: ignore[no-untyped-def]
 
 def main():  # type: ignore[no-untyped-def]
     if sys.version_info < OLDEST:
-        stop("Python 3.11 or newer is needed, this is %s. Name another one: make PYTHON=python3.11 setup" % sys.version.split()[0])  # noqa: UP031
+        found = sys.version.split()[0]
+        stop("Python 3.11 or newer is needed, this is %s. Name another one: make PYTHON=python3.11 setup" % found)  # noqa: UP031
     started = time.time()
     try:
         open(os.path.join(ROOT, ".write-test"), "w").close()
@@ -38,7 +41,8 @@ def main():  # type: ignore[no-untyped-def]
         stop("cannot write to %s: %s. Clone the course into a folder of yours." % (ROOT, error.strerror))  # noqa: UP031
     if not os.path.exists(PYTHON) and run([sys.executable, "-m", "venv", VENV]):
         stop(
-            "the virtual environment could not be made. On Debian and Ubuntu: apt-get install python3-venv, then remove .venv and try again"
+            "the virtual environment could not be made. On Debian and Ubuntu: apt-get install python3-venv, then remove"
+            " .venv and try again"
         )
     print("Installing the course into .venv: a few minutes the first time, seconds after that.")
     pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--constraint", "constraints.txt"]

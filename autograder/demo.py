@@ -8,15 +8,15 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import nbformat
-
-from autograder import build
-from autograder.course import Assignment, Course, CourseError, load
-from autograder.grade import grade
-from autograder.mistakes import Mistake
-from autograder.mistakes import load as load_mistakes
-from autograder.nbgrader_command import nbgrader
-from autograder.source import BEGIN_SOLUTION, END_SOLUTION, SourceCell
+from autograder.authoring import build
+from autograder.authoring.answers import submission
+from autograder.authoring.mistakes import Mistake
+from autograder.authoring.mistakes import load as load_mistakes
+from autograder.classroom.grade import grade
+from autograder.classroom.nbgrader_command import nbgrader
+from autograder.model.course import Assignment, Course, CourseError, load
+from autograder.model.notebook import Cell
+from autograder.model.regions import without_markers
 
 Progress = Callable[[str], None]
 
@@ -29,28 +29,19 @@ def demo_course(course: Course, assignment: Assignment, target: Path) -> Course:
     shutil.copytree(assignment.source.parent, target / "solutions" / assignment.id, dirs_exist_ok=True)
     if (course.root / "nbgrader_config.py").exists():
         shutil.copy(course.root / "nbgrader_config.py", target)
-    entry = f'[[assignment]]\nid = "{assignment.id}"\ntitle = "{assignment.title}"\npart = "{assignment.part}"\nminutes = {assignment.minutes}\n'
-    head = f'title = "{course.title}"\ncourse_id = "{course.course_id}"\nrepository = "{course.repository}"\nbranch = "{course.branch}"\n\n'
+    entry = (
+        f'[[assignment]]\nid = "{assignment.id}"\ntitle = "{assignment.title}"\npart = "{assignment.part}"\nminutes ='
+        f" {assignment.minutes}\n"
+    )
+    head = (
+        f'title = "{course.title}"\ncourse_id = "{course.course_id}"\nrepository = "{course.repository}"\ntag ='
+        f' "{course.tag}"\n\n'
+    )
     (target / "course.toml").write_text(head + entry, encoding="utf-8")
     made = load(target)
     files, _ = build.outputs(made, list(made.assignments))
     build.write(files)
     return made
-
-
-def submission(student: str, answers: dict[str, str]) -> str:
-    """A student's notebook with these answers in place of the stubs."""
-    notebook = nbformat.reads(student, as_version=4)
-    for cell in notebook.cells:
-        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-        if name in answers:
-            cell.source = answers[name]
-    return nbformat.writes(notebook)
-
-
-def answer_of(source: str) -> str:
-    """A solution as a student would hand it in: without the markers."""
-    return "\n".join(line for line in source.split("\n") if BEGIN_SOLUTION not in line and END_SOLUTION not in line)
 
 
 def careless(source: str) -> str:
@@ -62,7 +53,7 @@ def careless(source: str) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def three_students(assignment: Assignment, cells: list[SourceCell]) -> dict[str, dict[str, str]]:
+def three_students(assignment: Assignment, cells: list[Cell]) -> dict[str, dict[str, str]]:
     """Answers of a perfect, a half-done and a hopeless student. The second one makes named mistakes."""
     variants = load_mistakes(assignment.mistakes).by_exercise
     answers: dict[str, dict[str, str]] = {"ada": {}, "ben": {}, "cleo": {}}
@@ -75,21 +66,24 @@ def three_students(assignment: Assignment, cells: list[SourceCell]) -> dict[str,
             if number % 2:
                 answers["ben"][cell.grade_id] = "It helps the model."
             continue
-        answers["ada"][cell.grade_id] = answer_of(cell.source)
+        answers["ada"][cell.grade_id] = without_markers(cell.source)
         answers["cleo"][cell.grade_id] = careless(cell.source)
         wrong = next((v for v in variants.get(cell.grade_id, []) if isinstance(v, Mistake)), None)
         if number % 2 == 0:
-            answers["ben"][cell.grade_id] = answer_of(cell.source)
+            answers["ben"][cell.grade_id] = without_markers(cell.source)
         elif wrong is not None:
-            answers["ben"][cell.grade_id] = answer_of(wrong.source(cell))
+            answers["ben"][cell.grade_id] = without_markers(wrong.source(cell))
     return answers
 
 
-def run(course: Course, assignment: Assignment, target: Path, progress: Progress = lambda text: None) -> list[dict[str, str]]:
+def run(
+    course: Course, assignment: Assignment, target: Path, progress: Progress = lambda text: None
+) -> list[dict[str, str]]:
     """Release, collect three submissions, autograde, write feedback, export. Gives the exported rows."""
     if assignment.ordinary_notebooks:
         raise CourseError(
-            f"{assignment.id} has no mistakes.py to make up students from: give `course demo` an assignment that has a script"
+            f"{assignment.id} has no mistakes.py to make up students from: give `course demo` an assignment that has a"
+            " script"
         )
     progress("building")
     made = demo_course(course, assignment, target)

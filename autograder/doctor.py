@@ -49,7 +49,12 @@ def examine() -> list[Finding]:
         findings.append(Finding(package, found != "not installed", found, "run `make setup`", needed=True))
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     findings.append(
-        Finding("Chromium", chromium is not None, chromium or "none", "only the browser tests need it: apt-get install chromium")
+        Finding(
+            "Chromium",
+            chromium is not None,
+            chromium or "none",
+            "only the browser tests need it: apt-get install chromium",
+        )
     )
     findings += [Finding(p.name, p.active, p.detail, p.advice) for p in protections()]
     if findings[1].good:

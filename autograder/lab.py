@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from autograder import work
-from autograder.course import Assignment, Course, CourseError, write_whole
+from autograder.model.course import Assignment, Course, CourseError, write_whole
 
 START = f"{work.FOLDER}/start.ipynb"
 
@@ -30,23 +30,33 @@ def quiet_settings() -> None:
     """No pop-up about news over a student's work. Settings of one's own are left alone."""
     path = Path(sys.prefix) / "share" / "jupyter" / "lab" / "settings" / "overrides.json"
     if not path.exists():
-        write_whole(path, '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}\n')
+        write_whole(
+            path, '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}\n'
+        )
 
 
 def not_built(course: Course) -> list[str]:
-    """What the author of an assignment should know: a line for each that has to be built. Only files' times are looked at."""
+    """What the author of an assignment should know: a line for each that has to be built.
+
+    Only files' times are looked at.
+    """
     lines = []
     for assignment in course.assignments:
         command = f"run `course build {assignment.id}`"
         if not all(path.exists() for path in assignment.student_notebooks):
             lines.append(f"notebooks/{assignment.id} is not complete: {command}")
         elif script_is_newer(assignment):
-            lines.append(f"solutions/{assignment.id}/{assignment.source.name} is newer than what was built from it: {command}")
+            lines.append(
+                f"solutions/{assignment.id}/{assignment.source.name} is newer than what was built from it: {command}"
+            )
     return lines
 
 
 def script_is_newer(assignment: Assignment) -> bool:
-    """Was the script saved after the instructor's notebook was built from it? Where none was built, as in a student's clone, nobody asks."""
+    """Was the script saved after the instructor's notebook was built from it?
+
+    Where none was built, as in a student's clone, nobody asks.
+    """
     script, built = assignment.source, assignment.instructor_notebook
     return script.exists() and built.exists() and script.stat().st_mtime_ns > built.stat().st_mtime_ns
 
@@ -54,7 +64,10 @@ def script_is_newer(assignment: Assignment) -> bool:
 def start(course: Course, no_browser: bool, port: int | None, extra: tuple[str, ...]) -> None:
     """Hand out what is missing in work/, then run JupyterLab until it is stopped."""
     lines = [*not_built(course), *work.prepare(course)]
-    for line in [*lines, f"your notebooks are in {work.FOLDER}/. Starting JupyterLab, which takes some seconds; stop it with Ctrl-C"]:
+    for line in [
+        *lines,
+        f"your notebooks are in {work.FOLDER}/. Starting JupyterLab, which takes some seconds; stop it with Ctrl-C",
+    ]:
         print(f"course: {line}", file=sys.stderr, flush=True)
     quiet_settings()
     environment = dict(os.environ)

@@ -1,4 +1,5 @@
-"""The student's own copies: `work/` mirrors `notebooks/`, and a file there that somebody changes is theirs from then on.
+"""The student's own copies: `work/` mirrors `notebooks/`, and a file there that somebody changes is theirs from then
+on.
 
 What arrives later is put beside such a file, never over it. `work/.handed-out.json` remembers what has been handed out,
 so that nothing is offered twice. Needs nothing but the standard library: it runs at every start of the lab.
@@ -13,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from autograder import authorship
-from autograder.course import Course, is_hidden, write_whole
+from autograder.authoring import authorship
+from autograder.model.course import Course, is_hidden, write_whole
 
 FOLDER = "work"
 RECORD = ".handed-out.json"
@@ -48,7 +49,10 @@ def originals(course: Course) -> Iterator[Original]:
 
 
 def prepare(course: Course) -> list[str]:
-    """Bring work/ up to date without changing anything that a person changed. Gives a line for what is worth knowing."""
+    """Bring work/ up to date without changing anything that a person changed.
+
+    Gives a line for what is worth knowing.
+    """
     place = course.root / FOLDER
     record = read_record(place / RECORD)
     before = json.dumps(record)
@@ -85,7 +89,9 @@ def hand_out(original: Original, content: bytes, copy: Path, seen: list[str]) ->
         return []
     if is_untouched(original, copy, seen):
         write_whole(copy, content)
-        return [taken_over if answered else f"{name} has been renewed: there is a new version, and you had not changed it"]
+        return [
+            taken_over if answered else f"{name} has been renewed: there is a new version, and you had not changed it"
+        ]
     if hashlib.sha256(content).hexdigest() in seen:
         return []
     if not original.is_notebook:
@@ -146,6 +152,8 @@ def read_record(path: Path) -> dict[str, dict[str, Any]]:
     """What was handed out before. Without it nothing is lost: a version may be offered once more."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        return {name: {"stamp": entry["stamp"], "seen": list(map(str, entry["seen"]))} for name, entry in record.items()}
+        return {
+            name: {"stamp": entry["stamp"], "seen": list(map(str, entry["seen"]))} for name, entry in record.items()
+        }
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}

@@ -9,7 +9,9 @@ from pathlib import Path
 
 
 def names() -> list[str]:
-    return sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]) if not module.name.startswith("_"))
+    return sorted(
+        module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]) if not module.name.startswith("_")
+    )
 
 
 def main() -> None:

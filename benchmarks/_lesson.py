@@ -1,14 +1,16 @@
 # %% [markdown]
 # A short lesson, as a notebook of the course looks: what `benchmarks/grading.py` grades many times over.
 
-# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task":
+# false}
 import matplotlib.pyplot as plt
 import torch
 
 from helpers.checks import Check, randn
 
 
-# %% nbgrader={"grade": false, "grade_id": "softmax", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% nbgrader={"grade": false, "grade_id": "softmax", "locked": false, "schema_version": 3, "solution": true, "task":
+# false}
 def softmax(x):
     """Softmax along the last axis."""
     ### BEGIN SOLUTION
@@ -17,7 +19,8 @@ def softmax(x):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "softmax-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "softmax-test", "locked": true, "points": 3, "schema_version": 3, "solution":
+# false, "task": false}
 check = Check("softmax", points=3)
 check.distribution(check.run(softmax, randn(4, 7)), "every row is a distribution: which axis does the sum run along?")
 ### BEGIN HIDDEN TESTS
@@ -28,7 +31,8 @@ check.finite(check.run(softmax, 1e4 * scores), "large scores overflow: subtract 
 check.score()
 
 
-# %% nbgrader={"grade": false, "grade_id": "attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% nbgrader={"grade": false, "grade_id": "attention", "locked": false, "schema_version": 3, "solution": true, "task":
+# false}
 def attention(q, k, v):
     """Scaled dot-product attention."""
     ### BEGIN SOLUTION
@@ -36,7 +40,8 @@ def attention(q, k, v):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "attention-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "attention-test", "locked": true, "points": 3, "schema_version": 3,
+# "solution": false, "task": false}
 check = Check("attention", points=3)
 q, k, v = randn(3, 8), randn(5, 8), randn(5, 2)
 expected = torch.nn.functional.scaled_dot_product_attention(q, k, v)
@@ -75,7 +80,8 @@ plt.figure(figsize=(4, 2))
 plt.plot(fit(torch.ones(4, 2), torch.ones(4, 1)))
 plt.show()
 
-# %% nbgrader={"grade": true, "grade_id": "fit-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": true, "grade_id": "fit-test", "locked": true, "points": 3, "schema_version": 3, "solution":
+# false, "task": false}
 check = Check("fit", points=3)
 losses = check.run(fit, randn(16, 3), randn(16, 2))
 check.true(len(losses) == 20, "one loss per step")
@@ -85,5 +91,6 @@ check.true(len(check.run(fit, randn(8, 2), randn(8, 1), 5)) == 5, "`steps` is ig
 ### END HIDDEN TESTS
 check.score()
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "why", "locked": false, "points": 2, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] nbgrader={"grade": true, "grade_id": "why", "locked": false, "points": 2, "schema_version": 3,
+# "solution": true, "task": false}
 # Why 1/√d?

@@ -1,7 +1,7 @@
 """Processor time of a submission's cells, and of the instructor's tests, in a warm process: what grading cannot avoid.
 
-Printed are two numbers: the first run in a process that has imported everything (a fork of it each time, so that it is the first), and the
-best of several runs in one and the same process, where every cache of every library is full.
+Printed are two numbers: the first run in a process that has imported everything (a fork of it each time, so that it is
+the first), and the best of several runs in one and the same process, where every cache of every library is full.
 """
 
 from __future__ import annotations
@@ -18,22 +18,30 @@ RUNS = 4
 
 def cells_of(path: str) -> list[tuple[str, str, dict[str, object]]]:
     with open(path, encoding="utf-8") as file:
-        return [(c["cell_type"], "".join(c["source"]), c["metadata"].get("nbgrader", {})) for c in json.load(file)["cells"]]
+        return [
+            (c["cell_type"], "".join(c["source"]), c["metadata"].get("nbgrader", {})) for c in json.load(file)["cells"]
+        ]
 
 
 def main(submission: str, instructor: str, modules: list[str]) -> None:
     import torch
 
-    from autograder.examiner import pool, recorder, student
+    from autograder.examiner import pool
+    from autograder.inside import nursery
+    from autograder.inside import shell as shells
 
     torch.set_num_threads(1)
-    tests = {known["grade_id"]: source for kind, source, known in cells_of(instructor) if kind == "code" and known.get("locked")}
+    tests = {
+        known["grade_id"]: source
+        for kind, source, known in cells_of(instructor)
+        if kind == "code" and known.get("locked")
+    }
     code = [tests.get(known.get("grade_id"), source) for kind, source, known in cells_of(submission) if kind == "code"]
-    recorder.import_all([*pool.WARM, *pool.STUDENTS, *modules])
-    shell = recorder.new_shell(1 << 20)
-    for source in (student.WARM_UP, recorder.FIRST_ERROR):
-        recorder.run_cell(shell, source)
-    recorder.ready_to_fork()
+    shells.import_all([*pool.WARM, *pool.STUDENTS, *modules])
+    shell = shells.new_shell(1 << 20)
+    for source in (nursery.WARM_UP, shells.FIRST_ERROR):
+        shells.run_cell(shell, source)
+    shells.ready_to_fork()
     os.chdir(tempfile.mkdtemp())
     first = []
     for _ in range(RUNS):
@@ -41,7 +49,7 @@ def main(submission: str, instructor: str, modules: list[str]) -> None:
         pid = os.fork()
         if not pid:
             for source in code:
-                recorder.run_cell(shell, source)
+                shells.run_cell(shell, source)
             os._exit(0)
         os.waitpid(pid, 0)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -50,7 +58,7 @@ def main(submission: str, instructor: str, modules: list[str]) -> None:
     for _ in range(RUNS):
         started = time.process_time()
         for source in code:
-            recorder.run_cell(shell, source)
+            shells.run_cell(shell, source)
         again.append(time.process_time() - started)
     print(min(first), min(again))
 

@@ -1,9 +1,10 @@
 """The course's GPT against a plain minimal one of the same size: time per step, and held-out loss after equal steps.
 
-Layers 4, heads 4, width 128, context 64, batch 12. The classes measured are the reference solutions of 09-gpt, read from their
-source. The plain model is written here in the manner of the common minimal implementations: LayerNorm and linear layers with
-biases, exact GELU, fused attention, weights from N(0, 0.02²), AdamW in two groups without the fused kernel, rate 1e-3.
-Both take turns, one step each, so that a busy machine slows both; the ratio is that of the median times.
+Layers 4, heads 4, width 128, context 64, batch 12. The classes measured are the reference solutions of 09-gpt, read
+from their source. The plain model is written here in the manner of the common minimal implementations: LayerNorm and
+linear layers with biases, exact GELU, fused attention, weights from N(0, 0.02²), AdamW in two groups without the fused
+kernel, rate 1e-3. Both take turns, one step each, so that a busy machine slows both; the ratio is that of the median
+times.
 
     python -m benchmarks gpt                    500 timed steps, and the losses of a short training run
     COURSE_BENCH_STEPS=2000 python -m benchmarks gpt
@@ -23,9 +24,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from autograder.source import read
-from helpers import training
-from helpers.characters import Characters, speeches
+from autograder.authoring.source import read
+from helpers.kit import training
+from helpers.kit.characters import Characters, speeches
 
 ROOT = Path(__file__).parent.parent
 SIZE = {"T": 64, "D": 128, "H": 4, "L": 4}
@@ -133,13 +134,19 @@ def main() -> None:
     course, data = course_code(), speeches()
     warm = min(20, steps // 5)
     held_out = list(training.cover(data.validation[:40_000], 32, SIZE["T"]))
-    print(f"{steps} steps each, taken in turns, {torch.get_num_threads()} threads; V = {len(data.alphabet)}, {SIZE}, batch {BATCH}")
+    print(
+        f"{steps} steps each, taken in turns, {torch.get_num_threads()} threads; V = {len(data.alphabet)}, {SIZE},"
+        f" batch {BATCH}"
+    )
     results = turns(course, data, steps, seed=0, rate=3e-3)
     medians = {name: statistics.median(entry["times"][warm:]) for name, entry in results.items()}
     losses = {name: course["evaluate"](entry["model"], held_out) for name, entry in results.items()}
     for name in results:
         parameters = sum(p.numel() for p in results[name]["model"].parameters())
-        print(f"{name:<8} {1000 * medians[name]:7.2f} ms per step   held-out loss {losses[name]:.4f}   {parameters:,} parameters")
+        print(
+            f"{name:<8} {1000 * medians[name]:7.2f} ms per step   held-out loss {losses[name]:.4f}   {parameters:,}"
+            " parameters"
+        )
     ratio = medians["course"] / medians["plain"]
     verdict = "reached" if ratio <= TARGET and losses["course"] <= losses["plain"] else "NOT reached"
     print(f"ratio course / plain: {ratio:.3f} (target: at most {TARGET}, and no larger loss): {verdict}")

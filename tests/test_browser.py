@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -20,7 +21,8 @@ from typing import Any
 import pytest
 from conftest import ROOT, SMALL, TOOLS, run_course
 
-from autograder import authorship
+from autograder.authoring import authorship, headers
+from autograder.model.notebook import Cell
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install playwright")
 
@@ -79,7 +81,9 @@ class Lab:
 
     def start(self) -> None:
         environment = {**os.environ, "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}"}
-        environment["JUPYTERLAB_WORKSPACES_DIR"] = str(self.root / "workspaces")  # or the tabs of an earlier session come back
+        environment["JUPYTERLAB_WORKSPACES_DIR"] = str(
+            self.root / "workspaces"
+        )  # or the tabs of an earlier session come back
         command = [sys.executable, "-m", "autograder", "lab", "--no-browser", "--port", str(self.port)]
         with self.log.open("w") as log:
             self.server = subprocess.Popen(
@@ -109,7 +113,7 @@ class Lab:
 @pytest.fixture
 def running(small_course: Path) -> Iterator[Lab]:
     """The lab, running on the small course with one written question more."""
-    (small_course / "solutions" / "01-small" / "01-small.py").write_text(SMALL.lstrip() + WRITTEN)
+    (small_course / "solutions" / "01-small" / "01-small.py").write_text(with_short_headers(SMALL.lstrip() + WRITTEN))
     (small_course / "solutions" / "jupytext.toml").write_bytes((ROOT / "solutions" / "jupytext.toml").read_bytes())
     built(small_course)
     lab = Lab(small_course)
@@ -122,6 +126,13 @@ def running(small_course: Path) -> Iterator[Lab]:
 def lab(running: Lab) -> str:
     """The server's address."""
     return running.address
+
+
+def with_short_headers(script: str) -> str:
+    def short(found: re.Match[str]) -> str:
+        return headers.header_of(Cell("markdown" if found[1] else "code", "", {"nbgrader": json.loads(found[2])}))
+
+    return re.sub(r"^# %%( \[markdown\])? nbgrader=(\{.*\})$", short, script, flags=re.MULTILINE)
 
 
 def built(root: Path) -> None:
@@ -146,7 +157,9 @@ def run_cell(page: Any, target: Any) -> None:
 
 
 def until(seen: Any, action: Callable[[], None]) -> None:
-    """Do it, and again if nothing is seen of it: while JupyterLab starts or redraws, a key or click can be lost, as for any user."""
+    """Do it, and again if nothing is seen of it: while JupyterLab starts or redraws, a key or click can be lost, as for
+    any user.
+    """
     for _ in range(6):
         action()
         try:
@@ -161,7 +174,9 @@ def test_student_fails_reads_fixes_and_validates(lab: str, page: Any) -> None:
     page.goto(f"{lab}/lab?token={TOKEN}")
     page.wait_for_selector(".jp-Launcher, .jp-Notebook", state="attached")
     page.goto(f"{lab}/lab/tree/work/start.ipynb")
-    until(page.locator(".jp-RenderedMarkdown", has_text="Twice as much"), page.get_by_role("link", name="Doubling").click)
+    until(
+        page.locator(".jp-RenderedMarkdown", has_text="Twice as much"), page.get_by_role("link", name="Doubling").click
+    )
     setup = cell(page, "from helpers.checks import Check")
     until(setup.locator(".jp-InputPrompt", has_text=re.compile(r"\[\d+\]")), lambda: run_cell(page, setup))
 
@@ -185,12 +200,15 @@ def test_student_fails_reads_fixes_and_validates(lab: str, page: Any) -> None:
     written.dblclick()
     replace_code(page, written, "Doubling is adding a number to itself.")
     page.locator(".jp-RenderedMarkdown", has_text="Doubling is adding").wait_for()
-    # Validate saves, too. JupyterLab takes a save that is under way, its own autosave included, for somebody else's, and asks.
+    # Validate saves, too. JupyterLab takes a save that is under way, its own autosave included, for somebody else's,
+    # and asks.
     overwrite = page.locator(".jp-Dialog").get_by_role("button", name="Overwrite")
     page.add_locator_handler(overwrite, overwrite.click)
     with page.expect_response(lambda response: "/api/contents/" in response.url and response.request.method == "PUT"):
         page.keyboard.press("Control+s")
-    validate = page.locator("[title='Validate Assignment']").filter(visible=True).first  # the start page's tab has one, too, out of sight
+    validate = (
+        page.locator("[title='Validate Assignment']").filter(visible=True).first
+    )  # the start page's tab has one, too, out of sight
     until(page.get_by_text("Success! Your notebook passes all the tests."), validate.click)
 
 
@@ -244,7 +262,9 @@ def test_an_answer_is_there_after_a_restart_and_after_a_new_version_arrived(
     assert "my own doubling" in mine.read_text()
 
 
-def test_an_instructor_edits_the_solution_notebook_and_the_script_has_it(lab: str, page: Any, small_course: Path) -> None:
+def test_an_instructor_edits_the_solution_notebook_and_the_script_has_it(
+    lab: str, page: Any, small_course: Path
+) -> None:
     script = small_course / "solutions" / "01-small" / "01-small.py"
     before = script.read_text()
     page.goto(f"{lab}/lab?token={TOKEN}")
@@ -260,12 +280,19 @@ def test_an_instructor_edits_the_solution_notebook_and_the_script_has_it(lab: st
     assert "Three times as much." in (small_course / "notebooks" / "01-small" / "01-small.ipynb").read_text()
 
 
-def test_instructor_sees_the_submission_and_grades_it_by_hand_in_formgrader(lab: str, page: Any, small_course: Path) -> None:
+def test_instructor_sees_the_submission_and_grades_it_by_hand_in_formgrader(
+    lab: str, page: Any, small_course: Path
+) -> None:
     environment = {**os.environ, "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}"}
 
     def nbgrader(*args: str) -> None:
         done = subprocess.run(
-            [sys.executable, "-m", "nbgrader", *args], cwd=small_course, env=environment, capture_output=True, text=True, check=False
+            [sys.executable, "-m", "nbgrader", *args],
+            cwd=small_course,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
 
@@ -275,7 +302,9 @@ def test_instructor_sees_the_submission_and_grades_it_by_hand_in_formgrader(lab:
     notebook = (small_course / "notebooks" / "01-small" / "01-small.ipynb").read_text()
     stub = '    # YOUR CODE HERE\\n",\n    "    raise NotImplementedError()'
     assert stub in notebook
-    (place / "01-small.ipynb").write_text(notebook.replace(stub, "    return 2 * x").replace("YOUR ANSWER HERE", "It is addition."))
+    (place / "01-small.ipynb").write_text(
+        notebook.replace(stub, "    return 2 * x").replace("YOUR ANSWER HERE", "It is addition.")
+    )
     nbgrader("autograde", "01-small", "--create")
 
     page.goto(f"{lab}/lab?token={TOKEN}")  # signs in
@@ -298,8 +327,8 @@ def test_instructor_sees_the_submission_and_grades_it_by_hand_in_formgrader(lab:
 
 
 def test_the_widget_follows_the_mouse_and_the_keyboard(page: Any, tmp_path: Path) -> None:
-    from helpers.four_keys import KEYS
-    from helpers.widgets import drag_query
+    from helpers.attention.four_keys import KEYS
+    from helpers.attention.widgets import drag_query
 
     path = tmp_path / "widget.html"
     path.write_text(f"<html><meta charset='utf-8'><body>{drag_query(KEYS).data}</body></html>")
@@ -317,6 +346,21 @@ def test_the_widget_follows_the_mouse_and_the_keyboard(page: Any, tmp_path: Path
     assert float(first.inner_text()) > dragged
     page.locator(".factor").fill("5")
     assert sorted(float(w) for w in page.locator(".weight").all_inner_texts())[-1] == pytest.approx(1, abs=1e-3)
+
+
+def test_the_valley_follows_its_sliders(page: Any, tmp_path: Path) -> None:
+    from helpers.training_craft.valley import valley_dial
+
+    path = tmp_path / "valley.html"
+    path.write_text(f"<html><meta charset='utf-8'><body>{valley_dial(0.03, 0.0).data}</body></html>")
+    page.goto(path.as_uri())
+    verdict = page.locator(".verdict")
+    assert verdict.inner_text().endswith("it grows")
+    page.locator(".momentum").fill("0.9")
+    assert verdict.inner_text().endswith("it falls")
+    page.locator(".rate").fill("-1")
+    assert verdict.inner_text().endswith("it grows")
+    assert page.locator(".points circle").count() < 61  # the path ends where it leaves the picture
 
 
 def test_course_lab_says_what_to_do_where_the_port_or_folder_is_wrong(tmp_path: Path) -> None:

@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, TOOLS, run_course
 
-from autograder import course as courses
-from autograder import database, demo, doctor
+from autograder import demo, doctor
+from autograder.classroom import database
 from autograder.cli import course as command
-from autograder.course import CourseError, replace_folder, write_whole
-from autograder.examiner import pool as pools
-from autograder.examiner import sandbox
+from autograder.examiner import messages, sandbox
+from autograder.model import course as courses
+from autograder.model.course import CourseError, replace_folder, write_whole
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +47,8 @@ def test_missing_notebook() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "not json", "{}", '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{"cell_type": "odd"}]}']
+    "content",
+    ["", "not json", "{}", '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{"cell_type": "odd"}]}'],
 )
 def test_a_file_that_is_no_notebook(content: str, tmp_path: Path) -> None:
     path = tmp_path / "odd.ipynb"
@@ -59,7 +60,9 @@ def test_a_file_that_is_no_notebook(content: str, tmp_path: Path) -> None:
 
 def test_check_passes_and_fails_with_the_hint(small_course: Path) -> None:
     assert run_course("build", cwd=small_course).returncode == 0
-    instructor, student = (small_course / folder / "01-small" / "01-small.ipynb" for folder in ("solutions", "notebooks"))
+    instructor, student = (
+        small_course / folder / "01-small" / "01-small.ipynb" for folder in ("solutions", "notebooks")
+    )
     good = run_course("check", str(instructor), cwd=small_course)
     assert good.returncode == 0, good.stdout + good.stderr
     assert "1 of 1 tests passed, 2 of 2 points" in good.stdout
@@ -82,7 +85,8 @@ def test_a_check_shows_the_tests_and_nothing_of_the_kernel(small_course: Path) -
 
 # Modules that commands of ours import, or that Python imports by itself, as a student could hand them in.
 DECOYS = (
-    "autograder click helpers ipykernel ipykernel_launcher json jupyterlab matplotlib nbclient nbconvert nbformat nbgrader numpy pandas"
+    "autograder click helpers ipykernel ipykernel_launcher json jupyterlab matplotlib nbclient nbconvert nbformat"
+    " nbgrader numpy pandas"
 )
 DECOYS += " random rich runpy sitecustomize sqlalchemy token torch tornado tqdm traitlets typing usercustomize zmq"
 
@@ -112,14 +116,23 @@ def test_no_command_runs_code_of_the_submission_it_is_started_in(small_course: P
         "doctor": [],
         "demo": ["01-small", "--to", str(small_course / "demo")],
         "lab": ["--no-browser", "--", "--version"],
+        "new": ["02-more"],
     }
     assert set(commands) == set(command.commands)
     for name, args in commands.items():
         for start in ([str(TOOLS / "course")], [sys.executable, "-m", "autograder"]):
-            if start[0] == sys.executable and name not in ("export", "feedback"):  # how Python itself was started is the same for all
+            if start[0] == sys.executable and name not in (
+                "export",
+                "feedback",
+            ):  # how Python itself was started is the same for all
                 continue
             if start[0] == sys.executable:
-                for unavoidable in ("autograder", "runpy", "sitecustomize", "usercustomize"):  # Python has imported them before us
+                for unavoidable in (
+                    "autograder",
+                    "runpy",
+                    "sitecustomize",
+                    "usercustomize",
+                ):  # Python has imported them before us
                     (folder / f"{unavoidable}.py").unlink(missing_ok=True)
             done = subprocess.run([*start, name, *args], cwd=folder, capture_output=True, text=True, check=False)
             assert not ran.exists(), f"course {name} has run {ran.read_text()}"
@@ -172,7 +185,7 @@ def started_pool(grading: subprocess.Popen[str]) -> int:
                 pid = int(path.parent.name)
                 if (
                     int(text.rpartition(")")[2].split()[1]) == grading.pid
-                    and b"autograder.examiner.pool" in Path(f"/proc/{pid}/cmdline").read_bytes()
+                    and b"autograder.examiner.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
                 ):
                     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
                     if len(children) >= 3:  # the nursery and two workers
@@ -184,7 +197,9 @@ def started_pool(grading: subprocess.Popen[str]) -> int:
 @pytest.mark.skipif(sandbox.why_not() is not None, reason="grading needs a sandbox")
 def test_control_c_says_one_line_and_ends_everything(small_course: Path) -> None:
     line = [sys.executable, "-m", "autograder", "grade", "01-small", "--workers", "2"]
-    grading = subprocess.Popen(line, cwd=slow_class(small_course), stderr=subprocess.PIPE, text=True, start_new_session=True)
+    grading = subprocess.Popen(
+        line, cwd=slow_class(small_course), stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     pool = started_pool(grading)
     os.killpg(grading.pid, signal.SIGINT)  # what a terminal does
     _, told = grading.communicate()
@@ -198,7 +213,7 @@ def test_workers_that_were_killed_are_named_as_such() -> None:
     ours, theirs = socket.socketpair()
     theirs.close()
     with ours, pytest.raises(CourseError, match="have ended: were they killed, or did memory run out") as found:
-        pools.send(ours, {"op": "grade"})
+        messages.send(ours, {"op": "examine"})
     assert isinstance(found.value, ConnectionError)  # for those who try again
 
 
@@ -232,7 +247,9 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("written", ["postgresql://ann@db/marks", "postgres://ann@db/marks"])
 @pytest.mark.parametrize("driver", ["psycopg", "psycopg2"])
-def test_an_address_is_given_the_driver_that_is_there(written: str, driver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_is_given_the_driver_that_is_there(
+    written: str, driver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(database, "find_spec", lambda name: object() if name == driver else None)
     assert database.url_for(written) == f"postgresql+{driver}://ann@db/marks"
     assert database.url_for("postgresql+asyncpg://ann@db/marks") == "postgresql+asyncpg://ann@db/marks"
@@ -258,7 +275,9 @@ def test_outside_a_course(tmp_path: Path) -> None:
     assert "no course.toml" in one_line(done.stderr)
 
 
-@pytest.mark.parametrize(("text", "message"), [("title = ", "not valid TOML"), ("title = 'x'", "'course_id' is missing")])
+@pytest.mark.parametrize(
+    ("text", "message"), [("title = ", "not valid TOML"), ("title = 'x'", "'course_id' is missing")]
+)
 def test_a_broken_course_file(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "course.toml").write_text(text)
     done = run_course("build", cwd=tmp_path)
@@ -322,7 +341,9 @@ def test_a_folder_on_a_read_only_file_system_is_named() -> None:
         write_whole(Path("/proc/self/course/file"), "text")
 
 
-def test_replacing_a_folder_keeps_the_old_one_until_the_new_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replacing_a_folder_keeps_the_old_one_until_the_new_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     target, new = tmp_path / "target", tmp_path / "new"
     target.mkdir()
     (target / "old").write_text("")

@@ -1,4 +1,6 @@
-"""What README and the other documents tell people to type exists: variables, commands, options, targets, extras, paths, benchmarks."""
+"""What README and the other documents tell people to type exists: variables, commands, options, targets, extras, paths,
+benchmarks.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,31 @@ from autograder.cli import course as command
 from benchmarks.__main__ import names as benchmark_names
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-CODE = [path for folder in ("helpers", "autograder", "data", "benchmarks", "solutions") for path in (ROOT / folder).rglob("*.py")]
+CODE = [
+    path
+    for folder in ("helpers", "autograder", "data", "benchmarks", "solutions")
+    for path in (ROOT / folder).rglob("*.py")
+]
 # Made while a class runs, or by `make` and `course`; .gitignore has the patterns.
-MADE = (".venv", "autograded", "class", "demo", "feedback", "gradebook.db", "grading.json", "marks.csv", "submitted", "submissions.zip")
+MADE = (
+    ".venv",
+    "autograded",
+    "class",
+    "demo",
+    "feedback",
+    "gradebook.db",
+    "grading.json",
+    "marks.csv",
+    "submitted",
+    "submissions.zip",
+)
 MADE += ("helpers.py",)  # a student's own, which hides the course's
 PLACEHOLDERS = re.compile(r"[A-Z]{2,}|…|\.\.\.|\*|<|path/to|ps1|YOUR|\$")  # NN-name, STUDENT, DIR: to be filled in
-# `$NAME`, `NAME=value`, and names that begin as ours and our libraries' do. (The kernel's names are spelt alike, and are none.)
-VARIABLE = re.compile(r"\$([A-Z][A-Z0-9_]+)|\b([A-Z][A-Z0-9_]{2,})=\S|\b((?:COURSE|GRADING|NBGRADER|HF|OMP)_[A-Z0-9_]+)\b")
+# `$NAME`, `NAME=value`, and names that begin as ours and our libraries' do. (The kernel's names are spelt alike, and
+# are none.)
+VARIABLE = re.compile(
+    r"\$([A-Z][A-Z0-9_]+)|\b([A-Z][A-Z0-9_]{2,})=\S|\b((?:COURSE|GRADING|NBGRADER|HF|OMP)_[A-Z0-9_]+)\b"
+)
 MEASURED = re.compile(r"\b(took|measured|measures)\b")
 QUANTITY = re.compile(r"\d ?(s|ms|seconds|minutes|times|MB|GB)\b")
 
@@ -35,7 +55,8 @@ def code_in(page: Path) -> Iterator[str]:
         if kind in ("sh", ""):
             yield from (line.partition("  #")[0].strip() for line in block.splitlines())
     yield from (
-        span.replace("\\|", "|") for span in re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
+        span.replace("\\|", "|")
+        for span in re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
     )
 
 
@@ -57,7 +78,9 @@ def after(program: str) -> list[tuple[str, list[str]]]:
 
 def test_every_variable_is_read_by_the_code_and_every_one_of_ours_is_told() -> None:
     code = "\n".join(path.read_text(encoding="utf-8") for path in [*CODE, ROOT / "Makefile"])
-    told = {name for page in PAGES for found in VARIABLE.findall(page.read_text(encoding="utf-8")) for name in found if name}
+    told = {
+        name for page in PAGES for found in VARIABLE.findall(page.read_text(encoding="utf-8")) for name in found if name
+    }
     assert {"COURSE_SCALE", "COURSE_SST2"} <= told
     unknown = {name for name in told if not re.search(rf"[\"'$(]{name}\b", code)}
     assert not unknown, f"no code reads {unknown}"
@@ -76,14 +99,21 @@ def test_every_command_and_option_exists() -> None:
         if not re.fullmatch(r"[a-z]+", name):
             continue  # `course` alone, or a place for any command
         assert name in command.commands, f"{page}: there is no `course {name}`"
-        known = {option for parameter in command.commands[name].params if isinstance(parameter, click.Option) for option in parameter.opts}
+        known = {
+            option
+            for parameter in command.commands[name].params
+            if isinstance(parameter, click.Option)
+            for option in parameter.opts
+        }
         ours = args[: args.index("--")] if "--" in args else args
         for option in (arg.partition("=")[0].rstrip(",;:.") for arg in ours if arg.startswith("--")):
             assert option in known | {"--help"}, f"{page}: `course {name}` has no {option}"
 
 
 def test_options_that_stand_alone_belong_to_some_command() -> None:
-    known = {option for one in command.commands.values() for parameter in one.params for option in parameter.opts} | {"--help"}
+    known = {option for one in command.commands.values() for parameter in one.params for option in parameter.opts} | {
+        "--help"
+    }
     for page, line in everything_shown():
         if line.startswith("--"):
             assert line.split()[0].partition("=")[0] in known, f"{page}: no command has {line}"
@@ -121,16 +151,24 @@ def test_every_extra_that_is_to_be_installed_exists() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_path_exists(page: Path) -> None:
-    ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").split() if not line.startswith("#")]
+    ignored = [
+        line.rstrip("/")
+        for line in (ROOT / ".gitignore").read_text(encoding="utf-8").split()
+        if not line.startswith("#")
+    ]
     for line in code_in(page):
         for word in line.replace("\\", "/").split():
             word = word.strip("()[]{},;:'\"")
-            if not re.fullmatch(r"[\w.-]+(/[\w.-]*)+|[\w-]+\.(py|md|toml|txt|yml|ipynb|db|json)", word) or PLACEHOLDERS.search(word):
+            if not re.fullmatch(
+                r"[\w.-]+(/[\w.-]*)+|[\w-]+\.(py|md|toml|txt|yml|ipynb|db|json)", word
+            ) or PLACEHOLDERS.search(word):
                 continue
             first = word.split("/")[0]
             if first in MADE or first in ignored or word.rpartition("/")[2] in MADE:
                 continue
-            if "." not in word and not any((ROOT / folder / first).exists() for folder in ("", "autograder", "helpers")):
+            if "." not in word and not any(
+                (ROOT / folder / first).exists() for folder in ("", "autograder", "helpers")
+            ):
                 continue  # two words with a stroke between them
             if re.fullmatch(r"solutions/[\w-]+/[\w-]+\.ipynb", word):  # built, from the script of that name
                 word = f"{word.removesuffix('.ipynb')}.py"

@@ -13,9 +13,11 @@ import pytest
 from conftest import ROOT, TOOLS, run_course
 from nbclient import NotebookClient
 
-from autograder import build, course
-from autograder.check import Client, executed, results_of
-from autograder.demo import answer_of, submission
+from autograder.authoring import build
+from autograder.authoring.answers import submission
+from autograder.model import course
+from autograder.model.regions import without_markers
+from helpers.kit.validate import client_class, executed, results_of
 
 ASSIGNMENTS = course.load(ROOT).assignments
 by_assignment = pytest.mark.parametrize("assignment", ASSIGNMENTS, ids=lambda a: a.id)
@@ -27,7 +29,12 @@ def test_solution_runs_cell_by_cell_without_an_error(assignment: course.Assignme
     instructor, _, _ = build.build(course.load(ROOT), assignment)
     notebook = tmp_path / f"{assignment.id}.ipynb"
     notebook.write_text(instructor, encoding="utf-8")
-    environment = {**os.environ, "COURSE_SCALE": "smoke", "COURSE_STRICT_CHECKS": "1", "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}"}
+    environment = {
+        **os.environ,
+        "COURSE_SCALE": "smoke",
+        "COURSE_STRICT_CHECKS": "1",
+        "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}",
+    }
     done = subprocess.run(
         [
             sys.executable,
@@ -54,7 +61,9 @@ def test_solution_runs_cell_by_cell_without_an_error(assignment: course.Assignme
 @pytest.mark.slow
 @by_assignment
 def test_the_tests_are_tested(assignment: course.Assignment) -> None:
-    done = run_course("verify", assignment.id, "--json", "--sample", "3")  # all of them are the release gate's: `course verify`
+    done = run_course(
+        "verify", assignment.id, "--json", "--sample", "3"
+    )  # all of them are the release gate's: `course verify`
     assert done.returncode in (0, 1), done.stderr
     (report,) = json.loads(done.stdout)
     assert report["failures"] == []
@@ -86,7 +95,9 @@ def test_student_notebook_has_no_outputs_and_starts_with_the_colab_cell(assignme
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["file", "folder", "package"])
 def test_a_students_own_helpers_beside_the_notebook_are_named_in_one_sentence(kind: str, tmp_path: Path) -> None:
-    setup = next(c.source for c in nbformat.read(ASSIGNMENTS[0].student_notebook, as_version=4).cells if c.cell_type == "code")
+    setup = next(
+        c.source for c in nbformat.read(ASSIGNMENTS[0].student_notebook, as_version=4).cells if c.cell_type == "code"
+    )
     theirs = tmp_path / ("helpers.py" if kind == "file" else "helpers")
     if kind == "file":
         theirs.write_text("def mine():\n    return 1\n")
@@ -107,24 +118,52 @@ def test_a_students_own_helpers_beside_the_notebook_are_named_in_one_sentence(ki
 
 
 def test_requests_that_wake_a_kernel_disturb_no_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Client, "nudge_seconds", 0.1)
+    monkeypatch.setattr(client_class(), "nudge_seconds", 0.1)
     notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell("import time\ntime.sleep(1)\nprint('slept')"), nbformat.v4.new_code_cell("6 * 7")]
+        cells=[
+            nbformat.v4.new_code_cell("import time\ntime.sleep(1)\nprint('slept')"),
+            nbformat.v4.new_code_cell("6 * 7"),
+        ]
     )
-    Client(notebook, timeout=60, kernel_name="python3").execute()
-    assert [output.get("text") or output["data"]["text/plain"] for cell in notebook.cells for output in cell.outputs] == ["slept\n", "42"]
+    client_class()(notebook, timeout=60, kernel_name="python3").execute()
+    assert [
+        output.get("text") or output["data"]["text/plain"] for cell in notebook.cells for output in cell.outputs
+    ] == ["slept\n", "42"]
 
 
 @pytest.fixture(scope="session")
 def colab_stack() -> Path:
     """Colab's versions of the Jupyter stack in a folder of their own, to be put in front of the environment's."""
     place = ROOT / ".colab"
-    pins = dict(line.split("==") for line in (ROOT / "tests" / "colab-constraints.txt").read_text().splitlines() if "==" in line)
-    wanted = ["ipython", "ipykernel", "ipywidgets", "jupyter_client", "traitlets", "tornado", "numpy", "pandas", "matplotlib", "seaborn"]
+    pins = dict(
+        line.split("==") for line in (ROOT / "tests" / "colab-constraints.txt").read_text().splitlines() if "==" in line
+    )
+    wanted = [
+        "ipython",
+        "ipykernel",
+        "ipywidgets",
+        "jupyter_client",
+        "traitlets",
+        "tornado",
+        "numpy",
+        "pandas",
+        "matplotlib",
+        "seaborn",
+    ]
     stamp = place / ".installed"
     stamp_text = " ".join(f"{name}=={pins[name]}" for name in wanted)
     if not stamp.exists() or stamp.read_text() != stamp_text:
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--upgrade", "--target", str(place), *stamp_text.split()]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--upgrade",
+            "--target",
+            str(place),
+            *stamp_text.split(),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             pytest.skip(f"Colab's versions cannot be installed here: {done.stderr.strip().splitlines()[-1]}")
@@ -142,11 +181,13 @@ def test_answered_notebook_passes_its_visible_tests_on_colabs_stack(
     student = assignment.student_notebook.read_text(encoding="utf-8")
     notebook = tmp_path / f"{assignment.id}.ipynb"
     answered = nbformat.reads(
-        submission(student, {cell.grade_id: answer_of(cell.source) for cell in cells if cell.is_solution}), as_version=4
+        submission(student, {cell.grade_id: without_markers(cell.source) for cell in cells if cell.is_solution}),
+        as_version=4,
     )
     answered.cells.append(
         nbformat.v4.new_code_cell(
-            "import IPython; print('ipython', IPython.__version__)\nimport ipywidgets; print('widgets', ipywidgets.__version__)"
+            "import IPython; print('ipython', IPython.__version__)\nimport ipywidgets; print('widgets',"
+            " ipywidgets.__version__)"
         )
     )
     nbformat.write(answered, notebook)

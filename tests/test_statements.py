@@ -1,11 +1,12 @@
-"""What the assignments state and expect is true: numbers of visible tests recomputed in float64, claims tried on examples."""
+"""What the assignments state and expect is true: numbers of visible tests recomputed in float64, claims tried on
+examples.
+"""
 
 from __future__ import annotations
 
 import ast
 import itertools
 import math
-import re
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,13 +15,15 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.source import SourceCell, read
+from autograder.authoring.source import read
+from autograder.model import regions
+from autograder.model.notebook import Cell
 
 SOLUTIONS = Path(__file__).parent.parent / "solutions"
 
 
 @cache
-def cells(assignment: str) -> list[SourceCell]:
+def cells(assignment: str) -> list[Cell]:
     return read(SOLUTIONS / assignment / f"{assignment}.py")
 
 
@@ -37,14 +40,19 @@ def reference(assignment: str) -> Any:
 def visible_test(assignment: str, exercise: str) -> str:
     """The test cell of an exercise as a student sees it."""
     (source,) = [cell.source for cell in cells(assignment) if cell.grade_id == f"{exercise}-test"]
-    return re.sub(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS", "", source, flags=re.DOTALL)
+    return regions.without(source, regions.Kind.HIDDEN)
 
 
-# ---- 05: the smallest interval ------------------------------------------------------------------------------------------
+# ---- 05: the smallest interval ---------------------------------------------------------------------------------------
 
 
-def possible(p: float, lead: tuple[float, float], lifted: tuple[float, float], anchor: tuple[float, float], b: float, facts: bool) -> bool:
-    """Is there a p(v*) in `lead` with which this p(v) shows what was shown? With `facts`, v* leads and two words sum to at most one."""
+def possible(
+    p: float, lead: tuple[float, float], lifted: tuple[float, float], anchor: tuple[float, float], b: float, facts: bool
+) -> bool:
+    """Is there a p(v*) in `lead` with which this p(v) shows what was shown?
+
+    With `facts`, v* leads and two words sum to at most one.
+    """
     Z = 1 + p * math.expm1(b)
     if not lifted[0] <= p * math.exp(b) / Z <= lifted[1]:
         return False
@@ -54,7 +62,9 @@ def possible(p: float, lead: tuple[float, float], lifted: tuple[float, float], a
     return low <= high
 
 
-def by_brute_force(case: tuple[float, float, float, float, int], facts: bool, points: int = 200_001) -> tuple[float, float]:
+def by_brute_force(
+    case: tuple[float, float, float, float, int], facts: bool, points: int = 200_001
+) -> tuple[float, float]:
     *shown, b, digits = case
     half = 0.5 * 10.0**-digits
     lead, lifted, anchor = ((max(x - half, 0.0), min(x + half, 1.0)) for x in shown)
@@ -64,7 +74,11 @@ def by_brute_force(case: tuple[float, float, float, float, int], facts: bool, po
 
 def shown_intervals(source: str) -> list[tuple[tuple[float, ...], list[float]]]:
     """Arguments and expected ends of every visible call of `interval` with rounded numbers."""
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and ast.unparse(node.func) == "check.close"]
+    calls = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "check.close"
+    ]
     runs = {
         ast.unparse(node.targets[0]): node.value
         for node in ast.walk(ast.parse(source))
@@ -101,9 +115,15 @@ def test_every_visible_interval_belongs_to_a_distribution() -> None:
     assert len(INTERVALS) >= 5
     for (s, a, c, b, digits), _ in INTERVALS:
         half = 0.5 * 10.0**-digits
-        for p, lead in itertools.product([k / 1000 for k in range(1, 500)], [s + half * f for f in (-0.9, -0.5, 0.0, 0.5, 0.9)]):
+        for p, lead in itertools.product(
+            [k / 1000 for k in range(1, 500)], [s + half * f for f in (-0.9, -0.5, 0.0, 0.5, 0.9)]
+        ):
             Z = 1 + p * math.expm1(b)
-            if p <= lead <= 1 - p and (round(p * math.exp(b) / Z, digits), round(lead / Z, digits), round(lead, digits)) == (a, c, s):
+            if p <= lead <= 1 - p and (
+                round(p * math.exp(b) / Z, digits),
+                round(lead / Z, digits),
+                round(lead, digits),
+            ) == (a, c, s):
                 break
         else:
             pytest.fail(f"no distribution shows {s}, {a}, {c}")
@@ -114,7 +134,12 @@ def test_the_smallest_interval_lies_within_the_box_and_contains_the_truth() -> N
     generator = torch.Generator().manual_seed(0)
     smaller = 0
     for _ in range(200):
-        p = (2 * torch.randn(9, generator=generator, dtype=torch.float64)).softmax(0).sort(descending=True).values.tolist()
+        p = (
+            (2 * torch.randn(9, generator=generator, dtype=torch.float64))
+            .softmax(0)
+            .sort(descending=True)
+            .values.tolist()
+        )
         b, digits, half = 3.0, 3, 0.0005
         Z = 1 + p[1] * math.expm1(b)
         s, a, c = (round(x, digits) for x in (p[0], p[1] * math.exp(b) / Z, p[0] / Z))
@@ -131,10 +156,12 @@ def test_the_smallest_interval_lies_within_the_box_and_contains_the_truth() -> N
     assert smaller > 100
 
 
-# ---- 02 and 04 ----------------------------------------------------------------------------------------------------------
+# ---- 02 and 04 -------------------------------------------------------------------------------------------------------
 
 
-def test_tanh_can_have_a_larger_jacobian_than_the_linear_network_but_not_for_a_multiple_of_an_orthogonal_matrix() -> None:
+def test_tanh_can_have_a_larger_jacobian_than_the_linear_network_but_not_for_a_multiple_of_an_orthogonal_matrix() -> (
+    None
+):
     jacobian = reference("02-rnn-backprop").state_jacobian
     W = torch.tensor([[1.0, 1.0], [-1.0, -1.0]], dtype=torch.float64)
     states = torch.tensor([[0.0, 0.0], [0.0, 0.9], [0.0, 0.0]], dtype=torch.float64)
@@ -185,7 +212,7 @@ def test_distinct_keys_are_selected_exactly_at_the_corners_of_their_hull_and_twi
     assert (twins > 0.999).tolist() == [False, True, True, True, False]
 
 
-# ---- 06: encoding -------------------------------------------------------------------------------------------------------
+# ---- 06: encoding ----------------------------------------------------------------------------------------------------
 
 
 def replayed(word: bytes, ranks: dict[tuple[bytes, bytes], int], merge: Any) -> list[bytes]:
@@ -202,7 +229,9 @@ def test_the_encoder_with_a_queue_gives_the_tokens_of_the_plain_one() -> None:
     for case in range(400):
         letters = 2 + case % 3
         tokens, ranks = [bytes([97 + n]) for n in range(letters)], {}
-        for _ in range(case % 17):  # merges of tokens made so far, in an order of their own: later ones may have lower ranks
+        for _ in range(
+            case % 17
+        ):  # merges of tokens made so far, in an order of their own: later ones may have lower ranks
             left, right = (tokens[int(torch.randint(len(tokens), (1,), generator=generator))] for _ in range(2))
             ranks[left, right] = 0
             tokens.append(left + right)
@@ -249,7 +278,7 @@ def test_the_worked_example_of_safe_places() -> None:
     ]
 
 
-# ---- 08 and 09 ----------------------------------------------------------------------------------------------------------
+# ---- 08 and 09 -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("layout", ["interleaved", "halves"])
@@ -267,7 +296,9 @@ def test_an_odd_width_has_one_cosine_less(layout: str) -> None:
         torch.testing.assert_close(sinusoidal(positions, width, layout), wanted)
 
 
-@pytest.mark.parametrize("knobs", [{"top_p": 0.0}, {"top_k": 0}, {"top_k": 0, "top_p": 0.0}, {"top_k": 1}, {"top_p": 1e-9}])
+@pytest.mark.parametrize(
+    "knobs", [{"top_p": 0.0}, {"top_k": 0}, {"top_k": 0, "top_p": 0.0}, {"top_k": 1}, {"top_p": 1e-9}]
+)
 def test_at_least_one_token_stays(knobs: dict[str, Any]) -> None:
     logits = torch.randn(4, 7, generator=torch.Generator().manual_seed(0))
     greedy = torch.nn.functional.one_hot(logits.argmax(-1), 7).float()
@@ -291,5 +322,51 @@ def test_a_sliding_cache_with_relative_positions_is_exact_for_one_layer_only(lay
             x = x + scores.masked_fill(hidden, -torch.inf).softmax(-1) @ (x @ value)
         return x
 
-    kept, anew = states(tokens)[-1], states(tokens[-window:])[-1]  # with a cache nothing is computed twice; without it the window is
+    kept, anew = (
+        states(tokens)[-1],
+        states(tokens[-window:])[-1],
+    )  # with a cache nothing is computed twice; without it the window is
     assert torch.allclose(kept, anew) == exact
+
+
+# ---- exercises that are recalled later -------------------------------------------------------------------------------
+
+
+def given(assignment: str, name: str) -> Any:
+    """A function that a given cell of an assignment defines, with the names of the set-up cell around it."""
+    names: dict[str, Any] = dict(vars(reference(assignment)))
+    (source,) = [cell.source for cell in cells(assignment) if not cell.grade_id and f"def {name}(" in cell.source]
+    module = ast.parse(source)
+    module.body = [
+        node for node in module.body if isinstance(node, ast.FunctionDef)
+    ]  # what stands below them needs the cells before
+    exec(compile(module, f"<given {name}>", "exec"), names)
+    return names[name]
+
+
+def test_13_recalls_the_schedule_that_was_built_in_12() -> None:
+    built, rate, peak = (
+        reference("12-translation").noam,
+        given("13-training-craft", "noam_rate"),
+        given("13-training-craft", "noam_peak"),
+    )
+    for step, width, warmup, factor in itertools.product((1, 3, 40, 41, 5000), (7, 512), (1, 40), (1.0, 2.5)):
+        assert rate(step, width, warmup, factor) == pytest.approx(built(step, width, warmup, factor), rel=1e-12)
+        assert rate(step, width, warmup, factor) <= peak(width, warmup, factor) * (1 + 1e-12)
+    assert rate(0, 64, 10) == 0.0
+
+
+@pytest.mark.parametrize("heads", [1, 2, 3, 6, 8, 12])
+def test_11_recalls_the_bias_that_was_built_in_08(heads: int) -> None:
+    from helpers.kit import models
+
+    built, at = reference("08-positions"), torch.arange(5)
+    recalled = models.alibi_bias(models.alibi_slopes(heads), 5, 5)
+    torch.testing.assert_close(recalled, built.alibi_bias(at, at, built.alibi_slopes(heads)))
+
+
+def test_14_recalls_the_sign_test_that_was_built_in_11() -> None:
+    built, recalled = reference("11-speeches").sign_test, given("14-fine-tuning", "sign_p")
+    for n_a, n_b in itertools.product((0, 1, 4, 30), (0, 2, 4, 700)):
+        first, second = [True] * n_a + [False] * n_b + [True, False], [False] * n_a + [True] * n_b + [True, False]
+        assert recalled(n_a, n_b) == pytest.approx(built(first, second), rel=1e-12)

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from autograder import authorship, course, lab, work
-from autograder.course import Course, CourseError
+from autograder import lab, work
+from autograder.authoring import authorship
+from autograder.model import course
+from autograder.model.course import Course, CourseError
 
 NAME = "01-small/01-small.ipynb"
 
@@ -22,7 +24,14 @@ def notebook(text: str, stamp: bool = True) -> str:
     """A built notebook with one exercise that says this."""
     cells: list[dict[str, Any]] = [
         {"cell_type": "markdown", "id": "text", "metadata": {}, "source": [text]},
-        {"cell_type": "code", "id": "a", "metadata": {}, "source": ["# YOUR CODE HERE"], "outputs": [], "execution_count": None},
+        {
+            "cell_type": "code",
+            "id": "a",
+            "metadata": {},
+            "source": ["# YOUR CODE HERE"],
+            "outputs": [],
+            "execution_count": None,
+        },
     ]
     made: dict[str, Any] = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     if stamp:
@@ -52,7 +61,11 @@ def arrive(this: Course, text: str) -> None:
 
 
 def files_in(folder: Path) -> dict[str, str]:
-    return {p.relative_to(folder).as_posix(): p.read_text() for p in folder.rglob("*") if p.is_file() and p.name != work.RECORD}
+    return {
+        p.relative_to(folder).as_posix(): p.read_text()
+        for p in folder.rglob("*")
+        if p.is_file() and p.name != work.RECORD
+    }
 
 
 def test_the_first_start_copies_the_notebooks_with_their_data_and_no_source(built: Course) -> None:
@@ -211,7 +224,9 @@ def test_a_data_file_is_renewed_only_if_nobody_changed_it(built: Course) -> None
     assert mine.read_text() == "mine\n"
 
 
-def test_a_start_that_is_interrupted_leaves_whole_files_and_the_next_one_goes_on(built: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_that_is_interrupted_leaves_whole_files_and_the_next_one_goes_on(
+    built: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real, written = os.replace, []
 
     def full(source: str, target: Path) -> None:
@@ -246,9 +261,9 @@ def test_a_source_that_was_edited_is_named_and_not_built(built: Course) -> None:
 def test_starting_the_lab_imports_nothing_heavy(tmp_path: Path) -> None:
     """Until JupyterLab itself is started: what takes seconds to import is not needed to hand out copies."""
     code = (
-        "import sys; from autograder import cli, course, lab, work; this = course.load(); lab.not_built(this); work.originals(this)\n"
-        "heavy = {'nbgrader', 'nbconvert', 'nbformat', 'jupytext', 'torch', 'IPython', 'sqlalchemy', 'numpy'}\n"
-        "print(sorted(heavy & {name.split('.')[0] for name in sys.modules}))"
+        "import sys; from autograder import cli, lab, work; from autograder.model import course; this = course.load();"
+        " lab.not_built(this); work.originals(this)\nheavy = {'nbgrader', 'nbconvert', 'nbformat', 'jupytext', 'torch',"
+        " 'IPython', 'sqlalchemy', 'numpy'}\nprint(sorted(heavy & {name.split('.')[0] for name in sys.modules}))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

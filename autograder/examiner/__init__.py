@@ -1,13 +1,22 @@
 """The examiner: student code runs in one process, the tests in another, and only plain data passes between them.
 
-pool.py      starts the nursery and the workers, and hands out submissions
-sandbox.py   what the operating system protects, and how it is asked to
-student.py   the student's side: nursery, namespaces, notebook shell, clones (this file and wire.py are all the sandbox sees of us)
-wire.py      how plain data crosses: nothing that arrives is ever executed or believed
-bridge.py    the examiner's end of the wire: stand-ins for what the student wrote
-tester.py    runs test cells against clones of the student's process
-examine.py   one submission, from the file to the record
-repair.py    damaged notebooks become gradable ones, every repair on the record
-submission.py from the file to the graded notebook
-page.py      HTML that may be shown
+pool.py              the front's side: workers that prepare an assignment, examine submissions and try variants
+worker.py            the warm process behind it: starts the nursery, forks the workers; messages.py
+sandbox.py           what the operating system protects, and how it is asked to; cgroups.py, protections.py
+job.py               one submission, from the file to the record
+repair/              damaged notebooks become gradable ones, every repair on the record
+examination.py       runs the student's cells, makes clones and has them tested
+process.py           the student's process and its clones: how they are asked, what is believed of the answers
+outputs.py           what cells showed, as it is kept: checked, cleaned, limited
+variants.py          the same for `course verify`: other answers to an exercise, each in a clone
+tester.py            runs test cells against clones of the student's process
+bridge.py            a test's connection to its clone; handles.py: objects that live there
+remote_gradients.py  gradients through a call to the clone
+remote_errors.py     exceptions of student code
+submitted_source.py  the text of what the student defined
+kernel_cost.py       what a call cost, counted by the kernel
+deadline.py          time limits that a busy machine does not change; limits.py
+sanitize.py          HTML that may be shown
+
+The student's side is in autograder/inside/.
 """

@@ -1,7 +1,9 @@
-"""A memory cgroup per submission, where the grader can make one: the kernel then counts what no figure of a process shows.
+"""A memory cgroup per submission, where the grader can make one.
 
-The grader makes the group and gives open files of it to the init of the submission, which puts every process of the student into it.
-Version 1 needs root; version 2 a folder of cgroups that is the grader's own ("delegated"), or root.
+The kernel then counts memory that no figure of a process shows.
+
+The grader makes the group and gives open files of it to the submission's init, which puts every process of the student
+into it. Version 1 needs root. Version 2 needs root, or a cgroup folder that belongs to the grader ("delegated").
 """
 
 from __future__ import annotations
@@ -14,10 +16,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from autograder.course import CourseError
+from autograder.model.course import CourseError
 
 PREFIX = "course-"
-TABLES_OF_A_PROCESS = 4 << 20  # memory that the kernel needs for one process
+TABLES_OF_A_PROCESS = 4 << 20  # bytes that the kernel needs for one process
 numbers = itertools.count()
 
 
@@ -35,41 +37,44 @@ class MemoryGroup:
         self.fds = (-1, -1, -1)
 
     def remove(self) -> None:
-        """The group of a submission whose processes are gone."""
-        with contextlib.suppress(OSError):  # what still ends in it is removed with the stale ones
+        """Remove the group, once its processes have ended."""
+        with contextlib.suppress(OSError):  # a process has not ended yet: remove_stale will remove the group
             self.folder.rmdir()
 
 
 def own_group(lines: str) -> dict[int, str]:
     """The paths of the memory cgroups of a process by version, from its /proc/PID/cgroup."""
-    found = {}
+    paths = {}
     for line in lines.splitlines():
         _, controllers, path = line.split(":", 2)
         if "memory" in controllers.split(","):
-            found[1] = path
+            paths[1] = path
         elif not controllers:
-            found[2] = path
-    return found
+            paths[2] = path
+    return paths
 
 
 def mounted(lines: str) -> dict[int, tuple[str, Path]]:
-    """Where cgroups are mounted, by version: the cgroup that is seen there, and the folder. From /proc/PID/mountinfo."""
-    found = {}
+    """Where cgroups are mounted, by version, from /proc/PID/mountinfo: a cgroup, and the folder that shows it."""
+    mounts = {}
     for line in lines.splitlines():
         before, _, after = line.partition(" - ")
         kind, _, options = after.split(" ", 2)
         root, folder = before.split()[3:5]
         if kind == "cgroup2":
-            found[2] = root, Path(folder)
+            mounts[2] = root, Path(folder)
         elif kind == "cgroup" and "memory" in options.split(","):
-            found[1] = root, Path(folder)
-    return found
+            mounts[1] = root, Path(folder)
+    return mounts
 
 
 def candidates(groups: dict[int, str], mounts: dict[int, tuple[str, Path]]) -> Iterator[tuple[int, Path]]:
-    """Folders in which a group could be made, best first: below the grader's own, so that what limits the grader limits its students.
+    """Folders in which a group could be made, best first.
 
-    In version 2 a group that has processes hands no controller down: there it is the nearest one above that does.
+    Below the grader's own group, so that its limits hold for students, too.
+
+    In version 2 a group with processes of its own gives no controller to groups below it: there, the nearest group
+    above that does.
     """
     for version in sorted(groups.keys() & mounts.keys()):
         root, folder = mounts[version]
@@ -88,7 +93,7 @@ def candidates(groups: dict[int, str], mounts: dict[int, tuple[str, Path]]) -> I
 
 @cache
 def place() -> tuple[int, Path] | None:
-    """Version and folder for groups: the first in which one can be made and limited; None where there is none."""
+    """Version and folder for groups: the first candidate in which a group can be made, limited and entered."""
     try:
         groups = own_group(Path("/proc/self/cgroup").read_text())
         mounts = mounted(Path("/proc/self/mountinfo").read_text())
@@ -106,7 +111,7 @@ def place() -> tuple[int, Path] | None:
 
 
 def can_be_entered(group: MemoryGroup) -> bool:
-    """A process of the grader's tries it."""
+    """Can a process be put into this group? A child of the grader tries it."""
     pid = os.fork()
     if not pid:
         status = 1
@@ -124,7 +129,8 @@ def make(version: int, folder: Path, most: int) -> MemoryGroup:
     made.mkdir()
     try:
         if version == 1:
-            limits = {"memory.limit_in_bytes": most, "memory.memsw.limit_in_bytes": most, "memory.kmem.tcp.limit_in_bytes": most // 16}
+            limits = {"memory.limit_in_bytes": most, "memory.memsw.limit_in_bytes": most}
+            limits["memory.kmem.tcp.limit_in_bytes"] = most // 16
             needed, files = "memory.limit_in_bytes", ("memory.kmem.usage_in_bytes", "memory.oom_control")
         else:
             limits = {"memory.max": most, "memory.swap.max": 0, "memory.oom.group": 0}
@@ -141,27 +147,27 @@ def make(version: int, folder: Path, most: int) -> MemoryGroup:
 
 
 def largest(memory_bytes: int, scratch_bytes: int, processes: int) -> int:
-    """What a submission may hold at most: the rule of memory_watch.py, its scratch folders, and the tables of its processes."""
+    """Bytes that a submission may hold: the rule of memory_watch.py, its scratch folders, tables for its processes."""
     return memory_bytes + memory_bytes // 4 + 2 * scratch_bytes + processes * TABLES_OF_A_PROCESS
 
 
 def of_submission(limits: dict[str, int]) -> MemoryGroup | None:
     """A group for one submission; None on a machine where the grader can make none."""
-    found = place()
-    if found is None:
+    known = place()
+    if known is None:
         return None
     try:
-        return make(*found, largest(limits["memory_bytes"], limits["scratch_bytes"], limits["processes"]))
+        return make(*known, largest(limits["memory_bytes"], limits["scratch_bytes"], limits["processes"]))
     except OSError as error:
-        raise CourseError(f"no memory cgroup could be made in {found[1]}: {error.strerror}") from None
+        raise CourseError(f"no memory cgroup could be made in {known[1]}: {error.strerror}") from None
 
 
 def remove_stale() -> None:
-    """Groups of graders that are gone."""
-    found = place()
-    if found is None:
+    """Remove groups of graders that have ended."""
+    known = place()
+    if known is None:
         return
-    for folder in found[1].glob(f"{PREFIX}*"):
+    for folder in known[1].glob(f"{PREFIX}*"):
         owner = folder.name.removeprefix(PREFIX).partition("-")[0]
         if owner.isdigit() and not Path(f"/proc/{owner}").exists():
             with contextlib.suppress(OSError):

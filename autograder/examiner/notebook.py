@@ -1,21 +1,18 @@
-"""What the examiner needs to know of an assignment's notebook: the instructor's cells, what students were given, and the names they define."""
+"""What the examiner needs to know of an assignment's notebook: the instructor's cells, what students were given, and
+the names they define.
+"""
 
 from __future__ import annotations
 
-import ast
 import json
-import re
-import symtable
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.inputtransformer2 import TransformerManager
-
-from autograder.source import BEGIN_HIDDEN, END_HIDDEN
+from autograder.model import names, regions
+from autograder.model.notebook import Cell, Notebook, Role
+from autograder.model.regions import Kind
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
-
-HIDDEN = re.compile(rf"^[^\n]*{re.escape(BEGIN_HIDDEN)}.*?{re.escape(END_HIDDEN)}[^\n]*\n?", re.MULTILINE | re.DOTALL)
 
 
 def from_gradebook(book: Gradebook, assignment: str, notebook: str, layout: dict[str, Any]) -> dict[str, Any]:
@@ -47,7 +44,14 @@ def from_gradebook(book: Gradebook, assignment: str, notebook: str, layout: dict
             }
             if name in points:
                 known["points"] = points[name]
-            cells.append({"kind": row.cell_type, "source": row.source, "metadata": {"nbgrader": known}, "id": entry.get("id", "")})
+            cells.append(
+                {
+                    "kind": row.cell_type,
+                    "source": row.source,
+                    "metadata": {"nbgrader": known},
+                    "id": entry.get("id", ""),
+                }
+            )
         else:
             cells.append({"kind": entry["cell_type"], "source": source, "metadata": {}, "id": entry.get("id", "")})
     return {**described(cells), "released": given}
@@ -60,76 +64,40 @@ def from_cells(cells: list[dict[str, Any]]) -> dict[str, Any]:
 
 def described(cells: list[dict[str, Any]]) -> dict[str, Any]:
     """Add what students were given, the set-up, the imports and the names that tests may ask for."""
-    named = [cell for cell in cells if cell["metadata"].get("nbgrader", {}).get("grade_id")]
-    released = {cell["metadata"]["nbgrader"]["grade_id"]: HIDDEN.sub("", cell["source"]) for cell in named}
-    setup = next((cell["source"] for cell in named if is_setup(cell)), None)
-    code = [cell for cell in cells if cell["kind"] == "code"]
+    notebook = Notebook([Cell(**cell) for cell in cells])
+    setup = next((cell.source for cell in notebook.with_role(Role.SETUP)), None)
     exports: set[str] = set()
     imported: set[str] = set()
     imports: list[str] = []
-    for cell in code:
-        known = cell["metadata"].get("nbgrader", {})
-        if known.get("grade") and not known.get("solution"):
+    modules: dict[str, None] = {}
+    for cell in notebook:
+        if cell.kind != "code":
             continue
-        bound, brought, statements = names(cell["source"])
+        modules |= dict.fromkeys(names.imported_modules(regions.without(cell.source, Kind.HIDDEN)))
+        if cell.is_test:
+            continue
+        bound, brought = names.bound_in_cell(cell.source)
         exports |= bound - brought
         imported |= brought
         if setup is None:
-            imports += statements
+            imports += names.import_statements(cell.source)
     return {
         "cells": cells,
-        "released": released,
+        "released": {name: regions.without(cell.source, Kind.HIDDEN) for name, cell in notebook.named().items()},
         "setup": setup,
         "imports": imports,
-        "helpers": [cell["source"] for cell in named if is_helper(cell)],
+        "helpers": [cell.source for cell in notebook.with_role(Role.LOCKED) if is_helper(cell)],
         "imported": sorted(imported - exports),
         "exports": sorted(exports),
-        "modules": modules(code),
+        "modules": list(modules),
     }
 
 
-def is_helper(cell: dict[str, Any]) -> bool:
-    """A locked cell of the instructor's that is neither a test nor the set-up: what it defines, tests take from here, not from a student."""
-    known = cell["metadata"]["nbgrader"]
-    locked = bool(known.get("locked")) and not known.get("grade") and not known.get("solution") and not known.get("task")
-    return cell["kind"] == "code" and locked and known["grade_id"] not in ("setup", "colab")
-
-
-def is_setup(cell: dict[str, Any]) -> bool:
-    known = cell["metadata"]["nbgrader"]
-    return known["grade_id"] == "setup" and bool(known.get("locked")) and not known.get("solution") and cell["kind"] == "code"
-
-
-def parsed(source: str) -> ast.Module | None:
-    try:
-        return ast.parse(TransformerManager().transform_cell(source))
-    except (SyntaxError, ValueError):
-        return None
-
-
-def names(source: str) -> tuple[set[str], set[str], list[str]]:
-    """Names that a cell binds, those it imports, and its import statements."""
-    tree = parsed(source)
-    if tree is None:
-        return set(re.findall(r"^(?:def|class)\s+(\w+)", source, re.MULTILINE)), set(), []
-    table = symtable.symtable(ast.unparse(tree), "cell", "exec")
-    bound = {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported() or s.is_namespace()}
-    imported = {s.get_name() for s in table.get_symbols() if s.is_imported()}
-    return bound, imported, [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-
-
-def modules(cells: list[dict[str, Any]]) -> list[str]:
-    """What the notebook imports, as `module` or `module:name`: the nursery does it once, for everybody."""
-    found: dict[str, None] = {}
-    for cell in cells:
-        tree = parsed(HIDDEN.sub("", cell["source"]))
-        for node in ast.walk(tree) if tree is not None else []:
-            if isinstance(node, ast.Import):
-                found.update({alias.name: None for alias in node.names})
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found[node.module] = None
-                found.update({f"{node.module}:{alias.name}": None for alias in node.names})
-    return list(found)
+def is_helper(cell: Cell) -> bool:
+    """A locked cell of the instructor's that is neither a test nor the set-up: what it defines, tests take from here,
+    not from a student.
+    """
+    return cell.kind == "code" and bool(cell.name) and cell.name != "colab"
 
 
 def layout_of(text: str) -> dict[str, Any]:

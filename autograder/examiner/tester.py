@@ -1,8 +1,10 @@
-"""Runs test cells. Each one talks to its own clone of the student's process; a verdict is only what is computed here."""
+"""Runs test cells.
+
+Each one talks to its own clone of the student's process; a verdict is only what is computed here.
+"""
 
 from __future__ import annotations
 
-import ast
 import builtins
 import contextlib
 import json
@@ -10,7 +12,6 @@ import os
 import resource
 import signal
 import socket
-import symtable
 import time
 import warnings
 from collections.abc import Callable
@@ -19,17 +20,24 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from autograder.examiner import bridge, recorder, repair, wire
+from autograder.examiner import bridge
 from autograder.examiner.deadline import LoadAwareDeadline, MachineFault
-from autograder.examiner.notebook import HIDDEN
-from autograder.source import free_names
-from helpers.checks import beside
-from helpers.device import seed
+from autograder.examiner.outputs import output_of_test
+from autograder.inside import shell as shells
+from autograder.inside import wire
+from autograder.model import names as analyser
+from autograder.model import regions
+from autograder.model.notebook import Cell
+from autograder.model.record import Reason, ReasonKind
+from helpers.checks import student_side
+from helpers.kit.seeding import seed
 
 
 @dataclass(frozen=True)
 class Names:
-    """Of one test cell: what it takes from the student, what it binds itself that student code might look at, and what its hidden part binds."""
+    """Of one test cell: what it takes from the student, what it binds itself that student code might look at, and what
+    its hidden part binds.
+    """
 
     wanted: list[str]
     bound: list[str]
@@ -38,13 +46,17 @@ class Names:
 
 @dataclass
 class Prepared:
-    """What the tests of one notebook need: the namespace that its locked set-up cell makes, and the names students define."""
+    """What the tests of one notebook need: the namespace that its locked set-up cell makes, and the names students
+    define.
+    """
 
     namespace: dict[str, Any]
     exports: set[str]
     imported: set[str] = field(default_factory=set)
     known: dict[str, Names] = field(default_factory=dict)  # of test cells, by their source
-    carried: dict[str, Any] = field(default_factory=dict)  # what earlier tests of a foreign notebook made, for later ones
+    carried: dict[str, Any] = field(
+        default_factory=dict
+    )  # what earlier tests of a foreign notebook made, for later ones
 
 
 @dataclass
@@ -59,154 +71,134 @@ class Test:
     pid: int = 0
     handle: int = -1
     discreet: bool = False
-    reason: str = ""
+    reason: Reason | None = None  # why there is no way to it
     cells: list[str] = field(default_factory=list)
     started: Callable[[], tuple[int, float]] = lambda: (0, 0.0)
 
 
-def prepare(shell: recorder.Shell, notebook: dict[str, Any]) -> Prepared:
-    """Run the locked set-up cell, or the import statements, of the instructor's notebook, and its other locked cells."""
+def prepare(shell: shells.Shell, notebook: dict[str, Any]) -> Prepared:
+    """Run the locked set-up cell, or the import statements, of the instructor's notebook, and its other locked
+    cells.
+    """
     setup = notebook["setup"]
     shell.reset(new_session=False)
     base = set(shell.user_ns)
     if setup is not None:
-        _, _, error = recorder.run_cell(shell, setup, grab=False)
+        _, _, error = shells.run_cell(shell, setup, grab=False)
         if error is not None:
             raise RuntimeError(f"the set-up cell fails in the examiner: {type(error).__name__}: {error}")
     for line in notebook["imports"]:
-        recorder.run_cell(shell, line, grab=False)  # what cannot be imported here is not there for the tests either
+        shells.run_cell(shell, line, grab=False)  # what cannot be imported here is not there for the tests either
     before = set(shell.user_ns)
     for source in notebook["helpers"]:
-        recorder.run_cell(shell, source, grab=False)  # one that needs a student's work fails here, and is the student's process's
+        shells.run_cell(
+            shell, source, grab=False
+        )  # one that needs a student's work fails here, and is the student's process's
     found = {k: v for k, v in shell.user_ns.items() if k not in base and not k.startswith("_")}
     imported = set(notebook["imported"])
     if setup is None:  # all imports were tried: what is not here can only be a module that students hand in
         imported &= set(found)
     made = Prepared(found, set(notebook["exports"]) - (set(found) - before), imported)
     for cell in notebook["cells"]:
-        if repair.Cell(**cell).is_test:
-            names_of(shell, cell["source"], made)
+        if Cell(**cell).is_test:
+            names_of(cell["source"], made)
     return made
 
 
-def names_of(shell: recorder.Shell, source: str, prepared: Prepared) -> Names:
+def names_of(source: str, prepared: Prepared) -> Names:
     """Found out once for every test of the assignment, before examiners are forked."""
     if source not in prepared.known:
-        wanted, bound = needed(shell, source, prepared)
-        prepared.known[source] = Names(wanted, bound, bound_in_hidden(shell, source))
+        wanted, bound = needed(source, prepared)
+        prepared.known[source] = Names(wanted, bound, bound_in_hidden(source))
     return prepared.known[source]
 
 
-def needed(shell: recorder.Shell, source: str, prepared: Prepared) -> tuple[list[str], list[str]]:
+def needed(source: str, prepared: Prepared) -> tuple[list[str], list[str]]:
     """Names a test cell takes from the student, and names it binds itself that student code might look at."""
-    try:
-        table = symtable.symtable(shell.transform_cell(source), "test", "exec")
-    except SyntaxError:
-        return [], []
-    bound = {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported() or s.is_namespace()}
+    names = analyser.of_cell(source) or analyser.NOTHING
     wanted = []
-    for name in sorted(free_names(table)):
-        known = name in bound or name in prepared.namespace or name in prepared.imported or hasattr(builtins, name)
+    for name in sorted(names.read):
+        known = (
+            name in names.bound or name in prepared.namespace or name in prepared.imported or hasattr(builtins, name)
+        )
         if name in prepared.exports or not known:
             wanted.append(name)
-    return wanted, sorted(bound)
+    return wanted, sorted(names.bound)
 
 
-def bound_in_hidden(shell: recorder.Shell, source: str) -> set[str]:
+def bound_in_hidden(source: str) -> set[str]:
     """Names that the hidden part of a test binds: what it expects is nobody's business."""
-    hidden = "".join(part.group(0) for part in HIDDEN.finditer(source))
-    try:
-        table = symtable.symtable(shell.transform_cell(hidden), "hidden", "exec")
-    except SyntaxError:  # a region that is no whole piece of code: nothing of this cell is shown
-        return set(needed(shell, source, Prepared({}, set()))[1])
-    return {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported() or s.is_namespace()}
+    names = analyser.of_cell(regions.hidden_text(source))
+    if names is None:  # a region that is no whole piece of code: nothing of this cell is shown
+        names = analyser.of_cell(source) or analyser.NOTHING
+    return set(names.bound)
 
 
 def names_used(cells: list[str]) -> set[str]:
     """Every name that the submitted code mentions."""
-    found: set[str] = set()
-    for cell in cells:
+    trees = [tree for cell in cells if (tree := analyser.parsed(cell)) is not None]
+    return set().union(*(analyser.mentioned(tree) for tree in trees))
+
+
+class Watchdog:
+    """Ends a test that takes longer than it may, whoever keeps it: the test, the student's code, or the machine."""
+
+    def __init__(self, link: bridge.Bridge, budget: LoadAwareDeadline, deadline: LoadAwareDeadline) -> None:
+        self.link, self.budget, self.deadline = link, budget, deadline
+
+    def look(self, signum: int, frame: FrameType | None) -> None:
+        """What the timer calls."""
         try:
-            tree = ast.parse(cell)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        found |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return found
+            self.budget.left()
+            self.deadline.left()
+        except wire.DeadlinePassed:
+            if self.budget.remaining() <= 0:
+                self.give_up(ReasonKind.SUBMISSION_LATE, **self.budget.spent())
+            else:
+                self.give_up(
+                    ReasonKind.ANSWER_LATE if self.link.asking else ReasonKind.TEST_LATE, **self.deadline.spent()
+                )
+        except MachineFault as fault:
+            self.link.fault = fault
+            self.give_up(ReasonKind.MACHINE, text=str(fault))
+        else:
+            return
+        signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)  # again, should something swallow it
+        if self.link.lost is not None:
+            raise bridge.TestAborted(self.link.lost)
+
+    def give_up(self, kind: ReasonKind, **about: Any) -> None:
+        """This is why, unless there is a reason already."""
+        self.link.lost = self.link.lost or Reason.of(kind, **about)
 
 
-def run_test(shell: recorder.Shell, prepared: Prepared, test: Test, budget: LoadAwareDeadline) -> dict[str, Any]:
-    """One test cell: outputs, and the reason where it could not be completed. `budget` is what is left to the whole submission."""
+def run_test(shell: shells.Shell, prepared: Prepared, test: Test, budget: LoadAwareDeadline) -> dict[str, Any]:
+    """One test cell as plain data: outputs, and as "lost" the `Reason` why it could not be completed, or None.
+
+    `budget` is what is left to the whole submission.
+    """
     nothing = {"index": test.index, "outputs": [], "seconds": 0.0}
     if test.sock is None:
-        return {**nothing, "lost": test.reason or "there is no state of the notebook to test"}
+        return {**nothing, "lost": (test.reason or Reason.of(ReasonKind.NO_STATE)).to_json()}
     if budget.remaining() <= 0:
-        return {**nothing, "lost": f"the submission did not get here within {budget.seconds:g} s"}
+        return {**nothing, "lost": Reason.of(ReasonKind.SUBMISSION_TIME, seconds=budget.seconds).to_json()}
     started = time.monotonic()
     meter = budget.meter
     meter.main = test.pid
     link = bridge.Bridge(test.sock, test.call_seconds, lambda: test.cells, test.pid, test.started, meter)
-    deadline = LoadAwareDeadline(meter, test.seconds)
-    lost = ""
-
-    def look(signum: int, frame: FrameType | None) -> None:
-        try:
-            budget.left()
-            deadline.left()
-        except wire.Late:
-            who = "your code" if link.asking else "the test"
-            whole = f"the submission did not finish {budget.how()}" if budget.remaining() <= 0 else ""
-            link.lost = link.lost or whole or f"{who} did not finish {deadline.how()}"
-        except MachineFault as fault:
-            link.fault = fault
-            link.lost = link.lost or str(fault)
-        else:
-            return
-        signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)  # again, should something swallow it
-        raise bridge.Lost(link.lost)
-
+    watchdog = Watchdog(link, budget, LoadAwareDeadline(meter, test.seconds))
     outputs: list[dict[str, Any]] = []
-    signal.signal(signal.SIGALRM, look)
+    signal.signal(signal.SIGALRM, watchdog.look)
     try:
         signal.setitimer(signal.ITIMER_REAL, meter.tick, meter.tick)
-        shell.user_ns.clear()
-        shell.user_ns.update(shell.user_ns_hidden)
-        shell.user_ns.update({"__name__": "__main__", "__builtins__": builtins, "get_ipython": lambda: shell, **prepared.namespace})
-        seed(0)
-        names = names_of(shell, test.source, prepared)
-        plain = "Check(" not in test.source  # a foreign notebook: its tests build on each other
-        earlier = {name: value for name, value in prepared.carried.items() if name not in prepared.exports} if plain else {}
-        shell.user_ns.update(earlier)
-        wanted = [name for name in names.wanted if name not in earlier]
-        for name in wanted:
-            try:
-                shell.user_ns[name] = link.get(name)
-            except NameError:
-                shell.user_ns.pop(name, None)
-            except bridge.FarError:  # its own words could quote what an earlier test had asked
-                raise bridge.Lost(f"`{name}` is nothing that the test can use") from None
-        link.namespace = shell.user_ns
-        link.bound = {name: shell.user_ns[name] for name in wanted if name in shell.user_ns}
-        link.mirrors = plain
-        # what the tests of a foreign notebook bind, student code may look at
-        link.waiting = tuple(set(wanted) | (set(names.bound) & names_used(test.cells) - names.secret if plain else set()))
-        link.discreet = test.discreet
-        link.given = prepared.exports | prepared.imported | set(prepared.namespace)
-        beside.far = link
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            outputs, value, error = recorder.run_cell(shell, test.source, grab=False)
-        outputs = completed(outputs, value, error, test.discreet or "BEGIN HIDDEN TESTS" in test.source)
-        if plain:
-            made = {name: shell.user_ns[name] for name in names.bound if name in shell.user_ns}
-            prepared.carried.update({name: thing for name, thing in made.items() if not link.owns(thing)})
-        lost = link.lost
-        if lost:  # the reason is all there is to say
+        outputs = outputs_of(shell, prepared, test, link)
+        if link.lost is not None:  # the reason is all there is to say
             outputs = []
-    except bridge.Lost as reason:
-        lost = str(reason)
+    except bridge.TestAborted as lost:
+        link.lost = link.lost or lost.reason
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        beside.far = None
+        student_side.remote = None
         test.sock.close()
         if test.handle >= 0:
             with contextlib.suppress(OSError):
@@ -214,10 +206,62 @@ def run_test(shell: recorder.Shell, prepared: Prepared, test: Test, budget: Load
         close_figures()
     if link.fault is not None:
         raise link.fault
-    return {"index": test.index, "outputs": outputs, "lost": lost, "seconds": time.monotonic() - started, "ended": link.ended}
+    return {
+        "index": test.index,
+        "outputs": outputs,
+        "lost": link.lost.to_json() if link.lost is not None else None,
+        "seconds": time.monotonic() - started,
+        "ended": link.ended,
+    }
 
 
-def completed(outputs: list[dict[str, Any]], value: Any, error: BaseException | None, hidden: bool) -> list[dict[str, Any]]:
+def outputs_of(shell: shells.Shell, prepared: Prepared, test: Test, link: bridge.Bridge) -> list[dict[str, Any]]:
+    """Run the cell of a test against the student's process."""
+    foreign = "Check(" not in test.source  # the tests of a foreign notebook build on each other
+    names = names_of(test.source, prepared)
+    start_namespace(shell, prepared, foreign)
+    wanted = [
+        name for name in names.wanted if not (foreign and name in prepared.carried and name not in prepared.exports)
+    ]
+    for name in wanted:
+        try:
+            shell.user_ns[name] = link.get(name)
+        except NameError:
+            shell.user_ns.pop(name, None)
+        except bridge.RemoteError:  # its own words could quote what an earlier test had asked
+            raise bridge.TestAborted(Reason.of(ReasonKind.UNUSABLE, name=name)) from None
+    link.namespace = shell.user_ns
+    link.bound = {name: shell.user_ns[name] for name in wanted if name in shell.user_ns}
+    link.mirrors = foreign
+    # what the tests of a foreign notebook bind, student code may look at
+    link.waiting = tuple(set(wanted) | (set(names.bound) & names_used(test.cells) - names.secret if foreign else set()))
+    link.discreet = test.discreet
+    link.given = prepared.exports | prepared.imported | set(prepared.namespace)
+    student_side.remote = link
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        outputs, value, error = shells.run_cell(shell, test.source, grab=False)
+    if foreign:
+        made = {name: shell.user_ns[name] for name in names.bound if name in shell.user_ns}
+        prepared.carried.update({name: thing for name, thing in made.items() if not link.owns(thing)})
+    return completed(outputs, value, error, test.discreet or regions.has_hidden(test.source))
+
+
+def start_namespace(shell: shells.Shell, prepared: Prepared, foreign: bool) -> None:
+    """What the set-up made; for a foreign notebook also what earlier tests made."""
+    shell.user_ns.clear()
+    shell.user_ns.update(shell.user_ns_hidden)
+    shell.user_ns.update(
+        {"__name__": "__main__", "__builtins__": builtins, "get_ipython": lambda: shell, **prepared.namespace}
+    )
+    seed(0)
+    if foreign:
+        shell.user_ns.update({name: value for name, value in prepared.carried.items() if name not in prepared.exports})
+
+
+def completed(
+    outputs: list[dict[str, Any]], value: Any, error: BaseException | None, hidden: bool
+) -> list[dict[str, Any]]:
     """The outputs, with the verdict in them whatever else was cut, and without standard error: that is not a failure.
 
     The traceback of a cell with hidden tests would show their lines: only its last line is kept.
@@ -228,12 +272,14 @@ def completed(outputs: list[dict[str, Any]], value: Any, error: BaseException | 
             if hidden:  # a warning quotes the line it comes from
                 continue
             output = {**output, "name": "stdout"}
-        if output["output_type"] == "error" and (hidden or isinstance(error, bridge.Lost)):
+        if output["output_type"] == "error" and (hidden or isinstance(error, bridge.TestAborted)):
             output = {**output, "traceback": [f"{output['ename']}: {output['evalue']}"]}
-        kept.append(output)
+        kept.append(output_of_test(output))
     kinds = {output["output_type"] for output in kept}
     if error is not None and "error" not in kinds:
-        kept.append({"output_type": "error", "ename": type(error).__name__, "evalue": str(error)[:2000], "traceback": []})
+        kept.append(
+            {"output_type": "error", "ename": type(error).__name__, "evalue": str(error)[:2000], "traceback": []}
+        )
     if error is None and value is not None and "execute_result" not in kinds:
         kept.append({"output_type": "execute_result", "data": {"text/plain": repr(value)[:2000]}, "metadata": {}})
     return kept
@@ -257,7 +303,7 @@ def limit_memory(most: int) -> None:
 
 
 def run_tests(
-    shell: recorder.Shell,
+    shell: shells.Shell,
     prepared: Prepared,
     tests: list[Test],
     pipe: int,

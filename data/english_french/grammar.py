@@ -1,7 +1,8 @@
-"""The grammar: a structure says what kind of sentence, a random generator fills in the words, and both languages are written from the same choice.
+"""The grammar: a structure says what kind of sentence, a random generator fills in the words, and both languages are
+written from the same choice.
 
-A structure has six parts. Which split it belongs to depends on three of them, mood, tense and polarity: every two of the three occur
-together in training, the three together do not.
+A structure has six parts. Which split it belongs to depends on three of them, mood, tense and polarity: every two of
+the three occur together in training, the three together do not.
 """
 
 from __future__ import annotations
@@ -72,7 +73,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Phrase:
-    """A subject or an object: its words in both languages, and what others must agree with. `person` counts je, il, nous, vous, ils."""
+    """A subject or an object: its words in both languages, and what others must agree with.
+
+    `person` counts je, il, nous, vous, ils.
+    """
 
     english: str
     french: str
@@ -101,14 +105,23 @@ DETERMINERS = ("the", "the", "a", "a", "this", "my", "our", "his", "her", "their
 SOUNDS_OF_CONSONANTS = ("useful",)  # written with a vowel, spoken with a consonant: a useful book
 PEOPLE = frozenset({PERSON})
 Word = TypeVar("Word", bound=Adjective | Noun)
-SIDES = {"before": (True,), "after": (False,), "both": (True, False)}  # where a noun phrase has adjectives: True is before the noun
+SIDES = {
+    "before": (True,),
+    "after": (False,),
+    "both": (True, False),
+}  # where a noun phrase has adjectives: True is before the noun
 POSSESSIVES = {"my": ("mon", "ma", "mes"), "his": ("son", "sa", "ses"), "her": ("son", "sa", "ses")}
 POSSESSIVES |= {"our": ("notre", "notre", "nos"), "their": ("leur", "leur", "leurs")}
 
 
 def split_of(structure: Structure) -> str:
-    """The split of a structure. With two neighbouring residues of four held out, every pair of core parts stays in training."""
-    mood, tense, polarity = (PARTS[name].index(part) for name, part in zip(("mood", "tense", "polarity"), structure.core, strict=True))
+    """The split of a structure.
+
+    With two neighbouring residues of four held out, every pair of core parts stays in training.
+    """
+    mood, tense, polarity = (
+        PARTS[name].index(part) for name, part in zip(("mood", "tense", "polarity"), structure.core, strict=True)
+    )
     return {2: "dev", 3: "test"}.get((mood + tense + 2 * polarity) % 4, "train")
 
 
@@ -151,7 +164,9 @@ def sentence(structure: Structure, rng: random.Random) -> Pair:
     negative = structure.polarity == "no"
     if verb is None:
         quality = other_than(subject.english.split(" "), adjectives_for(subject.kind), rng)  # no tired girl is tired
-        object_ = Phrase(quality.english, quality.in_french(subject.gender, subject.plural), subject.gender, subject.plural, 1)
+        object_ = Phrase(
+            quality.english, quality.in_french(subject.gender, subject.plural), subject.gender, subject.plural, 1
+        )
     elif structure.predicate == "intransitive":
         object_ = None
     elif structure.predicate == "pronoun":
@@ -162,7 +177,9 @@ def sentence(structure: Structure, rng: random.Random) -> Pair:
     ask = ""
     if structure.mood == "wh":
         ask = rng.choice(asked(structure.adjunct))
-    report = (rng.choice(nouns_for("bare", PEOPLE)), rng.choice(list(REPORTS))) if structure.mood == "reported" else None
+    report = (
+        (rng.choice(nouns_for("bare", PEOPLE)), rng.choice(list(REPORTS))) if structure.mood == "reported" else None
+    )
     english = english_clause(structure, subject, verb, object_, ask)
     words = french_clause(structure, subject, verb, object_, ask)
     if report:
@@ -186,7 +203,11 @@ def verbs_for(predicate: str, trade: bool) -> list[Verb]:
     """Verbs that take this kind of object; him, her and them are people."""
     if predicate == "intransitive":
         return [verb for verb in VERBS if not verb.objects]
-    return [verb for verb in (TRADE if trade else VERBS + TRADE) if (PERSON in verb.objects if predicate == "pronoun" else verb.objects)]
+    return [
+        verb
+        for verb in (TRADE if trade else VERBS + TRADE)
+        if (PERSON in verb.objects if predicate == "pronoun" else verb.objects)
+    ]
 
 
 @cache
@@ -198,7 +219,11 @@ def adjectives_for(kind: str, sides: tuple[bool, ...] = (True, False)) -> list[A
 @cache
 def nouns_for(build: str, kinds: frozenset[str]) -> list[Noun]:
     """Nouns of these kinds that have the adjectives which the noun phrase wants."""
-    return [noun for noun in NOUNS if noun.kind in kinds and all(adjectives_for(noun.kind, (side,)) for side in SIDES.get(build, ()))]
+    return [
+        noun
+        for noun in NOUNS
+        if noun.kind in kinds and all(adjectives_for(noun.kind, (side,)) for side in SIDES.get(build, ()))
+    ]
 
 
 def other_than(taken: list[str], choices: list[Word], rng: random.Random) -> Word:
@@ -222,7 +247,9 @@ QUESTION_WORDS = {"why": "pourquoi", "where": "où", "when": "quand"}
 
 def subject_phrase(structure: Structure, verb: Verb | None, rng: random.Random) -> Phrase:
     if structure.subject == "pronoun":
-        agrees = verb is None or (verb.etre and structure.tense == "past")  # the French form would depend on who is speaking
+        agrees = verb is None or (
+            verb.etre and structure.tense == "past"
+        )  # the French form would depend on who is speaking
         return PRONOUNS[rng.choice(["he", "she", "they"] if agrees else list(PRONOUNS))]
     return noun_phrase(structure.subject, ALL if verb is None else PEOPLE, rng)
 
@@ -246,7 +273,9 @@ def noun_phrase(build: str, kinds: frozenset[str], rng: random.Random, negated_o
         which = rng.choice(DETERMINERS)
         english = english_determiner(which, english_head, plural, negated_object)
         determiner = french_determiner(which, noun.gender, plural, head[0], bool(in_front), negated_object)
-    return Phrase(f"{english} {english_head}", " ".join([determiner, *head]), noun.gender, plural, 4 if plural else 1, noun.kind)
+    return Phrase(
+        f"{english} {english_head}", " ".join([determiner, *head]), noun.gender, plural, 4 if plural else 1, noun.kind
+    )
 
 
 def owned(noun: Noun, plural: bool, owner: Noun) -> Phrase:
@@ -254,7 +283,9 @@ def owned(noun: Noun, plural: bool, owner: Noun) -> Phrase:
     article = "les" if plural else "le" if noun.gender == "m" else "la"
     of = f"de {'le' if owner.gender == 'm' else 'la'} {owner.french}"
     english = f"the {owner.english}'s {noun.in_english(plural)}"
-    return Phrase(english, f"{article} {noun.in_french(plural)} {of}", noun.gender, plural, 4 if plural else 1, noun.kind)
+    return Phrase(
+        english, f"{article} {noun.in_french(plural)} {of}", noun.gender, plural, 4 if plural else 1, noun.kind
+    )
 
 
 def form_before(adjective: Adjective, noun: Noun, plural: bool) -> str:
@@ -272,7 +303,9 @@ def english_determiner(which: str, head: str, plural: bool, negated_object: bool
     return {"this": "these"}.get(which, which) if plural else which
 
 
-def french_determiner(which: str, gender: str, plural: bool, following: str, adjective_follows: bool, negated_object: bool) -> str:
+def french_determiner(
+    which: str, gender: str, plural: bool, following: str, adjective_follows: bool, negated_object: bool
+) -> str:
     vowel = surface.starts_with_vowel(following)
     if which == "the":
         return "les" if plural else "le" if gender == "m" else "la"
@@ -289,20 +322,30 @@ def french_determiner(which: str, gender: str, plural: bool, following: str, adj
 # ---- clauses --------------------------------------------------------------------------------------------------------
 
 
-def english_clause(structure: Structure, subject: Phrase, verb: Verb | None, object_: Phrase | None, ask: str) -> list[str]:
+def english_clause(
+    structure: Structure, subject: Phrase, verb: Verb | None, object_: Phrase | None, ask: str
+) -> list[str]:
     """Words of the English clause: auxiliaries for questions and negation, the full verb otherwise."""
     third = subject.person == 1
     asks = structure.mood in ("yes-no", "wh")
     negation = ["not"] if structure.polarity == "no" else []
     tail = [object_.english] if object_ else []
     if verb is None:
-        be = {"present": "am" if subject.person == 0 else "is" if third else "are", "past": "was" if third else "were", "future": "will"}
+        be = {
+            "present": "am" if subject.person == 0 else "is" if third else "are",
+            "past": "was" if third else "were",
+            "future": "will",
+        }
         auxiliary, rest = be[structure.tense], ["be"] if structure.tense == "future" else []
     elif structure.tense == "future" or asks or negation:
         auxiliary = {"present": "does" if third else "do", "past": "did", "future": "will"}[structure.tense]
         rest = [verb.english]
     else:
-        return [subject.english, {"present": verb.third if third else verb.english, "past": verb.past}[structure.tense], *tail]
+        return [
+            subject.english,
+            {"present": verb.third if third else verb.english, "past": verb.past}[structure.tense],
+            *tail,
+        ]
     if asks:
         return [ask, auxiliary, subject.english, *negation, *rest, *tail]
     return [subject.english, auxiliary, *negation, *rest, *tail]
@@ -318,11 +361,15 @@ def finite(structure: Structure, subject: Phrase, verb: Verb | None, clitic: Phr
     if structure.tense == "future":
         return verb.future + FUTURE[person], ""
     agrees_with = subject if verb.etre else clitic  # with avoir: with an object that stands in front
-    ending = "" if agrees_with is None else ("e" if agrees_with.gender == "f" else "") + ("s" if agrees_with.plural else "")
+    ending = (
+        "" if agrees_with is None else ("e" if agrees_with.gender == "f" else "") + ("s" if agrees_with.plural else "")
+    )
     return (ETRE if verb.etre else AVOIR)[person], verb.participle + ending
 
 
-def french_clause(structure: Structure, subject: Phrase, verb: Verb | None, object_: Phrase | None, ask: str) -> list[str]:
+def french_clause(
+    structure: Structure, subject: Phrase, verb: Verb | None, object_: Phrase | None, ask: str
+) -> list[str]:
     """Words of the French clause, elisions still open: subject, ne, object pronoun, verb, pas, participle, object."""
     clitic = object_ if structure.predicate == "pronoun" else None
     form, participle = finite(structure, subject, verb, clitic)
@@ -345,15 +392,25 @@ def adjunct(structure: Structure, rng: random.Random) -> tuple[str, str]:
     """Words in both languages for where, when or for how much."""
     if structure.adjunct == "place":
         place, preposition = rng.choice(PLACES), rng.choice(list(PREPOSITIONS))
-        return f"{preposition} the {place.english}", f"{PREPOSITIONS[preposition]} {'le' if place.gender == 'm' else 'la'} {place.french}"
+        return (
+            f"{preposition} the {place.english}",
+            f"{PREPOSITIONS[preposition]} {'le' if place.gender == 'm' else 'la'} {place.french}",
+        )
     if structure.adjunct == "clock":
         hour = rng.randint(1, 12)
         if hour == 12:
             return "at noon", "à midi"
-        return f"at {surface.number_in_english(hour)} o'clock", f"à {surface.number_in_french(hour, 'f')} heure{'s' if hour > 1 else ''}"
+        return (
+            f"at {surface.number_in_english(hour)} o'clock",
+            f"à {surface.number_in_french(hour, 'f')} heure{'s' if hour > 1 else ''}",
+        )
     if structure.adjunct == "date":
         first = date(1950, 1, 1) if structure.tense == "past" else date(2030, 1, 1)
-        day = first + timedelta(days=rng.randrange(365 * 30)) if rng.random() < 0.8 else first.replace(year=first.year + rng.randrange(30))
+        day = (
+            first + timedelta(days=rng.randrange(365 * 30))
+            if rng.random() < 0.8
+            else first.replace(year=first.year + rng.randrange(30))
+        )
         return f"on {surface.date_in_english(day)}", f"le {surface.date_in_french(day)}"
     if structure.adjunct == "weekday":
         day_number = rng.randrange(7)
@@ -361,7 +418,11 @@ def adjunct(structure: Structure, rng: random.Random) -> tuple[str, str]:
         return (f"on {english}s", f"le {words}") if structure.tense == "present" else (f"on {english}", words)
     if structure.adjunct == "price":
         cents = rng.choice(
-            [100 * rng.randint(2, 99), 100 * rng.randint(2, 9) + 50, 1000 * 100 * rng.randint(1, 9) + 100 * 50 * rng.randint(2, 19)]
+            [
+                100 * rng.randint(2, 99),
+                100 * rng.randint(2, 9) + 50,
+                1000 * 100 * rng.randint(1, 9) + 100 * 50 * rng.randint(2, 19),
+            ]
         )
         return f"for {surface.price_in_english(cents)}", f"pour {surface.price_in_french(cents)}"
     return "", ""

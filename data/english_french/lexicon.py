@@ -1,4 +1,7 @@
-"""The words: nouns and adjectives with the kinds of things they fit, verbs with their forms. French forms are written out or regular."""
+"""The words: nouns and adjectives with the kinds of things they fit, verbs with their forms.
+
+French forms are written out or regular.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ class Noun:
 
 @dataclass(frozen=True)
 class Adjective:
-    """French forms for le, la, les (m), les (f), and for le before a vowel. `before` the noun stand beauty, age, goodness and size."""
+    """French forms for le, la, les (m), les (f), and for le before a vowel.
+
+    `before` the noun stand beauty, age, goodness and size.
+    """
 
     english: str
     masculine: str
@@ -48,7 +54,10 @@ class Adjective:
 
 @dataclass(frozen=True)
 class Verb:
-    """`present` holds the forms of je, il, nous, vous, ils. A verb without object kinds is intransitive; `etre` forms its past with être."""
+    """`present` holds the forms of je, il, nous, vous, ils.
+
+    A verb without object kinds is intransitive; `etre` forms its past with être.
+    """
 
     english: str
     third: str
@@ -83,30 +92,119 @@ def nouns(kind: str, *rows: str) -> list[Noun]:
 
 
 NOUNS = [
-    *nouns(PERSON, "girl fille f", "boy garçon m", "man/men homme m", "woman/women femme f", "teacher professeur m", "doctor médecin m"),
-    *nouns(PERSON, "child/children enfant m", "friend ami m", "neighbor voisin m", "engineer ingénieur m", "hero/heroes héros/héros m*"),
     *nouns(
-        PERSON, "queen reine f", "king roi m", "actress actrice f", "actor acteur m", "sister sœur f", "brother frère m", "aunt tante f"
+        PERSON,
+        "girl fille f",
+        "boy garçon m",
+        "man/men homme m",
+        "woman/women femme f",
+        "teacher professeur m",
+        "doctor médecin m",
     ),
     *nouns(
-        PERSON, "uncle oncle m", "nurse infirmière f", "baker boulanger m", "lawyer avocat m", "waitress serveuse f", "student étudiant m"
+        PERSON,
+        "child/children enfant m",
+        "friend ami m",
+        "neighbor voisin m",
+        "engineer ingénieur m",
+        "hero/heroes héros/héros m*",
     ),
     *nouns(
-        ANIMAL, "dog chien m", "cat chat m", "horse cheval/chevaux m", "bird oiseau/oiseaux m", "owl hibou/hiboux m*", "turtle tortue f"
+        PERSON,
+        "queen reine f",
+        "king roi m",
+        "actress actrice f",
+        "actor acteur m",
+        "sister sœur f",
+        "brother frère m",
+        "aunt tante f",
     ),
-    *nouns(FOOD, "apple pomme f", "orange orange f", "cake gâteau/gâteaux m", "egg œuf m", "pear poire f", "cheese fromage m"),
-    *nouns(FOOD, "tomato tomate f", "sandwich sandwich m", "cookie biscuit m", "salad salade f", "strawberry fraise f", "onion oignon m"),
-    *nouns(THING, "house maison f", "car voiture f", "chair chaise f", "table table f", "bicycle vélo m", "hat chapeau/chapeaux m"),
-    *nouns(THING, "umbrella parapluie m", "bag sac m", "key clé f", "lamp lampe f", "coat manteau/manteaux m", "bottle bouteille f"),
     *nouns(
-        THING, "boat bateau/bateaux m", "tool outil m", "computer ordinateur m", "toy jouet m", "jewel bijou/bijoux m", "flower fleur f"
+        PERSON,
+        "uncle oncle m",
+        "nurse infirmière f",
+        "baker boulanger m",
+        "lawyer avocat m",
+        "waitress serveuse f",
+        "student étudiant m",
     ),
-    *nouns(TEXT, "book livre m", "letter lettre f", "newspaper journal/journaux m", "novel roman m", "story histoire f", "poem poème m"),
+    *nouns(
+        ANIMAL,
+        "dog chien m",
+        "cat chat m",
+        "horse cheval/chevaux m",
+        "bird oiseau/oiseaux m",
+        "owl hibou/hiboux m*",
+        "turtle tortue f",
+    ),
+    *nouns(
+        FOOD,
+        "apple pomme f",
+        "orange orange f",
+        "cake gâteau/gâteaux m",
+        "egg œuf m",
+        "pear poire f",
+        "cheese fromage m",
+    ),
+    *nouns(
+        FOOD,
+        "tomato tomate f",
+        "sandwich sandwich m",
+        "cookie biscuit m",
+        "salad salade f",
+        "strawberry fraise f",
+        "onion oignon m",
+    ),
+    *nouns(
+        THING,
+        "house maison f",
+        "car voiture f",
+        "chair chaise f",
+        "table table f",
+        "bicycle vélo m",
+        "hat chapeau/chapeaux m",
+    ),
+    *nouns(
+        THING,
+        "umbrella parapluie m",
+        "bag sac m",
+        "key clé f",
+        "lamp lampe f",
+        "coat manteau/manteaux m",
+        "bottle bouteille f",
+    ),
+    *nouns(
+        THING,
+        "boat bateau/bateaux m",
+        "tool outil m",
+        "computer ordinateur m",
+        "toy jouet m",
+        "jewel bijou/bijoux m",
+        "flower fleur f",
+    ),
+    *nouns(
+        TEXT,
+        "book livre m",
+        "letter lettre f",
+        "newspaper journal/journaux m",
+        "novel roman m",
+        "story histoire f",
+        "poem poème m",
+    ),
     *nouns(TEXT, "article article m", "report rapport m"),
 ]
 
-PLACES = nouns("place", "garden jardin m", "school école f", "market marché m", "station gare f", "hotel hôtel m", "park parc m")
-PLACES += nouns("place", "church église f", "museum musée m", "library bibliothèque f", "office bureau/bureaux m", "kitchen cuisine f")
+PLACES = nouns(
+    "place", "garden jardin m", "school école f", "market marché m", "station gare f", "hotel hôtel m", "park parc m"
+)
+PLACES += nouns(
+    "place",
+    "church église f",
+    "museum musée m",
+    "library bibliothèque f",
+    "office bureau/bureaux m",
+    "kitchen cuisine f",
+)
 PREPOSITIONS = {"in": "dans", "at": "à", "near": "près de", "behind": "derrière", "in front of": "devant"}
 
 LIVING, OBJECTS = frozenset({PERSON, ANIMAL}), frozenset({FOOD, THING, TEXT})
@@ -114,7 +212,9 @@ ALL = LIVING | OBJECTS
 
 
 def adjective(english: str, forms: str, kinds: frozenset[str] | set[str], before: bool = False) -> Adjective:
-    """Forms are one word (m: plural -s, feminine -e unless it ends in e), or `m f mp fp` with an optional form before a vowel."""
+    """Forms are one word (m: plural -s, feminine -e unless it ends in e), or `m f mp fp` with an optional form before a
+    vowel.
+    """
     given = forms.split(" ")
     if len(given) == 1:
         m = given[0]
@@ -170,13 +270,25 @@ def forms_re(stem: str) -> tuple[str, str, str, str, str]:
     return stem + "s", stem, stem + "ons", stem + "ez", stem + "ent"
 
 
-def er(english: str, past: str, infinitive: str, objects: frozenset[str] | set[str] = frozenset(), **more: bool) -> Verb:
+def er(
+    english: str, past: str, infinitive: str, objects: frozenset[str] | set[str] = frozenset(), **more: bool
+) -> Verb:
     stem = infinitive[:-2]
-    return Verb(english, english_third(english), past, forms_er(stem), infinitive, stem + "é", frozenset(objects), **more)
+    return Verb(
+        english, english_third(english), past, forms_er(stem), infinitive, stem + "é", frozenset(objects), **more
+    )
 
 
 def ir(english: str, past: str, infinitive: str, objects: frozenset[str] | set[str]) -> Verb:
-    return Verb(english, english_third(english), past, forms_ir(infinitive[:-2]), infinitive, infinitive[:-1], frozenset(objects))
+    return Verb(
+        english,
+        english_third(english),
+        past,
+        forms_ir(infinitive[:-2]),
+        infinitive,
+        infinitive[:-1],
+        frozenset(objects),
+    )
 
 
 def re_(english: str, past: str, infinitive: str, objects: frozenset[str] | set[str]) -> Verb:
@@ -194,7 +306,9 @@ def irregular(
     etre: bool = False,
 ) -> Verb:
     je, il, nous, vous, ils = present.split(" ")
-    return Verb(english, english_third(english), past, (je, il, nous, vous, ils), future, participle, frozenset(objects), etre)
+    return Verb(
+        english, english_third(english), past, (je, il, nous, vous, ils), future, participle, frozenset(objects), etre
+    )
 
 
 VERBS = [
@@ -225,7 +339,9 @@ VERBS = [
     irregular("call", "called", "appelle appelle appelons appelez appellent", "appeller", "appelé", LIVING),
     irregular("see", "saw", "vois voit voyons voyez voient", "verr", "vu", ALL),
     irregular("write", "wrote", "écris écrit écrivons écrivez écrivent", "écrir", "écrit", {TEXT}),
-    irregular("translate", "translated", "traduis traduit traduisons traduisez traduisent", "traduir", "traduit", {TEXT}),
+    irregular(
+        "translate", "translated", "traduis traduit traduisons traduisez traduisent", "traduir", "traduit", {TEXT}
+    ),
     irregular("follow", "followed", "suis suit suivons suivez suivent", "suivr", "suivi", LIVING),
     irregular("open", "opened", "ouvre ouvre ouvrons ouvrez ouvrent", "ouvrir", "ouvert", {TEXT}),
     er("sing", "sang", "chanter"),

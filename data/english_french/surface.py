@@ -60,13 +60,19 @@ def date_in_french(day: date) -> str:
 @cache
 def price_in_french(cents: int) -> str:
     """As French writes money, with a decimal comma and the sign behind; plain spaces, as the loader gives them."""
-    text = format_currency(cents / 100, "EUR", locale="fr_FR", format="#,##0.00 ¤" if cents % 100 else "#,##0 ¤", currency_digits=False)
+    text = format_currency(
+        cents / 100, "EUR", locale="fr_FR", format="#,##0.00 ¤" if cents % 100 else "#,##0 ¤", currency_digits=False
+    )
     return str(text).replace("\u202f", " ").replace("\u00a0", " ")
 
 
 @cache
 def price_in_english(cents: int) -> str:
-    return str(format_currency(cents / 100, "EUR", locale="en_US", format="¤#,##0.00" if cents % 100 else "¤#,##0", currency_digits=False))
+    return str(
+        format_currency(
+            cents / 100, "EUR", locale="en_US", format="¤#,##0.00" if cents % 100 else "¤#,##0", currency_digits=False
+        )
+    )
 
 
 @cache

@@ -6,10 +6,13 @@
     check.score()
 
 Checks are methods of `Check`. What has to happen where the student's code lives (gradients through it, its cost, its
-source, what it does to its inputs) is a function of this module: see `helpers/checks/beside.py`.
+source, what it does to its inputs) is a function of this module: see `helpers/checks/student_side.py`.
 """
 
-from helpers.checks.beside import (
+from helpers.checks.check import Check, reference_gradient
+from helpers.checks.failed import Failed
+from helpers.checks.random_numbers import rand, randint, randn, randperm
+from helpers.checks.student_side import (
     Cost,
     Counted,
     Gradients,
@@ -27,8 +30,6 @@ from helpers.checks.beside import (
     spent,
     value,
 )
-from helpers.checks.check import Check, rand, randint, randn, randperm, reference_gradient
-from helpers.checks.guard import Failed
 
 __all__ = [
     "Check",

@@ -1,8 +1,9 @@
 """What an exercise forbids is refused where the student's code runs, whatever name it is called by.
 
-An operator of torch is refused in torch's dispatcher: every way to it leads there, from `F.softmax` and `torch.ops` to a reference that was
-saved before. Autograd has no operator: its engine is refused where Python enters it, and no graph is recorded in the first place. A function
-that is written in Python gets other code, so that saved references are refused as well.
+An operator of torch is refused in torch's dispatcher: every way to it leads there, from `F.softmax` and `torch.ops` to
+a reference that was saved before. Autograd has no operator: its engine is refused where Python enters it, and no graph
+is recorded in the first place. A function that is written in Python gets other code, so that saved references are
+refused as well.
 
 Nothing here judges: a result that needs what is forbidden does not come, or is wrong.
 """
@@ -19,7 +20,7 @@ from typing import Any
 
 import torch
 
-from helpers.checks.guard import fail
+from helpers.checks.failed import fail
 
 # What each ban refuses: names of operators (every overload of each), and functions written in Python.
 OPERATORS: dict[str, tuple[str, ...]] = {
@@ -43,18 +44,52 @@ OPERATORS: dict[str, tuple[str, ...]] = {
         "instance_norm",
         "batch_norm",
         "native_batch_norm",
+        "_native_batch_norm_legit",
+        "_native_batch_norm_legit_functional",
+        "_native_batch_norm_legit_no_training",
+        "_batch_norm_impl_index",
+        "_batch_norm_no_update",
+        "_batch_norm_with_update",
+        "_batch_norm_with_update_functional",
     ),
     "rms norm": ("rms_norm", "_fused_rms_norm"),
-    "activations": ("relu", "relu_", "relu6", "relu6_", "gelu", "gelu_", "silu", "silu_", "_add_relu", "_add_relu_", "glu"),
+    "activations": (
+        "relu",
+        "relu_",
+        "relu6",
+        "relu6_",
+        "gelu",
+        "gelu_",
+        "silu",
+        "silu_",
+        "_add_relu",
+        "_add_relu_",
+        "glu",
+    ),
     "dropout": (
         *("dropout", "dropout_", "native_dropout", "_fused_dropout", "alpha_dropout", "alpha_dropout_"),
         *("feature_dropout", "feature_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_"),
     ),
-    "cross entropy": ("cross_entropy_loss", "nll_loss", "nll_loss_nd", "nll_loss_forward", "nll_loss2d", "nll_loss2d_forward", "kl_div"),
+    "cross entropy": (
+        "cross_entropy_loss",
+        "nll_loss",
+        "nll_loss_nd",
+        "nll_loss_forward",
+        "nll_loss2d",
+        "nll_loss2d_forward",
+        "kl_div",
+    ),
     "autograd": ("_backward", "_make_dual", "_make_dual_copy"),
 }
 PYTHON: dict[str, tuple[str, ...]] = {
-    "attention": ("torch.nn.functional.multi_head_attention_forward", "torch.nn.MultiheadAttention.forward"),
+    "attention": (
+        "torch.nn.functional.multi_head_attention_forward",
+        "torch.nn.MultiheadAttention.forward",
+        "torch.nn.attention.flex_attention.flex_attention",
+        "torch._higher_order_ops.flex_attention.sdpa_dense",
+        "torch._higher_order_ops.flex_attention.math_attention",
+        "torch._higher_order_ops.flex_attention._math_attention_inner",
+    ),
     "multi-head attention": ("torch.nn.functional.multi_head_attention_forward", "torch.nn.MultiheadAttention.forward"),
     "encoder layer": ("torch.nn.TransformerEncoderLayer.forward", "torch.nn.TransformerEncoder.forward"),
     "sacrebleu": (
@@ -67,9 +102,19 @@ PYTHON: dict[str, tuple[str, ...]] = {
         "sacrebleu.metrics.bleu.BLEU._compute_score_from_stats",
     ),
 }
-# Everywhere a tensor of this machine can arrive at in the dispatcher: with and without autograd, and inside torch.func's transforms.
+# Everywhere a tensor of this machine can arrive at in the dispatcher: with and without autograd, and inside
+# torch.func's transforms.
 KEYS: tuple[str, ...] = ("CPU", "AutogradCPU", "CompositeImplicitAutograd", "SparseCPU", "Functionalize")
 KEYS += ("FuncTorchBatched", "FuncTorchVmapMode", "FuncTorchGradWrapper")
+OTHER_KEYS = ("CPU", "MkldnnCPU", "QuantizedCPU")
+# Other collections of operators have the same once more: for numbers of eight bits, or at the end of a matrix product
+# (those say which in
+# an argument, so all of them are refused).
+OTHER_SPACES = ("mkldnn", "mkldnn_prepacked", "onednn", "quantized", "_quantized")
+AT_THE_END = "pointwise"
+# torch's operators written in Python, and modules that would bring more of them if they were imported during a call.
+REFERENCES = ("torch._refs", "torch._decomp", "torch._prims", "torch._inductor.decomposition")
+NOT_NOW = ("torch._inductor.decomposition", "torch.nn.attention.flex_attention")
 
 CHANGED = "torch was changed by the notebook: its own functions are needed here"
 REFUSED = "this exercise does not allow the call of"
@@ -77,7 +122,9 @@ REFUSED = "this exercise does not allow the call of"
 Ban = str | Callable[..., Any]
 
 
-def call_refusing(bans: Sequence[Ban], function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def call_refusing(
+    bans: Sequence[Ban], function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+) -> Any:
     """A call while these bans are in force."""
     with refusing(bans):
         return function(*args, **kwargs)
@@ -85,13 +132,22 @@ def call_refusing(bans: Sequence[Ban], function: Callable[..., Any], args: Seque
 
 @contextlib.contextmanager
 def refusing(bans: Sequence[Ban]) -> Iterator[None]:
-    """While this lasts, what is forbidden raises, or does nothing. A ban is a name of OPERATORS or PYTHON, or a function of the notebook's."""
+    """While this lasts, what is forbidden raises, or does nothing.
+
+    A ban is a name of OPERATORS or PYTHON, or a function of the notebook's.
+    """
     names = [ban for ban in bans if isinstance(ban, str)]
     unknown = [name for name in names if name not in OPERATORS and name not in PYTHON]
     if unknown:
         raise ValueError(f"no ban is called {', '.join(unknown)}")
+    operators = {operator for name in names for operator in OPERATORS.get(name, ())}
     with contextlib.ExitStack() as stack:
-        stack.enter_context(without_operators({operator for name in names for operator in OPERATORS.get(name, ())}))
+        stack.enter_context(without_operators(operators))
+        if operators:
+            stack.enter_context(without_compiled())
+            stack.enter_context(without_modules([name for name in NOT_NOW if name not in sys.modules]))
+        for function in references(operators):
+            stack.enter_context(without_function(function, function.__name__))
         for path in {path for name in names for path in PYTHON.get(name, ())}:
             stack.enter_context(without_function(found_at(path), path.rpartition(".")[2]))
         for ban in bans:
@@ -110,20 +166,28 @@ def without_operators(names: set[str]) -> Iterator[None]:
     if not names:
         yield
         return
-    library = genuine(torch._C._dispatch_library, "_dispatch_library")("IMPL", "aten", "", __file__, 0)
+    make = genuine(torch._C._dispatch_library, "_dispatch_library")
+    libraries = {space: make("IMPL", space, "", __file__, 0) for space in ("aten", *OTHER_SPACES)}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a kernel is overridden is what is wanted
             for operator in genuine(torch._C._dispatch_get_all_op_names, "_dispatch_get_all_op_names")():
                 space, _, overload = operator.partition("::")
-                if space == "aten" and overload.partition(".")[0] in names:
-                    refusal = refusal_of(overload.partition(".")[0].strip("_"))
-                    for key in KEYS:
-                        library.impl(overload, key, refusal, False)
+                name = overload.partition(".")[0]
+                if (space == "aten" and name in names) or (space in OTHER_SPACES and is_another(name, names)):
+                    refusal = refusal_of(name.strip("_"))
+                    for key in KEYS if space == "aten" else OTHER_KEYS:
+                        libraries[space].impl(overload, key, refusal, False)
         with without_methods(saved_kernels()):
             yield
     finally:
-        library.reset()
+        for library in libraries.values():
+            library.reset()
+
+
+def is_another(name: str, names: set[str]) -> bool:
+    """Does an operator of another collection do what one of these does?"""
+    return AT_THE_END in name or any(known.strip("_") in name for known in names)
 
 
 def refusal_of(name: str) -> Callable[..., Any]:
@@ -149,6 +213,57 @@ def genuine(function: Any, name: str) -> Any:
 # ---- functions written in Python ------------------------------------------------------------------------------------
 
 
+def references(names: set[str]) -> list[Any]:
+    """The functions that do in Python what these operators do: torch has them to compile, and they ask no dispatcher
+    for the operator.
+    """
+    known = {name.strip("_") for name in names}
+    found = [
+        function
+        for name, module in list(sys.modules.items())
+        if module is not None and name.startswith(REFERENCES)
+        for key, function in list(vars(module).items())
+        if key.strip("_") in known
+    ]
+    for table in getattr(sys.modules.get("torch._decomp"), "global_decomposition_table", {}).values():
+        found += [function for operator, function in list(table.items()) if getattr(operator, "_opname", "") in names]
+    functions: dict[int, Any] = {}
+    for function in found:
+        while isinstance(function, types.FunctionType) and id(function) not in functions:
+            functions[id(function)] = function
+            function = getattr(function, "__wrapped__", None)  # whoever has this one could call it instead
+    return list(functions.values())
+
+
+@contextlib.contextmanager
+def without_modules(names: Sequence[str]) -> Iterator[None]:
+    """These modules cannot be imported."""
+    sys.modules.update(dict.fromkeys(names))  # type: ignore[arg-type]  # None: there is no such module
+    try:
+        yield
+    finally:
+        for name in names:
+            sys.modules.pop(name, None)
+
+
+@contextlib.contextmanager
+def without_compiled() -> Iterator[None]:
+    """What torch.compile has made of a function is not used: it has operators of its own.
+
+    The function itself is called.
+    """
+    frames = getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None)
+    with contextlib.ExitStack() as stack:
+        if frames is not None:
+            stack.enter_context(without_methods([genuine(frames.set_eval_frame, "set_eval_frame")]))
+        if (
+            "torch._inductor.output_code" in sys.modules
+        ):  # else nothing has been compiled, and to look for it would import it
+            compiled = found_at("torch._inductor.output_code.CompiledFxGraph.__call__")
+            stack.enter_context(without_function(compiled, "torch.compile"))
+        yield
+
+
 def found_at(path: str) -> Any:
     """The function with this name, if its module has been imported: what has not been cannot be called either."""
     parts = path.split(".")
@@ -165,13 +280,15 @@ def found_at(path: str) -> Any:
 def without_function(function: Any, name: str) -> Iterator[None]:
     """Other code for this function, wherever it is known: the function stays the same object."""
     function = getattr(function, "__func__", function)
-    if not isinstance(function, types.FunctionType) or function.__code__.co_freevars:
+    if not isinstance(function, types.FunctionType):
         yield
         return
     before = function.__code__
     namespace: dict[str, Any] = {}
     exec(f"def refused(*args, **kwargs):\n    raise RuntimeError({f'{REFUSED} `{name}`'!r})", namespace)
-    function.__code__ = namespace["refused"].__code__
+    function.__code__ = namespace["refused"].__code__.replace(
+        co_freevars=before.co_freevars
+    )  # as many as the function has
     try:
         yield
     finally:
@@ -185,7 +302,10 @@ def without_function(function: Any, name: str) -> Iterator[None]:
 def without_autograd() -> Iterator[None]:
     """No graph is recorded, and the doors to the engine (backward, grad, everything in torch.func) lead nowhere."""
     engine = type(torch.autograd.Variable._execution_engine)
-    with without_methods([engine.__dict__["run_backward"], torch._C._enter_dual_level]), torch._C._AutoDispatchBelowAutograd():
+    with (
+        without_methods([engine.__dict__["run_backward"], torch._C._enter_dual_level]),
+        torch._C._AutoDispatchBelowAutograd(),
+    ):
         if (torch.ones(1).requires_grad_() + 1).requires_grad:  # somebody has put something else there
             fail(CHANGED)
         yield
@@ -194,7 +314,12 @@ def without_autograd() -> Iterator[None]:
 class MethodDefinition(ctypes.Structure):
     """How CPython describes a function written in C."""
 
-    _fields_ = [("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
 
 
 @ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)

@@ -9,7 +9,8 @@ import torch
 
 # Relative and absolute tolerance by dtype; the absolute one is multiplied by the largest expected magnitude.
 # Each is some hundred to a thousand units in the last place: enough for another order of summation over a few
-# thousand terms, far below the effect of any wrong formula. Half precisions get a few units only: they have three digits.
+# thousand terms, far below the effect of any wrong formula. Half precisions get a few units only: they have three
+# digits.
 TOLERANCES = {
     torch.float64: (1e-9, 1e-11),
     torch.float32: (1e-4, 1e-5),
@@ -39,7 +40,11 @@ def as_tensor(value: Any) -> torch.Tensor:
     if isinstance(value, list | tuple):
         if any(isinstance(item, torch.Tensor | np.ndarray | list | tuple) for item in value):
             return torch.stack([as_tensor(item) for item in value])
-        return torch.tensor(value, dtype=torch.float64) if any(isinstance(i, float) for i in value) else torch.tensor(value)
+        return (
+            torch.tensor(value, dtype=torch.float64)
+            if any(isinstance(i, float) for i in value)
+            else torch.tensor(value)
+        )
     raise TypeError(f"a {type(value).__name__} is not a number, a list of numbers or a tensor")
 
 
@@ -63,8 +68,14 @@ def describe(value: Any) -> str:
     return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__name__})"
 
 
-def number(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def number(value: Any, digits: int = 6) -> str:
+    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+
+
+def two_numbers(a: Any, b: Any) -> tuple[str, str]:
+    """Two numbers that differ, with so many digits that they look different."""
+    digits = next((digits for digits in (6, 9, 12) if number(a, digits) != number(b, digits)), 17)
+    return number(a, digits), number(b, digits)
 
 
 def tolerance(actual: Any, expected: Any, rtol: float | None, atol: float | None) -> tuple[float, float]:
@@ -80,7 +91,9 @@ def tolerance(actual: Any, expected: Any, rtol: float | None, atol: float | None
 
 
 def difference(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None) -> Difference | None:
-    """None where `actual` is close to `expected` (broadcast if that is a number), else what differs, where and by how much."""
+    """None where `actual` is close to `expected` (broadcast if that is a number), else what differs, where and by how
+    much.
+    """
     if actual is None:
         return Difference("nothing came back (None)", "is a `return` missing?")
     want = as_tensor(expected)
@@ -105,11 +118,46 @@ def difference(actual: Any, expected: Any, rtol: float | None = None, atol: floa
         where = tuple((a.isnan() & ~b.isnan()).nonzero()[0].tolist())
         return Difference("there is a NaN", f"{place(where)}, where {number(b[where].item())} is expected")
     gap = torch.where(bad, (a - b).abs().nan_to_num(nan=0.0, posinf=1e308), torch.zeros(()).to(torch.float64))
-    where = tuple(int(i) for i in np.unravel_index(int(gap.argmax()), gap.shape)) if gap.dim() else ()  # torch's imports sympy for it
+    where = (
+        tuple(int(i) for i in np.unravel_index(int(gap.argmax()), gap.shape)) if gap.dim() else ()
+    )  # torch's imports sympy for it
     got_at, want_at = got[where].item(), want.expand(got.shape)[where].item()
+    want_text, got_text = two_numbers(want_at, got_at)
     share = f"{count} of {bad.numel()} values differ, most " if bad.numel() > 1 else ""
-    return Difference("the values differ", f"{share}{place(where)}: expected {number(want_at)}, got {number(got_at)}")
+    return Difference("the values differ", f"{share}{place(where)}: expected {want_text}, got {got_text}")
 
 
 def place(where: tuple[int, ...]) -> str:
     return f"at index {list(where)}" if where else "here"
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equality of plain data, entry by entry; never by an object's own idea of equality."""
+    if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
+        try:
+            left, right = as_tensor(a), as_tensor(b)
+        except (TypeError, ValueError, RuntimeError):
+            return False
+        if left.shape != right.shape or left.is_complex() != right.is_complex():
+            return False
+        if not (left.is_floating_point() or right.is_floating_point() or left.is_complex()):
+            return bool((left == right).all())
+        kind = torch.complex128 if left.is_complex() else torch.float64
+        return bool(torch.isclose(left.to(kind), right.to(kind), rtol=0, atol=0, equal_nan=True).all())
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, bool) != isinstance(b, bool):
+        return False
+    exact = (
+        int,
+        float,
+        str,
+        bytes,
+        bool,
+        set,
+        frozenset,
+        type(None),
+    )  # a subclass could bring its own idea of equality
+    return type(a) in exact and type(b) in exact and bool(a == b)

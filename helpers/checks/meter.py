@@ -1,4 +1,7 @@
-"""What the kernel says about a process: processor time and memory. Read from outside, nothing in the process can change it."""
+"""What the kernel says about a process: processor time and memory.
+
+Read from outside, nothing in the process can change it.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +24,16 @@ class Memory(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """Processor seconds of a call, and by how many bytes the process was larger at its peak than when it began to be tested."""
+    """Processor seconds of a call, and by how many bytes the process was larger at its peak than when it began to be
+    tested.
+
+    `kept`: bytes beyond what is usual that the notebook's cells had left there before. A call can write over them, and
+    no figure grows.
+    """
 
     seconds: float
     bytes: int
+    kept: int = 0
 
 
 class Meter:
@@ -52,6 +61,13 @@ def processor_seconds(pid: int) -> float:
         return time.clock_gettime((~pid << 3) | PROCESS_CLOCK)
     except OSError:
         return 0.0
+
+
+def parent(pid: int) -> int:
+    """The process that started this one; 0 where that is not known."""
+    with contextlib.suppress(OSError, StopIteration), open(f"/proc/{pid}/status") as file:
+        return int(next(line for line in file if line.startswith("PPid:")).split()[1])
+    return 0
 
 
 def memory(pid: int) -> Memory | None:

@@ -17,12 +17,12 @@
 # $P(a \mid b)$ is the probability of $a$ when $b$ is known. In the questions an index is written small, as in yₜ, and yₜ₋₁ is the word
 # before yₜ.
 
-# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% locked="setup"
 import matplotlib.pyplot as plt
 
-from helpers import plots, quiz
-from helpers.big_picture import QUESTIONS
+from helpers.big_picture.questions import QUESTIONS
 from helpers.checks import Check
+from helpers.kit import plots, quiz
 
 # %% [markdown]
 # ## 1 Thirteen questions
@@ -63,7 +63,7 @@ from helpers.checks import Check
 quiz.show(QUESTIONS["q1"])
 
 
-# %% nbgrader={"grade": false, "grade_id": "q1", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="q1"
 def q1():
     """The letters of the options of question 1 that apply, as a set of strings."""
     ### BEGIN SOLUTION
@@ -71,7 +71,7 @@ def q1():
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "q1-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="q1" points=2
 question = quiz.Question("q1", points=2, options="ABCDE")
 question.answer(q1)
 ### BEGIN HIDDEN TESTS
@@ -116,7 +116,7 @@ question.score()
 quiz.show(QUESTIONS["q2"])
 
 
-# %% nbgrader={"grade": false, "grade_id": "q2", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="q2"
 def q2():
     """The letters of the options of question 2 that apply, as a set of strings."""
     ### BEGIN SOLUTION
@@ -124,7 +124,7 @@ def q2():
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "q2-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="q2" points=2
 question = quiz.Question("q2", points=2, options="ABCDE")
 question.answer(q2)
 ### BEGIN HIDDEN TESTS
@@ -163,7 +163,7 @@ question.score()
 quiz.show(QUESTIONS["q3"])
 
 
-# %% nbgrader={"grade": false, "grade_id": "q3", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="q3"
 def q3():
     """The letters of the options of question 3 that apply, as a set of strings."""
     ### BEGIN SOLUTION
@@ -171,7 +171,7 @@ def q3():
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "q3-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="q3" points=2
 question = quiz.Question("q3", points=2, options="ABCDEF")
 question.answer(q3)
 ### BEGIN HIDDEN TESTS
@@ -204,7 +204,7 @@ question.score()
 quiz.show(QUESTIONS["q4"])
 
 
-# %% nbgrader={"grade": false, "grade_id": "q4", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="q4"
 def q4():
     """The letters of the options of question 4 that apply, as a set of strings."""
     ### BEGIN SOLUTION
@@ -212,7 +212,7 @@ def q4():
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "q4-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="q4" points=2
 question = quiz.Question("q4", points=2, options="ABCD")
 question.answer(q4)
 ### BEGIN HIDDEN TESTS
@@ -250,7 +250,7 @@ question.score()
 quiz.show(QUESTIONS["q5"])
 
 
-# %% nbgrader={"grade": false, "grade_id": "q5", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="q5"
 def q5():
     """The letters of the options of question 5 that apply, as a set of strings."""
     ### BEGIN SOLUTION
@@ -258,7 +258,7 @@ def q5():
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "q5-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="q5" points=2
 question = quiz.Question("q5", points=2, options="ABCDEF")
 question.answer(q5)
 ### BEGIN HIDDEN TESTS
@@ -300,7 +300,7 @@ question.score()
 quiz.show(QUESTIONS["q6"])
 
 
-# %% nbgrader={"grade": false, "grade_id": "q6", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="q6"
 def q6():
     """The letters of the options of question 6 that apply, as a set of strings."""
     ### BEGIN SOLUTION
@@ -308,7 +308,7 @@ def q6():
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "q6-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="q6" points=2
 question = quiz.Question("q6", points=2, options="ABCDE")
 question.answer(q6)
 ### BEGIN HIDDEN TESTS
@@ -352,7 +352,7 @@ question.score()
 quiz.show(QUESTIONS["q7"])
 
 
-# %% nbgrader={"grade": false, "grade_id": "q7", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="q7"
 def q7():
     """The letters of the options of question 7 that apply, as a set of strings."""
     ### BEGIN SOLUTION
@@ -360,7 +360,7 @@ def q7():
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "q7-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="q7" points=2
 question = quiz.Question("q7", points=2, options="ABCDE")
 question.answer(q7)
 ### BEGIN HIDDEN TESTS
@@ -399,7 +399,7 @@ question.score()
 quiz.show(QUESTIONS["q8"])
 
 
-# %% nbgrader={"grade": false, "grade_id": "q8", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="q8"
 def q8():
     """The letters of the options of question 8 that apply, as a set of strings."""
     ### BEGIN SOLUTION
@@ -407,7 +407,7 @@ def q8():
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "q8-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="q8" points=2
 question = quiz.Question("q8", points=2, options="ABCDE")
 question.answer(q8)
 ### BEGIN HIDDEN TESTS
@@ -444,7 +444,7 @@ question.score()
 quiz.show(QUESTIONS["q9"])
 
 
-# %% nbgrader={"grade": false, "grade_id": "q9", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="q9"
 def q9():
     """The letters of the options of question 9 that apply, as a set of strings."""
     ### BEGIN SOLUTION
@@ -452,7 +452,7 @@ def q9():
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "q9-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="q9" points=2
 question = quiz.Question("q9", points=2, options="ABCDE")
 question.answer(q9)
 ### BEGIN HIDDEN TESTS
@@ -488,7 +488,7 @@ question.score()
 quiz.show(QUESTIONS["q10"])
 
 
-# %% nbgrader={"grade": false, "grade_id": "q10", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="q10"
 def q10():
     """The letters of the options of question 10 that apply, as a set of strings."""
     ### BEGIN SOLUTION
@@ -496,7 +496,7 @@ def q10():
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "q10-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="q10" points=2
 question = quiz.Question("q10", points=2, options="ABCDEF")
 question.answer(q10)
 ### BEGIN HIDDEN TESTS
@@ -539,7 +539,7 @@ question.score()
 quiz.show(QUESTIONS["q11"])
 
 
-# %% nbgrader={"grade": false, "grade_id": "q11", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="q11"
 def q11():
     """The letters of the options of question 11 that apply, as a set of strings."""
     ### BEGIN SOLUTION
@@ -547,7 +547,7 @@ def q11():
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "q11-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="q11" points=2
 question = quiz.Question("q11", points=2, options="ABCDEF")
 question.answer(q11)
 ### BEGIN HIDDEN TESTS
@@ -589,7 +589,7 @@ question.score()
 quiz.show(QUESTIONS["q12"])
 
 
-# %% nbgrader={"grade": false, "grade_id": "q12", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="q12"
 def q12():
     """The letters of the options of question 12 that apply, as a set of strings."""
     ### BEGIN SOLUTION
@@ -597,7 +597,7 @@ def q12():
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "q12-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="q12" points=2
 question = quiz.Question("q12", points=2, options="ABCDE")
 question.answer(q12)
 ### BEGIN HIDDEN TESTS
@@ -634,7 +634,7 @@ question.score()
 quiz.show(QUESTIONS["q13"])
 
 
-# %% nbgrader={"grade": false, "grade_id": "q13", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="q13"
 def q13():
     """The letters of the options of question 13 that apply, as a set of strings."""
     ### BEGIN SOLUTION
@@ -642,7 +642,7 @@ def q13():
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "q13-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="q13" points=2
 question = quiz.Question("q13", points=2, options="ABCDEF")
 question.answer(q13)
 ### BEGIN HIDDEN TESTS
@@ -687,7 +687,7 @@ question.score()
 # *Before you code it:* draw positions as columns and layers as rows, and follow the word by hand for $k = 3$ and $d = 0, 1, 2, 3, 4$.
 
 
-# %% nbgrader={"grade": false, "grade_id": "way", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="way"
 def recurrent(d):
     """Applications of the cell between a word and the output d positions later, both ends included: a whole number."""
     ### BEGIN SOLUTION
@@ -709,7 +709,7 @@ def attentive(d):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "way-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="way" points=4
 check = Check("way", points=4)
 check.equal(
     check.run(lambda: [recurrent(d) for d in (0, 1)]),
@@ -802,7 +802,7 @@ plt.show()
 # recurrent network has more trouble with it, show one of them on an example sentence, and name one price that is paid. About 150 words, in
 # your own words, without formulas.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "written-self-attention", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="written-self-attention" points=4
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** First, *dependencies at any distance*. In "The keys that she had left beside the old lamp in the hall were gone", the
 # form "were" depends on "keys", twelve words back. A recurrent network has to carry the plural through every step between in a state of
@@ -832,7 +832,7 @@ plt.show()
 # and for every option one sentence that says why it applies or not. For each wrong option, name the idea behind it. Do not let length or
 # wording give the answer away.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "bonus-own-question", "locked": false, "points": 2, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="bonus-own-question" points=2
 # <!-- BEGIN SOLUTION -->
 # **One possible answer.** *You raise the temperature of the softmax from 1 to 2 while you sample from a language model. Which statements
 # are right?*

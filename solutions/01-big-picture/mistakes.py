@@ -4,7 +4,7 @@ A question has no code to get wrong, so the questions are exempt from the usual 
 for all: every way of writing an answer, and every kind of wrong answer.
 """
 
-from autograder.mistakes import Mistake, Right
+from autograder.authoring.mistakes import Mistake, Right
 
 EXEMPT = {
     f"q{number}": "a question: what matters is the formula and the explanations, which a few questions show for all"

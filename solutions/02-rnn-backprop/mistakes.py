@@ -1,6 +1,6 @@
 """Wrong answers that the tests of 02-rnn-backprop must catch, and right ones that they must accept."""
 
-from autograder.mistakes import Mistake, Right
+from autograder.authoring.mistakes import Mistake, Right
 
 # Wrong links for the end-to-end exercise: each is put in front of the reference chain, which then composes it.
 CHAIN = """

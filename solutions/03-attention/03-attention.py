@@ -8,50 +8,62 @@
 # | **Time** | about four hours; each exercise says its own |
 # | **Points** | 61, and 4 bonus |
 #
-# A recurrent network carries the past in one vector. Whatever it wants to use later has to fit in there, and has to survive
-# every step in between. Attention (Bahdanau, Cho and Bengio, 2015) keeps all past vectors and looks up what it needs, when it
-# needs it. This notebook takes that look-up apart: what it can select, what it can average, what it must not see, what it costs.
+# A recurrent network carries the past in one vector.
+# Whatever it wants to use later has to fit in there, and has to survive every step in between.
+# Attention (Bahdanau, Cho and Bengio, 2015) keeps all past vectors and looks up what it needs, when it needs it.
+# This notebook takes that look-up apart: what it can select, what it can average, what it must not see, what it costs.
 #
-# **Notation.** $n$ queries and $m$ keys of width $d$ are the rows of $Q \in \mathbb{R}^{n \times d}$ and $K \in \mathbb{R}^{m \times d}$.
-# Each key $k_j$ comes with a value $v_j$, a row of $V \in \mathbb{R}^{m \times e}$. From Part 5 on there may be batch axes in front.
+# **Notation.**
+# $n$ queries and $m$ keys of width $d$ are the rows of $Q \in \mathbb{R}^{n \times d}$ and $K \in \mathbb{R}^{m \times d}$.
+# Each key $k_j$ comes with a value $v_j$, a row of $V \in \mathbb{R}^{m \times e}$.
+# From Part 5 on there may be batch axes in front.
 #
 # Rows and entries are counted from 0, as in Python.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. A test that fails
-# tells you which idea to check. *Before you run it* marks a prediction: write it down first, on paper. It is the cheapest way to learn.
+# **How to work.**
+# Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
+# Grading runs further checks of the same ideas.
+# A test that fails tells you which idea to check.
+# *Before you run it* marks a prediction: write it down first, on paper.
+# It is the cheapest way to learn.
 #
-# Your functions get torch tensors and return new ones: leave the inputs as they are. Loops are allowed, and so are functions that you
-# wrote in an earlier exercise. Gradients have to flow to every tensor of numbers that goes into 1.1, 1.2, 4.2, 5.1, 5.3, 6.1, 7.1, 7.2 and
-# 7.3, for networks are built of these: use torch operations all the way there.
+# Your functions get torch tensors and return new ones: leave the inputs as they are.
+# Loops are allowed, and so are functions that you wrote in an earlier exercise.
+# Gradients have to flow to every tensor of numbers that goes into 1.1, 1.2, 4.2, 5.1, 5.3, 6.1, 7.1, 7.2 and 7.3, for networks are built of these: use torch operations all the way there.
 
-# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% locked="setup"
 import math
 
 import matplotlib.pyplot as plt
 import torch
 from torch.nn import functional as F
 
-from helpers import checks, plots, widgets
+from helpers import checks
+from helpers.attention import widgets
+from helpers.attention.four_keys import KEYS
 from helpers.checks import Check, rand, randn, randperm
-from helpers.device import seed
-from helpers.four_keys import KEYS
-from helpers.scale import pick
+from helpers.kit import plots
+from helpers.kit.scale import pick
+from helpers.kit.seeding import seed
 
 # %% [markdown]
 # ## 1 A soft look-up
 #
-# A dictionary returns the value whose key *equals* the query. Attention returns a mixture of all values, weighted by how well each
-# key *matches* the query. In Parts 1 to 3 the match is the plain inner product, without any scaling:
+# A dictionary returns the value whose key *equals* the query.
+# Attention returns a mixture of all values, weighted by how well each key *matches* the query.
+# In Parts 1 to 3 the match is the plain inner product, without any scaling:
 #
 # $$ s_{ij} = q_i \cdot k_j, \qquad w_{ij} = \frac{e^{s_{ij}}}{\sum_{l=0}^{m-1} e^{s_{il}}}, \qquad o_i = \sum_{j=0}^{m-1} w_{ij}\, v_j . $$
 #
 # ### 1.1 Weights <small>★☆☆ · 5 min · 2 points</small>
-# Each query compares itself with every key. Turn the comparisons into one distribution per query.
+# Each query compares itself with every key.
+# Turn the comparisons into one distribution per query.
 #
-# *Before you run it:* what happens to the weights when every key is multiplied by ten? And when the same vector is added to every key?
+# *Before you run it:* what happens to the weights when every key is multiplied by ten?
+# And when the same vector is added to every key?
 
 
-# %% nbgrader={"grade": false, "grade_id": "lookup-weights", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="lookup-weights"
 def lookup_weights(Q, K):
     """Weights of queries Q (n, d) on keys K (m, d), scores unscaled: an (n, m) tensor whose rows sum to one."""
     ### BEGIN SOLUTION
@@ -59,59 +71,58 @@ def lookup_weights(Q, K):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "lookup-weights-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="lookup-weights" points=2
 check = Check("lookup-weights", points=2)
 q, k = randn(5, 7), randn(4, 7)  # all sizes differ: a swapped axis cannot hide
-w = check.run(
-    lookup_weights, q, k, shape=(5, 4), hint="one row per query, one column per key: which of Q and K stands on the left of the product?"
-)
-check.distribution(
-    w, "every row is one query's distribution over the keys, positive and summing to one: along which axis does softmax run?"
-)
-two = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
-ready = check.run(lookup_weights, two, torch.tensor([[math.log(3.0), 5.0], [0.0, -2.0]]), shape=(2, 2))
-check.close(
-    ready,
-    [[0.5, 0.5], [0.75, 0.25]],
-    "a zero query weighs all keys alike; a score of log 3 against 0 gives 3 : 1. Is the score the plain inner product?",
-)
-check.unchanged(lookup_weights, q, k)
+with check.idea("scores become weights"):
+    shape = "one row per query, one column per key: which of Q and K stands on the left of the product?"
+    w = check.run(lookup_weights, q, k, shape=(5, 4), hint=shape)
+    ready = check.run(lookup_weights, torch.tensor([[0.0, 0.0], [1.0, 0.0]]), torch.tensor([[math.log(3.0), 5.0], [0.0, -2.0]]))
+    expected = "a zero query weighs all keys alike; a score of log 3 against 0 gives 3 : 1. Is the score the plain inner product?"
+    check.close(ready, [[0.5, 0.5], [0.75, 0.25]], expected)
+    check.distribution(w, "every row is one query's distribution over the keys: along which axis does softmax run?")
+    ### BEGIN HIDDEN TESTS
+    scores = q @ k.T
+    check.close(
+        w,
+        torch.exp(scores) / torch.exp(scores).sum(1, keepdim=True),
+        "the weights differ from exp(q·k) divided by its row sums",
+        wrong={
+            "in this part the scores are plain inner products: do not divide by the square root of the width yet": (
+                scores / 7**0.5
+            ).softmax(1),
+            "softmax runs over the queries: it must run over the keys, the last axis": scores.softmax(0),
+            "one softmax runs over all pairs at once: every query needs a distribution of its own": scores.flatten().softmax(0).view(5, 4),
+            "these are the scores: turn them into weights with a softmax": scores,
+            "the scores are divided by their sum: softmax takes exp first, so that every weight is positive": scores
+            / scores.sum(1, keepdim=True),
+            "these are the logarithms of the weights": scores.log_softmax(1),
+            "the score is the inner product, lengths included: do not normalise the vectors": (
+                F.normalize(q, dim=1) @ F.normalize(k, dim=1).T
+            ).softmax(1),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(lookup_weights, q, k)
 ### BEGIN HIDDEN TESTS
-exact = torch.exp(q @ k.T) / torch.exp(q @ k.T).sum(1, keepdim=True)
-check.close(
-    w,
-    exact,
-    "the weights differ from exp(q·k) divided by its row sums",
-    wrong={
-        "in this part the scores are plain inner products: do not divide by the square root of the width yet": (q @ k.T / 7**0.5).softmax(
-            1
-        ),
-        "softmax runs over the queries: it must run over the keys, the last axis": (q @ k.T).softmax(0),
-        "one softmax runs over all pairs at once: every query needs a distribution of its own": (q @ k.T).flatten().softmax(0).view(5, 4),
-        "these are the scores: turn them into weights with a softmax": q @ k.T,
-        "the scores are divided by their sum: softmax takes exp first, so that every weight is positive": q
-        @ k.T
-        / (q @ k.T).sum(1, keepdim=True),
-        "these are the logarithms of the weights": (q @ k.T).log_softmax(1),
-        "the score is the inner product, lengths included: do not normalise the vectors": (
-            F.normalize(q, dim=1) @ F.normalize(k, dim=1).T
-        ).softmax(1),
-    },
-)
-single = check.run(lookup_weights, randn(1, 3), randn(1, 3), shape=(1, 1))
-check.close(single, 1.0, "one query and one key: the weight is one")
-big = check.run(lookup_weights, torch.full((2, 3), 17.0), torch.full((4, 3), 17.0), shape=(2, 4))
-check.finite(big, "large scores overflow: exp(867) is infinite. Subtract the row's maximum first, or use torch's softmax")
-check.close(big, 0.25, "four equal keys have equal weights, however large the scores are")
+with check.edge("one query, one key"):
+    single = check.run(lookup_weights, randn(1, 3), randn(1, 3), shape=(1, 1))
+    check.close(single, 1.0, "one query and one key: the weight is one")
+with check.edge("large scores"):
+    big = check.run(lookup_weights, torch.full((2, 3), 17.0), torch.full((4, 3), 17.0), shape=(2, 4))
+    check.finite(big, "large scores overflow: exp(867) is infinite. Subtract the row's maximum first, or use torch's softmax")
+    check.close(big, 0.25, "four equal keys have equal weights, however large the scores are")
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### 1.2 The look-up <small>★☆☆ · 5 min · 2 points</small>
-# Use your weights to mix the values. The output has one row per query and the width of the *values*, which need not be the width of the keys.
+# Use your weights to mix the values.
+# The output has one row per query and the width of the *values*, which need not be the width of the keys.
 
 
-# %% nbgrader={"grade": false, "grade_id": "lookup", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="lookup"
 def lookup(Q, K, V):
     """Soft look-up: queries Q (n, d), keys K (m, d), values V (m, e). Returns (n, e)."""
     ### BEGIN SOLUTION
@@ -119,45 +130,47 @@ def lookup(Q, K, V):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "lookup-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="lookup" points=2
 check = Check("lookup", points=2)
 q, k, v = randn(5, 7), randn(4, 7), randn(4, 3)
-out = check.run(
-    lookup, q, k, v, shape=(5, 3), hint="one row per query, as wide as a value: are the weights multiplied with V, from the left?"
-)
-check.true(
-    (out <= v.max(0).values + 1e-5) & (out >= v.min(0).values - 1e-5),
-    "an average of the values cannot leave their range: do the weights multiply V, and sum to one?",
-)
-alike = check.run(lookup, q, k, torch.ones(4, 3) * torch.tensor([2.0, -1.0, 0.5]), shape=(5, 3))
-check.close(alike, torch.tensor([2.0, -1.0, 0.5]).expand(5, 3), "if all values are alike, the output is that value, whatever the weights")
-check.unchanged(lookup, q, k, v)
-### BEGIN HIDDEN TESTS
-same_size = randn(6, 6)
-other = check.run(lookup, same_size, same_size.flip(0), same_size * 2, shape=(6, 6))
-cases = [(out, q, k, v), (other, same_size, same_size.flip(0), same_size * 2)]  # with square inputs a wrong role does not show in the shape
-for result, ask, key, give in cases:
-    slips = {
-        "in this part the scores are not divided by the square root of the width": (ask @ key.T / ask.shape[1] ** 0.5).softmax(1) @ give,
-        "softmax runs over the queries: every row of weights must sum to one over the keys": (ask @ key.T).softmax(0) @ give,
-        "the scores themselves multiply the values: they must become weights first": ask @ key.T @ give,
-        "softmax is applied twice: `lookup_weights` has done it already": (ask @ key.T).softmax(1).softmax(1) @ give,
-        "only the best key counts here: the look-up is soft, every value has its share": give[(ask @ key.T).argmax(1)],
-        "you mix the keys; the output mixes the values": (ask @ key.T).softmax(1) @ key,
-    }
-    check.close(
-        result,
-        (ask @ key.T).softmax(1) @ give,
-        "the output is the weights of 1.1 times the values: is something transposed, or another matrix mixed?",
-        wrong=slips,
-    )
-### END HIDDEN TESTS
+with check.idea("weights mix the values"):
+    shape = "one row per query, as wide as a value: are the weights multiplied with V, from the left?"
+    out = check.run(lookup, q, k, v, shape=(5, 3), hint=shape)
+    asks, keys = torch.tensor([[1.0, 0.0]]), torch.tensor([[math.log(3.0), 5.0], [0.0, -2.0]])
+    mixed = check.run(lookup, asks, keys, torch.tensor([[4.0, 0.0], [0.0, 8.0]]))
+    check.close(mixed, [[3.0, 2.0]], "the weights 3/4 and 1/4 mix the values (4, 0) and (0, 8) to (3, 2): use your weights of 1.1")
+    ### BEGIN HIDDEN TESTS
+    same_size = randn(6, 6)
+    other = check.run(lookup, same_size, same_size.flip(0), same_size * 2, shape=(6, 6))
+    cases = [(out, q, k, v), (other, same_size, same_size.flip(0), same_size * 2)]  # square inputs: a wrong role does not show in the shape
+    for result, ask, key, give in cases:
+        slips = {
+            "in this part the scores are not divided by the square root of the width": (ask @ key.T / ask.shape[1] ** 0.5).softmax(1)
+            @ give,
+            "softmax runs over the queries: every row of weights must sum to one over the keys": (ask @ key.T).softmax(0) @ give,
+            "the scores themselves multiply the values: they must become weights first": ask @ key.T @ give,
+            "softmax is applied twice: `lookup_weights` has done it already": (ask @ key.T).softmax(1).softmax(1) @ give,
+            "only the best key counts here: the look-up is soft, every value has its share": give[(ask @ key.T).argmax(1)],
+            "you mix the keys; the output mixes the values": (ask @ key.T).softmax(1) @ key,
+        }
+        check.close(
+            result,
+            (ask @ key.T).softmax(1) @ give,
+            "the output is the weights of 1.1 times the values: is something transposed, or another matrix mixed?",
+            wrong=slips,
+        )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(lookup, q, k, v)
 check.score()
 
 # %% [markdown]
 # ### Look: drag a query
-# Four keys, four values. Drag the tip of the query in the plane of its first two coordinates, move the sliders for the third
-# coordinate and for the query's length, and watch the weights and the output. Can you make one weight almost 1? All four equal? Exactly two equal and the others 0?
+# Four keys, four values.
+# Drag the tip of the query in the plane of its first two coordinates, move the sliders for the third coordinate and for the query's length, and watch the weights and the output.
+# Can you make one weight almost 1?
+# All four equal?
+# Exactly two equal and the others 0?
 
 # %%
 widgets.drag_query(KEYS)
@@ -169,8 +182,9 @@ widgets.drag_query(KEYS)
 #
 # $$ K = \begin{pmatrix} .47 & .65 & .60 \\ .64 & .50 & -.59 \\ -.03 & -.48 & -.88 \\ .43 & -.83 & .35 \end{pmatrix}. $$
 #
-# They point in different directions and have almost the same length. Softmax only sees differences of scores: when one score leads by
-# $\Delta$, every other weight is at most $e^{-\Delta}$. Multiply a query by a large number $S$, and every lead is multiplied by $S$.
+# They point in different directions and have almost the same length.
+# Softmax only sees differences of scores: when one score leads by $\Delta$, every other weight is at most $e^{-\Delta}$.
+# Multiply a query by a large number $S$, and every lead is multiplied by $S$.
 
 # %%
 lengths = KEYS.norm(dim=1)
@@ -181,10 +195,11 @@ for factor in (1, 10, 100):
 
 # %% [markdown]
 # ### 2.1 Select one value <small>★☆☆ · 5 min · 2 points</small>
-# Write the query that returns $v_0$: its weight on the first key, $k_0$, must exceed 0.999. Use $S = 10^5$ for "large".
+# Write the query that returns $v_0$: its weight on the first key, $k_0$, must exceed 0.999.
+# Use $S = 10^5$ for "large".
 
 
-# %% nbgrader={"grade": false, "grade_id": "select-first", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="select-first"
 def select_first(keys):
     """A query (d,) that puts a weight above 0.999 on the first of the keys (m, d), which all have about the same length."""
     ### BEGIN SOLUTION
@@ -192,39 +207,46 @@ def select_first(keys):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "select-first-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="select-first" points=2
 check = Check("select-first", points=2)
-query = check.run(select_first, KEYS, shape=(3,), hint="the query is one vector with the width of a key: not a matrix, and not the weights")
-check.finite(query, "the query must stay finite: infinity times a key gives NaN. Long means S = 1e5, not more than float32 can hold")
-score = query.double() @ KEYS.double().T
-check.true(
-    (score[0] > 0) | (score.softmax(0)[0] > 0.999),
-    "the first key's score is not positive: your query does not point along that key, or even away from it",
-)
-check.equal(score.argmax().tolist(), 0, "another key gets the most weight: which key does your query point to?")
-check.true(
-    score.softmax(0)[0] > 0.999, "the first key should get almost all of the weight: point the query along that key, and make it long"
-)
-check.unchanged(select_first, KEYS)
+with check.idea("along the first key"):
+    shape = "the query is one vector with the width of a key: not a matrix, and not the weights"
+    query = check.run(select_first, KEYS, shape=(3,), hint=shape)
+    check.finite(query, "the query must stay finite: infinity times a key gives NaN. Long means S = 1e5, not more than float32 can hold")
+    score = query.double() @ KEYS.double().T
+    away = "the first key has the lowest score of all: your query does not point along that key, or even away from it"
+    check.true(score.argmin() != 0, away)
+    check.equal(score.argmax().tolist(), 0, "another key gets the most weight: which key does your query point to?")
+    ### BEGIN HIDDEN TESTS
+    unit = torch.nn.functional.normalize(randn(5, 8), dim=1)
+    query = check.run(select_first, unit, shape=(8,), hint="the query has the width of the keys that are given: build it from `keys`")
+    best = (query.double() @ unit.double().T).argmax().tolist()
+    check.equal(best, 0, "with other keys another one gets the most weight: is the query built from `keys`?")
+    ### END HIDDEN TESTS
+with check.part("long enough"):
+    check.true(score.softmax(0)[0] > 0.999, "the first key should get almost all of the weight: make the query long")
+    ### BEGIN HIDDEN TESTS
+    lead = (query.double() @ unit.double().T).softmax(0)[0]
+    check.true(lead > 0.999, "with other keys of length one the weight stays below 0.999: make the query long (S = 1e5)")
+    ### END HIDDEN TESTS
+with check.edge("input unchanged"):
+    check.unchanged(select_first, KEYS)
 ### BEGIN HIDDEN TESTS
-unit = torch.nn.functional.normalize(randn(5, 8), dim=1)
-query = check.run(select_first, unit, shape=(8,), hint="the query has the width of the keys that are given: build it from `keys`")
-check.true(
-    (query.double() @ unit.double().T).softmax(0)[0] > 0.999,
-    "with other keys of length one it fails: is the query built from `keys`, and long enough (S = 1e5)?",
-)
-close_by = torch.tensor([[1.0, 0.0], [0.9998, 0.02], [0.9998, -0.02]])
-query = check.run(select_first, close_by, shape=(2,), hint="the query has the width of the keys that are given: build it from `keys`")
-check.true((query.double() @ close_by.double().T).softmax(0)[0] > 0.999, "keys that lie close together need a longer query: use S = 1e5")
+with check.edge("keys close together"):
+    close_by = torch.tensor([[1.0, 0.0], [0.9998, 0.02], [0.9998, -0.02]])
+    query = check.run(select_first, close_by, shape=(2,), hint="the query has the width of the keys that are given: build it from `keys`")
+    lead = (query.double() @ close_by.double().T).softmax(0)[0]
+    check.true(lead > 0.999, "keys that lie close together need a longer query: use S = 1e5")
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### 2.2 Select every value in turn <small>★☆☆ · 5 min · 2 points</small>
-# Now a whole matrix $Q$: row $i$ selects $v_i$. With it, attention copies its values, $\mathrm{lookup}(Q, K, V) \approx V$.
+# Now a whole matrix $Q$: row $i$ selects $v_i$.
+# With it, attention copies its values, $\mathrm{lookup}(Q, K, V) \approx V$.
 
 
-# %% nbgrader={"grade": false, "grade_id": "select-all", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="select-all"
 def select_all(keys):
     """Queries (m, d): row i puts a weight above 0.999 on key i of the keys (m, d)."""
     ### BEGIN SOLUTION
@@ -232,33 +254,36 @@ def select_all(keys):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "select-all-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="select-all" points=2
 check = Check("select-all", points=2)
-queries = check.run(select_all, KEYS, shape=(4, 3), hint="one query per key, each as wide as a key")
-chosen = (queries.double() @ KEYS.double().T).softmax(1)
-check.equal(
-    chosen.argmax(1).tolist(),
-    [0, 1, 2, 3],
-    "query i should look most at key i: are the rows in the keys' order?",
-    wrong={"every query selects the same key: row i must be built from key i": [0, 0, 0, 0], "the rows are in reverse order": [3, 2, 1, 0]},
-)
-check.true(chosen.max(1).values > 0.999, "every row should put almost all of its weight on one key: make the queries long")
-check.unchanged(select_all, KEYS)
+with check.idea("query i along key i"):
+    queries = check.run(select_all, KEYS, shape=(4, 3), hint="one query per key, each as wide as a key")
+    chosen = (queries.double() @ KEYS.double().T).softmax(1)
+    alike, reverse = "every query selects the same key: row i must be built from key i", "the rows are in reverse order"
+    order = "query i should look most at key i: are the rows in the keys' order?"
+    check.equal(chosen.argmax(1).tolist(), [0, 1, 2, 3], order, wrong={alike: [0, 0, 0, 0], reverse: [3, 2, 1, 0]})
+    ### BEGIN HIDDEN TESTS
+    unit = torch.nn.functional.normalize(randn(9, 6), dim=1)
+    queries = check.run(select_all, unit, shape=(9, 6), hint="other keys, other queries: build them from `keys`")
+    found = (queries.double() @ unit.double().T).softmax(1)
+    check.equal(found.argmax(1).tolist(), list(range(9)), "with other keys query i does not look most at key i: build all from `keys`")
+    ### END HIDDEN TESTS
+with check.part("long enough"):
+    check.true(chosen.max(1).values > 0.999, "every row should put almost all of its weight on one key: make the queries long")
+    ### BEGIN HIDDEN TESTS
+    check.close(found, torch.eye(9), "with other keys of length one the rows do not select: make the queries long (S = 1e5)", atol=1e-3)
+    ### END HIDDEN TESTS
+with check.edge("input unchanged"):
+    check.unchanged(select_all, KEYS)
 ### BEGIN HIDDEN TESTS
-unit = torch.nn.functional.normalize(randn(9, 6), dim=1)
-queries = check.run(select_all, unit, shape=(9, 6), hint="other keys, other queries: build them from `keys`")
-check.close(
-    (queries.double() @ unit.double().T).softmax(1),
-    torch.eye(9),
-    "with other keys of length one the rows do not select: are all queries built from `keys`, with S = 1e5?",
-    atol=1e-3,
-)
-close_by = torch.tensor([[1.0, 0.0], [0.9998, 0.02], [0.9998, -0.02]])
-queries = check.run(select_all, close_by, shape=(3, 2), hint="other keys, other queries: build them from `keys`")
-lead = (queries.double() @ close_by.double().T).softmax(1).diagonal()
-check.true(lead > 0.999, "keys that lie close together need longer queries: use S = 1e5")
-one = check.run(select_all, torch.ones(1, 5), shape=(1, 5))
-check.finite(one, "a single key: the query must stay finite")
+with check.edge("keys close together"):
+    close_by = torch.tensor([[1.0, 0.0], [0.9998, 0.02], [0.9998, -0.02]])
+    queries = check.run(select_all, close_by, shape=(3, 2), hint="other keys, other queries: build them from `keys`")
+    lead = (queries.double() @ close_by.double().T).softmax(1).diagonal()
+    check.true(lead > 0.999, "keys that lie close together need longer queries: use S = 1e5")
+with check.edge("a single key"):
+    one = check.run(select_all, torch.ones(1, 5), shape=(1, 5))
+    check.finite(one, "a single key: the query must stay finite")
 ### END HIDDEN TESTS
 check.score()
 
@@ -271,21 +296,24 @@ plt.show()
 print("copied values:\n", lookup(select_all(KEYS), KEYS, values).round(decimals=3))
 
 # %% [markdown]
-# Scaling up a key selects it only because these keys have almost the same length. If $k_1 = 3\,k_0$, then $S\,k_0$ selects $k_1$.
-# In general, if all keys are different, some query selects key $j$ if and only if $k_j$ is a corner of the convex hull of the keys. Two
-# equal keys have equal scores and share their weight, whatever the query: neither can be selected, even if they lie at a corner.
+# Scaling up a key selects it only because these keys have almost the same length.
+# If $k_1 = 3\,k_0$, then $S\,k_0$ selects $k_1$.
+# In general, if all keys are different, some query selects key $j$ if and only if $k_j$ is a corner of the convex hull of the keys.
+# Two equal keys have equal scores and share their weight, whatever the query: neither can be selected, even if they lie at a corner.
 #
 # ## 3 Averaging
 #
 # ### 3.1 All values <small>★☆☆ · 5 min · 1 point</small>
-# Which query gives all four keys the weight 1/4? An answer often given is the mean of the keys. Look before you write:
+# Which query gives all four keys the weight 1/4?
+# An answer often given is the mean of the keys.
+# Look before you write:
 
 # %%
 mean_of_all = KEYS.mean(0)
 print("mean of the keys:", [f"{x:.3f}" for x in (KEYS @ mean_of_all).softmax(0).tolist()])
 
 
-# %% nbgrader={"grade": false, "grade_id": "average-all", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="average-all"
 def average_all(keys):
     """A query (d,) that gives every one of the keys (m, d) exactly the same weight, whatever the keys are."""
     ### BEGIN SOLUTION
@@ -293,36 +321,37 @@ def average_all(keys):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "average-all-test", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+# %% test="average-all" points=1
 check = Check("average-all", points=1)
-query = check.run(average_all, KEYS, shape=(3,), hint="the query is one vector with the width of a key: not a number, and not the weights")
-check.close(
-    (query.double() @ KEYS.double().T).softmax(0),
-    0.25,
-    "the four weights should be exactly 1/4. Equal weights need equal scores: which query has the same score with every key?",
-    wrong={
-        "the mean of the keys prefers the keys that lie near it: look at the numbers printed above": (KEYS @ KEYS.mean(0)).softmax(0),
-        "the sum of the keys is four times their mean, and prefers the keys that lie near it even more": (KEYS @ KEYS.sum(0)).softmax(0),
-        "a long mean of the keys selects the one key nearest to it": [0.0, 1.0, 0.0, 0.0],
-        "a query of ones prefers keys with large entries: which query has the same score with every key?": KEYS.sum(1).softmax(0),
-    },
-)
-check.unchanged(average_all, KEYS)
+with check.idea("equal scores"):
+    shape = "the query is one vector with the width of a key: not a number, and not the weights"
+    query = check.run(average_all, KEYS, shape=(3,), hint=shape)
+    near_mean = "the mean of the keys prefers the keys that lie near it: look at the numbers printed above"
+    near_sum = "the sum of the keys is four times their mean, and prefers the keys that lie near it even more"
+    slips = {near_mean: (KEYS @ KEYS.mean(0)).softmax(0), near_sum: (KEYS @ KEYS.sum(0)).softmax(0)}
+    slips["a long mean of the keys selects the one key nearest to it"] = [0.0, 1.0, 0.0, 0.0]
+    slips["a query of ones prefers keys with large entries"] = KEYS.sum(1).softmax(0)
+    even = "the four weights should be exactly 1/4: which query has the same score with every key?"
+    check.close((query.double() @ KEYS.double().T).softmax(0), 0.25, even, wrong=slips, atol=1e-6)
+with check.edge("input unchanged"):
+    check.unchanged(average_all, KEYS)
 ### BEGIN HIDDEN TESTS
-long_keys = 1e4 * randn(6, 5)
-query = check.run(average_all, long_keys, shape=(5,), hint="the query has the width of the keys that are given")
-check.close(
-    (query.double() @ long_keys.double().T).softmax(0),
-    1 / 6,
-    "with other keys the weights are not equal: which query has the same score with every key, whatever the keys?",
-    rtol=1e-4,
-)
+with check.part("whatever the keys"):
+    long_keys = 1e4 * randn(6, 5)
+    query = check.run(average_all, long_keys, shape=(5,), hint="the query has the width of the keys that are given")
+    check.close(
+        (query.double() @ long_keys.double().T).softmax(0),
+        1 / 6,
+        "with other keys the weights are not equal: which query has the same score with every key, whatever the keys?",
+        rtol=1e-4,
+    )
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### 3.2 Two values only <small>★★☆ · 15 min · 3 points</small>
-# Now $v_0$ and $v_1$ get 1/2 each, and the others nothing. The obvious answer is the mean of the first two keys, made long:
+# Now $v_0$ and $v_1$ get 1/2 each, and the others nothing.
+# The obvious answer is the mean of the first two keys, made long:
 
 # %%
 mean_of_two = KEYS[:2].mean(0)
@@ -330,17 +359,17 @@ for factor in (1, 10, 100, 1e5):
     print(f"{factor:>8g} × mean of k_0 and k_1:", [f"{x:.3f}" for x in (factor * KEYS @ mean_of_two).softmax(0).tolist()])
 
 # %% [markdown]
-# It never works. The two scores, $\tfrac12(|k_0|^2 + k_0 \cdot k_1)$ and $\tfrac12(|k_1|^2 + k_0 \cdot k_1)$, differ by $\tfrac12(|k_0|^2 - |k_1|^2)$: not
-# much, but a long query multiplies the difference too.
+# It never works.
+# The two scores, $\tfrac12(|k_0|^2 + k_0 \cdot k_1)$ and $\tfrac12(|k_1|^2 + k_0 \cdot k_1)$, differ by $\tfrac12(|k_0|^2 - |k_1|^2)$: not much, but a long query multiplies the difference too.
 #
-# Ask for the scores you want instead. "Equal to each other, and well above the other two" is a linear system for $q$:
-# with four keys in three dimensions, three differences of scores determine the three entries of $q$.
+# Ask for the scores you want instead.
+# "Equal to each other, and well above the other two" is a linear system for $q$: with four keys in three dimensions, three differences of scores determine the three entries of $q$.
 #
-# Both weights must be within 0.001 of 1/2, and the other two within 0.001 of 0. *Before you run it:* how far must the first two scores lie above the others for that? (A lead of
-# $10^5$ is too much of a good thing: float32 has seven digits, and the two large scores must agree to 0.004.)
+# Both weights must be within 0.001 of 1/2, and the other two within 0.001 of 0. *Before you run it:* how far must the first two scores lie above the others for that?
+# (A lead of $10^5$ is too much of a good thing: float32 has seven digits, and the two large scores must agree to 0.004.)
 
 
-# %% nbgrader={"grade": false, "grade_id": "average-two", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="average-two"
 def average_first_two(keys):
     """A query (3,) that gives the first two of four keys (4, 3) the weight 1/2 each, the others 0, to within 0.001.
 
@@ -353,63 +382,54 @@ def average_first_two(keys):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "average-two-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="average-two" points=3
 check = Check("average-two", points=3)
-query = check.run(average_first_two, KEYS, shape=(3,), hint="the query is one vector with the width of a key: not the weights")
-score = query.double() @ KEYS.double().T
-reached = score.softmax(0)
-check.true(
-    score[:2].max() > score[2:].max(),
-    "the best score belongs to one of the last two keys: which way round are the leads, and does every key have an equation?",
-)
-rounded = (score[0] - score[1]).abs() < 1e-5 * score[0].abs()
-check.close(
-    reached[:2] / reached[:2].sum(),
-    [0.5, 0.5],
-    "the two scores are equal up to rounding only, and the lead is so large that rounding counts: a lead of 20 is plenty"
-    if rounded
-    else "the first two weights differ: their two scores must be equal, which no multiple of the keys' mean achieves. Set up the equations for q and solve them",
-    atol=1e-3,
-    wrong={"one of the two keys gets everything: a long query multiplies the small difference of their scores, too": [0.0, 1.0]},
-)
-check.close(
-    reached[2:],
-    [0.0, 0.0],
-    "the last two keys still get weight: their scores must lie well below the first two (a lead of 10 or more)",
-    atol=1e-3,
-)
-check.unchanged(average_first_two, KEYS)
+with check.idea("two equal scores on top"):
+    query = check.run(average_first_two, KEYS, shape=(3,), hint="the query is one vector with the width of a key: not the weights")
+    score = query.double() @ KEYS.double().T
+    lead = score[:2].max() - score[2:].max()
+    low = "the best score belongs to one of the last two keys: which way round are the leads, and does every key have an equation?"
+    check.true(lead > 0, low)
+    unequal = "the scores of the first two keys differ, and no multiple of the keys' mean makes them equal: solve the equations for q"
+    check.true((score[0] - score[1]).abs() <= 1e-4 * lead.abs(), unequal)  # rounding is below this share of the lead
+with check.part("weights 1/2, 1/2, 0, 0"):
+    small = "the last two keys still get weight: their scores must lie further below the first two (a lead of 10 or more)"
+    large = "the lead is so large that rounding makes the two scores differ: a lead of 20 is plenty"
+    check.close(score.softmax(0), [0.5, 0.5, 0.0, 0.0], small if lead < 8 else large, atol=1e-3)
+with check.edge("input unchanged"):
+    check.unchanged(average_first_two, KEYS)
 ### BEGIN HIDDEN TESTS
-for _ in range(3):
-    keys = randn(4, 3)
-    query = check.run(average_first_two, keys, shape=(3,))
-    score = query.double() @ keys.double().T
-    near_tie = score[:2].diff().abs().max() < 1e-5 * score[:2].abs().max()
-    check.close(
-        score.softmax(0),
-        [0.5, 0.5, 0.0, 0.0],
-        "with other keys, too, a lead this large costs the digits that make two scores equal: a lead of 20 is plenty"
-        if near_tie
-        else "with four other keys the weights are not 1/2, 1/2, 0, 0: build the equations from `keys`, for score differences, not for this one matrix",
-        atol=1e-3,
-    )
+with check.part("other keys"):
+    for _ in range(3):
+        keys = randn(4, 3)
+        query = check.run(average_first_two, keys, shape=(3,))
+        score = query.double() @ keys.double().T
+        lead = score[:2].amax() - score[2:].amax()
+        equal = (score[0] - score[1]).abs() <= 1e-4 * lead.abs()
+        hint = "with four other keys the weights are not 1/2, 1/2, 0, 0: build the equations from `keys`, not for this one matrix"
+        if equal and lead > 0:
+            hint = small if lead < 8 else large
+        check.close(score.softmax(0), [0.5, 0.5, 0.0, 0.0], hint, atol=1e-3)
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### 3.3 Any weights you like <small>★★★ · 20 min · 4 points</small>
-# Generalise. Given target weights $w_0, \dots, w_{m-1} > 0$ that sum to one, find $q$ with $\mathrm{softmax}(Kq) = w$.
+# Generalise.
+# Given target weights $w_0, \dots, w_{m-1} > 0$ that sum to one, find $q$ with $\mathrm{softmax}(Kq) = w$.
 #
 # Softmax is undone by the logarithm, up to a constant: $\mathrm{softmax}(s) = w$ exactly when $s_j = \log w_j + c$ for some number $c$ that you may choose.
-# So $q$ must satisfy $k_j \cdot q = \log w_j + c$. Subtract one equation from the others and $c$ is gone:
+# So $q$ must satisfy $k_j \cdot q = \log w_j + c$.
+# Subtract one equation from the others and $c$ is gone:
 #
 # $$ (k_j - k_0) \cdot q = \log w_j - \log w_0, \qquad j = 1, \dots, m-1 . $$
 #
-# These are $m - 1$ equations for $d$ unknowns. They have a solution for *every* target when the differences $k_j - k_0$ are linearly independent: when the
-# keys are *affinely independent*, which needs $m \le d + 1$. There may be fewer equations than unknowns, so solve them in the least-squares sense (`torch.linalg.lstsq`, or the pseudo-inverse).
+# These are $m - 1$ equations for $d$ unknowns.
+# They have a solution for *every* target when the differences $k_j - k_0$ are linearly independent: when the keys are *affinely independent*, which needs $m \le d + 1$.
+# There may be fewer equations than unknowns, so solve them in the least-squares sense (`torch.linalg.lstsq`, or the pseudo-inverse).
 
 
-# %% nbgrader={"grade": false, "grade_id": "query-for", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="query-for"
 def query_for(target, keys):
     """A query (d,) with softmax(keys @ q) = target, for positive weights target (m,) and affinely independent keys (m, d)."""
     ### BEGIN SOLUTION
@@ -419,62 +439,66 @@ def query_for(target, keys):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "query-for-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="query-for" points=4
 check = Check("query-for", points=4)
 goal = torch.tensor([0.1, 0.2, 0.3, 0.4])
-query = check.run(query_for, goal, KEYS, shape=(3,), hint="the query is one vector with the width of a key")
-check.close(
-    (query.double() @ KEYS.double().T).softmax(0),
-    goal,
-    "the weights are not the target: take logarithms, subtract one equation from the others, solve for q",
-    atol=1e-4,
-    wrong={
-        "the right-hand sides are differences of weights: softmax is undone by the logarithm": goal.softmax(0),
-        "the sign is wrong: large targets get small weights. Subtract in the same order on both sides": (1 / goal) / (1 / goal).sum(),
-        "log w_0 is missing: the subtracted equation has a right-hand side, too": torch.tensor([1.0, 0.2, 0.3, 0.4]) / 1.9,
-    },
-)
-even = check.run(query_for, torch.full((4,), 0.25), KEYS, shape=(3,))
-check.close(
-    even,
-    torch.zeros(3),
-    "equal weights have the solution q = 0, and with these keys no other: subtract one equation from the others on both sides",
-    atol=1e-4,
-)
-check.unchanged(query_for, goal, KEYS)
-### BEGIN HIDDEN TESTS
-for count, width, shift in [(4, 3, 0), (6, 5, 0), (4, 3, 100), (3, 6, 0), (2, 5, 0)]:
-    keys, goal = randn(count, width, dtype=torch.float64) + shift, rand(count, dtype=torch.float64) + 0.05
-    goal = goal / goal.sum()
-    hint = "the weights are not the target for other keys and targets"
-    if shift:
-        hint = "it fails when all keys are shifted by the same vector: the free constant c must drop out, so use differences of keys, not the keys themselves"
-    if count < width:
-        hint = "it fails with fewer equations than unknowns: there are m − 1 equations for d unknowns. Use the pseudo-inverse or least squares, not a square solver"
-    query = check.run(query_for, goal, keys, shape=(width,), hint=hint)
-    got = (query.double() @ keys.T).softmax(0)
+with check.idea("softmax undone by the logarithm"):
+    query = check.run(query_for, goal, KEYS, shape=(3,), hint="the query is one vector with the width of a key")
+    reached = (query.double() @ KEYS.double().T).softmax(0)
+    steps = "the weights are not the target: take logarithms, subtract one equation from the others, solve for q"
+    no_log = "the right-hand sides are differences of weights: softmax is undone by the logarithm"
+    flipped = "the sign is wrong: large targets get small weights. Subtract in the same order on both sides"
+    first = "log w_0 is missing: the subtracted equation has a right-hand side, too"
+    slips = {no_log: goal.softmax(0), flipped: (1 / goal) / (1 / goal).sum(), first: torch.tensor([1.0, 0.2, 0.3, 0.4]) / 1.9}
+    slips["use differences of keys, not the keys themselves: the free constant c must drop out"] = [0.1766, 0.07, 0.5362, 0.2172]
+    check.close(reached, goal, steps, atol=1e-4, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    double = {"dtype": torch.float64}
+
+    def reached_by(count, width, shift=0.0):
+        keys, target = randn(count, width, **double) + shift, rand(count, **double) + 0.05
+        target = target / target.sum()
+        query = check.run(query_for, target, keys)
+        return (query.double() @ keys.T).softmax(0), target
+
+    for count, width in [(4, 3), (6, 5)]:
+        got, target = reached_by(count, width)
+        check.close(got, target, "the weights are not the target for other keys and targets", atol=1e-3)
+    got, target = reached_by(4, 3, shift=10.0)
     check.close(
         got,
-        goal,
-        "digits are lost: keep the dtype of the inputs (these are float64)" if (got - goal).abs().max() < 1e-3 else hint,
-        rtol=1e-6,
-        wrong={
-            "the right-hand sides are differences of weights; take logarithms": goal.softmax(0),
-            "the sign is wrong: large targets get small weights": (1 / goal) / (1 / goal).sum(),
-            "log w_0 is missing on the right-hand side": torch.cat([torch.ones(1, dtype=torch.float64), goal[1:]]) / (1 + goal[1:].sum()),
-        },
+        target,
+        "it fails when all keys are shifted by the same vector: the free constant c must drop out, so use differences of keys, not the keys themselves",
+        atol=1e-3,
     )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(query_for, goal, KEYS)
+### BEGIN HIDDEN TESTS
+with check.part("fewer equations than unknowns"):
+    for count, width in [(3, 6), (2, 5)]:
+        got, target = reached_by(count, width)
+        check.close(
+            got,
+            target,
+            "it fails with fewer equations than unknowns: there are m − 1 equations for d unknowns. Use the pseudo-inverse or least squares, not a square solver",
+            atol=1e-3,
+        )
+with check.edge("all digits of float64"):
+    got, target = reached_by(4, 3)
+    check.close(got, target, "digits are lost: keep the dtype of the inputs (these are float64)", rtol=1e-6)
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### 3.4 When is it impossible? <small>★★★ · 15 min · 3 points</small>
-# Five keys in three dimensions give four equations for three unknowns: most targets are out of reach. So is any target with a zero in it, for a finite
-# query: $e^s > 0$. Write the test: a target is reachable exactly when it is strictly positive and the equations of 3.3 have an exact solution.
+# Five keys in three dimensions give four equations for three unknowns: most targets are out of reach.
+# So is any target with a zero in it, for a finite query: $e^s > 0$.
+# Write the test: a target is reachable exactly when it is strictly positive and the equations of 3.3 have an exact solution.
 # (With the pseudo-inverse you get the best $q$ there is. Does it solve the equations? Computers round: let both sides differ by up to $10^{-4}$.)
 
 
-# %% nbgrader={"grade": false, "grade_id": "reachable", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="reachable"
 def reachable(target, keys):
     """True if some query (d,) gives the keys (m, d) the weights target (m,), which sum to one; else False.
 
@@ -490,71 +514,64 @@ def reachable(target, keys):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "reachable-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="reachable" points=3
 check = Check("reachable", points=3)
-corner = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-check.equal(
-    check.run(reachable, torch.full((3,), 1 / 3), corner),
-    True,
-    "q = 0 gives equal weights, so they are reachable: return one bool, and use the equations of 3.3, differences on both sides",
-)
-check.equal(
-    check.run(reachable, torch.tensor([0.1, 0.2, 0.3, 0.4]), KEYS),
-    True,
-    "affinely independent keys reach every positive target. Rounding is not a miss: compare with a tolerance, not with ==",
-)
-check.equal(
-    check.run(reachable, torch.tensor([0.5, 0.5, 0.0, 0.0]), KEYS),
-    False,
-    "a weight of exactly zero needs a score of minus infinity: no finite query gives it",
-)
-line = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
-check.equal(
-    check.run(reachable, torch.tensor([0.2, 0.6, 0.2]), line),
-    False,
-    "three keys on a line: the middle score lies between the outer two, so this target is out of reach",
-)
-check.unchanged(reachable, torch.tensor([0.1, 0.2, 0.3, 0.4]), KEYS)
+some = torch.tensor([0.1, 0.2, 0.3, 0.4])
+corner, line = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
+with check.idea("do the equations have a solution"):
+    even = "q = 0 gives equal weights, so they are reachable: return one bool, and use the equations of 3.3, differences on both sides"
+    check.equal(check.run(reachable, torch.full((3,), 1 / 3), corner), True, even)
+    every = "affinely independent keys reach every positive target. Rounding is not a miss: compare with a tolerance, not with =="
+    check.equal(check.run(reachable, some, KEYS), True, every)
+    middle = "three keys on a line: the middle score lies between the outer two, so this target is out of reach"
+    check.equal(check.run(reachable, torch.tensor([0.2, 0.6, 0.2]), line), False, middle)
+    ### BEGIN HIDDEN TESTS
+    check.equal(
+        check.run(reachable, torch.tensor([1.0, 2.0, 4.0]) / 7, line),
+        True,
+        "three keys on a line do reach targets whose logarithms lie on a line: test the equations, not only the rank of the keys",
+    )
+    crowd = randn(6, 3, dtype=torch.float64)
+    made = (crowd @ randn(3, dtype=torch.float64)).softmax(0)
+    check.equal(
+        check.run(reachable, made, crowd),
+        True,
+        "these weights came from a query, so they are reachable, although there are more keys than width + 1: test the equations, not the count",
+    )
+    missed = torch.tensor([0.3, 0.1, 0.2, 0.1, 0.1, 0.2], dtype=torch.float64)
+    check.equal(
+        check.run(reachable, missed, crowd),
+        False,
+        "six keys in three dimensions do not reach this target: does the best q really solve the equations, within a small tolerance?",
+    )
+    ### END HIDDEN TESTS
+with check.part("a weight of zero"):
+    zero = "a weight of exactly zero needs a score of minus infinity: no finite query gives it"
+    check.equal(check.run(reachable, torch.tensor([0.5, 0.5, 0.0, 0.0]), KEYS), False, zero)
+with check.edge("inputs unchanged"):
+    check.unchanged(reachable, some, KEYS)
 ### BEGIN HIDDEN TESTS
-check.equal(
-    check.run(reachable, torch.tensor([1.0, 2.0, 4.0]) / 7, line),
-    True,
-    "three keys on a line do reach targets whose logarithms lie on a line: test the equations, not only the rank of the keys",
-)
-crowd = randn(6, 3, dtype=torch.float64)
-made = (crowd @ randn(3, dtype=torch.float64)).softmax(0)
-check.equal(
-    check.run(reachable, made, crowd),
-    True,
-    "these weights came from a query, so they are reachable, although there are more keys than width + 1: test the equations, not the count",
-)
-missed = torch.tensor([0.3, 0.1, 0.2, 0.1, 0.1, 0.2], dtype=torch.float64)
-check.equal(
-    check.run(reachable, missed, crowd),
-    False,
-    "six keys in three dimensions do not reach this target: does the best q really solve the equations, within a small tolerance?",
-)
-beside = made + torch.tensor([0.01, -0.01, 0.0, 0.0, 0.0, 0.0])
-check.equal(check.run(reachable, beside, crowd), False, "a target that is missed by 0.01 is out of reach: your tolerance is too generous")
-twins = torch.tensor([[1.0, 2.0], [1.0, 2.0], [0.0, 1.0]])
-check.equal(
-    check.run(reachable, torch.tensor([0.3, 0.3, 0.4]), twins), True, "two equal keys can share equal weights: that target is reachable"
-)
-check.equal(
-    check.run(reachable, torch.tensor([0.2, 0.4, 0.4]), twins),
-    False,
-    "two equal keys always get equal weights: this target is out of reach",
-)
-check.equal(check.run(reachable, torch.tensor([1.0]), torch.ones(1, 4)), True, "a single key always has the weight one")
+with check.edge("tolerance"):
+    near = made + torch.tensor([0.01, -0.01, 0.0, 0.0, 0.0, 0.0])
+    check.equal(check.run(reachable, near, crowd), False, "a target that is missed by 0.01 is out of reach: your tolerance is too generous")
+with check.edge("equal keys"):
+    twins = torch.tensor([[1.0, 2.0], [1.0, 2.0], [0.0, 1.0]])
+    share = check.run(reachable, torch.tensor([0.3, 0.3, 0.4]), twins)
+    check.equal(share, True, "two equal keys can share equal weights: that target is reachable")
+    unlike = check.run(reachable, torch.tensor([0.2, 0.4, 0.4]), twins)
+    check.equal(unlike, False, "two equal keys always get equal weights: this target is out of reach")
+with check.edge("a single key"):
+    check.equal(check.run(reachable, torch.tensor([1.0]), torch.ones(1, 4)), True, "a single key always has the weight one")
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### 3.5 In your own words <small>★★☆ · 15 min · 3 points, graded by hand</small>
-# What do *selecting* and *averaging* each do for a language model? Give one example of a word whose prediction wants selection and one that wants an average, and
-# say what a model would lose if its attention could only do one of the two. About 120 words.
+# What do *selecting* and *averaging* each do for a language model?
+# Give one example of a word whose prediction wants selection and one that wants an average, and say what a model would lose if its attention could only do one of the two.
+# About 120 words.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "written-selecting", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="written-selecting" points=3
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** Selecting copies one earlier vector unchanged, however far away it is. It serves dependencies on a single word: the verb in "the *keys* that lay on the
 # table *were*" needs the number of one noun, a pronoun needs its antecedent, and a repeated name can be copied. Averaging gives every matching position the
@@ -573,11 +590,12 @@ check.score()
 # ## 4 Why divide by $\sqrt{d}$?
 #
 # ### 4.1 How large is a score? <small>★☆☆ · 10 min · 2 points</small>
-# Let the entries of $q$ and $k$ be independent with mean 0 and variance $\sigma^2$. Derive the variance of $q \cdot k = \sum_{i=0}^{d-1} q_i k_i$, in two steps:
-# the variance of one product $q_i k_i$ (its mean is 0, so this is $\mathbb{E}[q_i^2 k_i^2]$), then of a sum of $d$ independent ones. Write the result as a function.
+# Let the entries of $q$ and $k$ be independent with mean 0 and variance $\sigma^2$.
+# Derive the variance of $q \cdot k = \sum_{i=0}^{d-1} q_i k_i$, in two steps: the variance of one product $q_i k_i$ (its mean is 0, so this is $\mathbb{E}[q_i^2 k_i^2]$), then of a sum of $d$ independent ones.
+# Write the result as a function.
 
 
-# %% nbgrader={"grade": false, "grade_id": "score-variance", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="score-variance"
 def score_variance(d, sigma):
     """Variance of q·k for vectors of width d with independent entries of mean 0 and standard deviation sigma."""
     ### BEGIN SOLUTION
@@ -585,47 +603,32 @@ def score_variance(d, sigma):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "score-variance-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="score-variance" points=2
 check = Check("score-variance", points=2)
-check.close(
-    check.run(score_variance, 1, 1.0),
-    1.0,
-    "for d = 1 and σ = 1 the product of two independent numbers has the variance 1 · 1, and the formula is exact: derive it, do not measure it",
-)
-check.close(
-    check.run(score_variance, 64, 1.0),
-    64.0,
-    "variances of independent terms add up: d of them",
-    wrong={
-        "the terms are independent, so their variances add up: d of them, not d²": 64.0**2,
-        "that is the standard deviation of the score; the variance was asked for": 8.0,
-        "that is the variance of one product: there are d of them": 1.0,
-    },
-)
-check.close(
-    check.run(score_variance, 1, 2.0),
-    16.0,
-    "for σ = 2 each entry has the variance 4, and a product brings two factors",
-    wrong={
-        "σ is a standard deviation, and there are two factors: the variance of one entry is not enough": 4.0,
-        "σ itself is no variance": 2.0,
-    },
-)
-### BEGIN HIDDEN TESTS
-check.close(
-    check.run(score_variance, 10, 2.0),
-    160.0,
-    "the formula is wrong for σ = 2: each product brings the variance of both factors",
-    wrong={
-        "σ is a standard deviation: the variance of one entry is σ², and a product has two factors": 40.0,
-        "you used σ where the variance σ² of an entry belongs, or only one of the two factors": 20.0,
-        "that is the standard deviation; the variance was asked for": 160.0**0.5,
-        "that is the variance of one product, without the sum over d": 16.0,
-        "variances of independent terms add up: d, not d²": 1600.0,
-    },
-)
-check.close(check.run(score_variance, 3, 0.5), 0.1875, "the formula is wrong for σ < 1")
-### END HIDDEN TESTS
+with check.idea("variances of products add up"):
+    exact = "for d = 1 and σ = 1 the product has the variance 1 · 1, and the formula is exact: derive it, do not measure it"
+    check.close(check.run(score_variance, 1, 1.0), 1.0, exact)
+    squared = "the terms are independent, so their variances add up: d of them, not d²"
+    slips = {squared: 64.0**2, "that is the standard deviation of the score; the variance was asked for": 8.0}
+    slips["that is the variance of one product: there are d of them"] = 1.0
+    check.close(check.run(score_variance, 64, 1.0), 64.0, "variances of independent terms add up: d of them", wrong=slips)
+    two = "for σ = 2 each entry has the variance 4, and a product has two factors"
+    check.close(check.run(score_variance, 1, 2.0), 16.0, two)
+    ### BEGIN HIDDEN TESTS
+    check.close(
+        check.run(score_variance, 10, 2.0),
+        160.0,
+        "the formula is wrong for σ = 2: each product brings the variance of both factors",
+        wrong={
+            "σ is a standard deviation: the variance of one entry is σ², and a product has two factors": 40.0,
+            "you used σ where the variance σ² of an entry belongs, or only one of the two factors": 20.0,
+            "that is the standard deviation; the variance was asked for": 160.0**0.5,
+            "that is the variance of one product, without the sum over d": 16.0,
+            "variances of independent terms add up: d, not d²": 1600.0,
+        },
+    )
+    check.close(check.run(score_variance, 3, 0.5), 0.1875, "the formula is wrong for σ < 1")
+    ### END HIDDEN TESTS
 check.score()
 
 # %%
@@ -637,15 +640,18 @@ for d, sigma in [(4, 1.0), (64, 1.0), (64, 0.5), (256, 2.0)]:
     print(f"d = {d:>3}, σ = {sigma}: measured {measured:10.3f}, your formula {score_variance(d, sigma):10.3f}")
 
 # %% [markdown]
-# So scores spread like $\sqrt{d}$ when the entries have unit variance. Dividing by $\sqrt{d}$ brings the variance back to 1, at every width (Vaswani et al., 2017).
+# So scores spread like $\sqrt{d}$ when the entries have unit variance.
+# Dividing by $\sqrt{d}$ brings the variance back to 1, at every width (Vaswani et al., 2017).
 #
 # ### 4.2 Scaled weights <small>★☆☆ · 5 min · 3 points</small>
-# The weights of 1.1 once more, now with every score divided by $\sqrt{d}$, where $d$ is the width of a key. This is the form that is used from here on.
+# The weights of 1.1 once more, now with every score divided by $\sqrt{d}$, where $d$ is the width of a key.
+# This is the form that is used from here on.
 #
-# *Before you run it:* where does the division belong, before the softmax or after it? What would go wrong in the other place?
+# *Before you run it:* where does the division belong, before the softmax or after it?
+# What would go wrong in the other place?
 
 
-# %% nbgrader={"grade": false, "grade_id": "weights", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="weights"
 def weights(q, k):
     """Scaled dot-product weights of queries q (n, d) on keys k (m, d): an (n, m) tensor whose rows sum to one."""
     ### BEGIN SOLUTION
@@ -654,61 +660,63 @@ def weights(q, k):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "weights-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="weights" points=3
 check = Check("weights", points=3)
 q, k = randn(5, 7), randn(4, 7)
-w = check.run(weights, q, k, shape=(5, 4), hint="one row per query, one column per key")
-check.distribution(w, "every row is one query's distribution over the keys: along which axis does softmax run?")
-wide = check.run(weights, torch.ones(1, 16), torch.cat([torch.ones(1, 16), torch.zeros(2, 16)]), shape=(1, 3))
-check.close(wide.log()[0, 0] - wide.log()[0, 1], 4.0, "two vectors of 16 ones have the score 16, scaled 4: which number do you divide by?")
-check.unchanged(weights, q, k)
+with check.idea("scaled scores become weights"):
+    w = check.run(weights, q, k, shape=(5, 4), hint="one row per query, one column per key")
+    wide = check.run(weights, torch.ones(1, 16), torch.cat([torch.ones(1, 16), torch.zeros(2, 16)]), shape=(1, 3))
+    four = "two vectors of 16 ones have the score 16, scaled 4: which number do you divide by?"
+    check.close(wide.log()[0, 0] - wide.log()[0, 1], 4.0, four)
+    check.distribution(w, "every row is one query's distribution over the keys: along which axis does softmax run?")
+    ### BEGIN HIDDEN TESTS
+    check.close(
+        w,
+        (q @ k.T / 7**0.5).softmax(1),
+        "scale by the square root of a key's width",
+        wrong={
+            "you divide by d; divide by its square root": (q @ k.T / 7).softmax(1),
+            "you divide by the root of the number of keys; the width of a key counts": (q @ k.T / 4**0.5).softmax(1),
+            "you divide by the root of the number of queries; the width of a key counts": (q @ k.T / 5**0.5).softmax(1),
+            "the scores are not scaled": (q @ k.T).softmax(1),
+            "you scale after softmax: then the rows no longer sum to one": (q @ k.T).softmax(1) / 7**0.5,
+            "you multiply by the root of the width; divide by it": (q @ k.T * 7**0.5).softmax(1),
+            "softmax runs over the queries: it must run over the keys, the last axis": (q @ k.T / 7**0.5).softmax(0),
+        },
+    )
+    nine = check.run(weights, torch.full((1, 9), 0.5), torch.eye(9)[:2] * 6)
+    check.close(nine, [[0.5, 0.5]], "for keys of width 9 the weights are wrong")
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(weights, q, k)
 ### BEGIN HIDDEN TESTS
-check.close(
-    w,
-    (q @ k.T / 7**0.5).softmax(1),
-    "scale by the square root of a key's width",
-    wrong={
-        "you divide by d; divide by its square root": (q @ k.T / 7).softmax(1),
-        "you divide by the root of the number of keys; the width of a key counts": (q @ k.T / 4**0.5).softmax(1),
-        "you divide by the root of the number of queries; the width of a key counts": (q @ k.T / 5**0.5).softmax(1),
-        "the scores are not scaled": (q @ k.T).softmax(1),
-        "you scale after softmax: then the rows no longer sum to one": (q @ k.T).softmax(1) / 7**0.5,
-        "you multiply by the root of the width; divide by it": (q @ k.T * 7**0.5).softmax(1),
-        "softmax runs over the queries: it must run over the keys, the last axis": (q @ k.T / 7**0.5).softmax(0),
-    },
-)
-thin = check.run(weights, randn(3, 1), randn(2, 1), shape=(3, 2))
-check.distribution(thin, "width one: every row is still a distribution")
-big = check.run(weights, torch.full((2, 4), 40.0), torch.full((3, 4), 40.0), shape=(2, 3))
-check.finite(big, "large scores overflow: exp(3200) is infinite. Subtract the row's maximum first, or use torch's softmax")
-precise = randn(2, 9, dtype=torch.float64)
-sharp, exact = check.run(weights, precise, precise, shape=(2, 2)), (precise @ precise.T / 3).softmax(1)
-lost = (sharp - exact).abs().max() < 1e-5
-check.close(
-    sharp,
-    exact,
-    "with float64 input digits are lost: do you convert to float32 on the way?"
-    if lost
-    else "for keys of width 9 the weights are wrong, too",
-)
-check.gradients(
-    weights,
-    lambda a, b: (a @ b.T / a.shape[1] ** 0.5).softmax(1),
-    (q, k),
-    "the gradients through your weights are wrong, or do not flow at all",
-)
+with check.part("gradients"):
+    flow = "the gradients through your weights are wrong, or do not flow at all"
+    check.gradients(weights, lambda a, b: (a @ b.T / a.shape[1] ** 0.5).softmax(1), (q, k), flow)
+with check.edge("width one"):
+    thin = check.run(weights, randn(3, 1), randn(2, 1), shape=(3, 2))
+    check.distribution(thin, "width one: every row is still a distribution")
+with check.edge("large scores"):
+    big = check.run(weights, torch.full((2, 4), 40.0), torch.full((3, 4), 40.0), shape=(2, 3))
+    check.finite(big, "large scores overflow: exp(3200) is infinite. Subtract the row's maximum first, or use torch's softmax")
+with check.edge("all digits of float64"):
+    precise = randn(2, 9, dtype=torch.float64)
+    sharp = check.run(weights, precise, precise, shape=(2, 2))
+    check.close(sharp, (precise @ precise.T / 3).softmax(1), "with float64 input digits are lost: do you convert to float32 on the way?")
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### 4.3 What a saturated softmax does to gradients <small>★★★ · 20 min · 4 points</small>
-# Let $p = \mathrm{softmax}(s)$. Derive $\partial p_i / \partial s_j$. Write $p_i = e^{s_i} / Z$ and use the quotient rule, once for $i = j$ and once for $i \ne j$;
-# then find one matrix expression for both cases, in terms of $p$ alone. Your matrix is compared with autograd and with finite differences, in float64.
+# Let $p = \mathrm{softmax}(s)$.
+# Derive $\partial p_i / \partial s_j$.
+# Write $p_i = e^{s_i} / Z$ and use the quotient rule, once for $i = j$ and once for $i \ne j$; then find one matrix expression for both cases, in terms of $p$ alone.
+# Your matrix is compared with autograd and with finite differences, in float64.
 #
 # Note that your function is given $p$, the result of the softmax, not the scores.
 
 
-# %% nbgrader={"grade": false, "grade_id": "softmax-jacobian", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="softmax-jacobian"
 def softmax_jacobian(p):
     """The matrix of derivatives ∂p_i/∂s_j (m, m) for p = softmax(s), given p (m,)."""
     ### BEGIN SOLUTION
@@ -716,48 +724,55 @@ def softmax_jacobian(p):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "softmax-jacobian-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="softmax-jacobian" points=4
 check = Check("softmax-jacobian", points=4)
 s = randn(5, dtype=torch.float64)
-jacobian = check.run(
-    softmax_jacobian, s.softmax(0), shape=(5, 5), hint="one row per p_i, one column per s_j: every score changes every probability"
-)
-zero_sums = (
-    "the p_i always sum to one, so the derivatives of all p_i by one s_j sum to zero: is the off-diagonal part there, with its sign?"
-)
-check.close(jacobian.sum(0), torch.zeros(5), zero_sums, atol=1e-7)  # an answer in float32 is exact to 1e-8 here, a wrong one is off by 0.01
-check.true(jacobian.diagonal() > 0, "raising a score raises its own probability: the diagonal must be positive")
-check.derivative(jacobian[2], lambda x: x.softmax(0)[2], s, "row 2 is not the gradient of p_2: work out i = j and i ≠ j once more")
-check.unchanged(softmax_jacobian, s.softmax(0))
+with check.idea("every score moves every weight"):
+    shape = "one row per p_i, one column per s_j: every score changes every probability"
+    jacobian = check.run(softmax_jacobian, s.softmax(0), shape=(5, 5), hint=shape)
+    small = check.run(softmax_jacobian, torch.tensor([0.2, 0.8]))
+    check.close(
+        small, [[0.16, -0.16], [-0.16, 0.16]], "for p = (0.2, 0.8): the p_i always sum to one, so every column sums to zero", atol=1e-6
+    )
+    check.derivative(jacobian[2], lambda x: x.softmax(0)[2], s, "row 2 is not the gradient of p_2: work out i = j and i ≠ j once more")
+    ### BEGIN HIDDEN TESTS
+    for count in (2, 7):
+        s = 2 * randn(count, dtype=torch.float64)
+        p = s.softmax(0)
+        jacobian = check.run(softmax_jacobian, p, shape=(count, count))
+        again = p.softmax(0)
+        for i in range(count):
+            check.derivative(
+                jacobian[i],
+                lambda x, i=i: x.softmax(0)[i],
+                s,
+                "an entry of the matrix is not the derivative: compare i = j and i ≠ j",
+                wrong={
+                    "only the diagonal is there: s_j changes every p_i, through the sum Z": torch.diag(p * (1 - p))[i],
+                    "only p_i on the diagonal is there: differentiate the sum Z in the denominator, too": torch.diag(p)[i],
+                    "only the part that comes from the sum Z is there: for i = j the numerator changes, too": -torch.outer(p, p)[i],
+                    "the sign is flipped": (torch.outer(p, p) - torch.diag(p))[i],
+                    "the sign of the product p_i p_j is wrong: Z stands in the denominator": (torch.outer(p, p) + torch.diag(p))[i],
+                    "the diagonal is p_i: subtract p_i p_j there, too": (torch.diag(p + p * p) - torch.outer(p, p))[i],
+                    "p is taken for the scores: it is the result of the softmax already": (torch.diag(again) - torch.outer(again, again))[
+                        i
+                    ],
+                    "that is the derivative of log p_i: multiply row i by p_i": (torch.eye(count) - p)[i],
+                },
+            )
+    ### END HIDDEN TESTS
+with check.edge("input unchanged"):
+    check.unchanged(softmax_jacobian, s.softmax(0))
 ### BEGIN HIDDEN TESTS
-for count in (1, 2, 7):
-    s = 2 * randn(count, dtype=torch.float64)
-    p = s.softmax(0)
-    jacobian = check.run(softmax_jacobian, p, shape=(count, count))
-    again = p.softmax(0)
-    for i in range(count):
-        check.derivative(
-            jacobian[i],
-            lambda x, i=i: x.softmax(0)[i],
-            s,
-            "an entry of the matrix is not the derivative: compare i = j and i ≠ j",
-            wrong={
-                "only the diagonal is there: s_j changes every p_i, through the sum Z": torch.diag(p * (1 - p))[i],
-                "only p_i on the diagonal is there: differentiate the sum Z in the denominator, too": torch.diag(p)[i],
-                "only the part that comes from the sum Z is there: for i = j the numerator changes, too": -torch.outer(p, p)[i],
-                "the sign is flipped": (torch.outer(p, p) - torch.diag(p))[i],
-                "the sign of the product p_i p_j is wrong: Z stands in the denominator": (torch.outer(p, p) + torch.diag(p))[i],
-                "the diagonal is p_i: subtract p_i p_j there, too": (torch.diag(p + p * p) - torch.outer(p, p))[i],
-                "p is taken for the scores: it is the result of the softmax already": (torch.diag(again) - torch.outer(again, again))[i],
-                "that is the derivative of log p_i: multiply row i by p_i": (torch.eye(count) - p)[i],
-            },
-        )
+with check.edge("a single weight"):
+    alone = check.run(softmax_jacobian, torch.ones(1, dtype=torch.float64), shape=(1, 1))
+    check.close(alone, [[0.0]], "a single weight is always one: its derivative is zero", atol=1e-9)
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
-# The diagonal is $p_i (1 - p_i)$: when one weight is close to 1 and the others close to 0, *every* entry is close to 0, and almost no gradient reaches the queries
-# and keys. The figure measures it, with your two functions: the size of the softmax gradient for random unit-variance queries and keys of growing width.
+# The diagonal is $p_i (1 - p_i)$: when one weight is close to 1 and the others close to 0, *every* entry is close to 0, and almost no gradient reaches the queries and keys.
+# The figure measures it, with your two functions: the size of the softmax gradient for random unit-variance queries and keys of growing width.
 #
 # *Before you run it:* sketch the two curves.
 
@@ -784,11 +799,13 @@ plt.show()
 # %% [markdown]
 # ## 5 Masks
 #
-# A mask says which keys a query may look at. Here, as in PyTorch's `scaled_dot_product_attention`, a boolean mask is **True where looking is allowed**.
+# A mask says which keys a query may look at.
+# Here, as in PyTorch's `scaled_dot_product_attention`, a boolean mask is **True where looking is allowed**.
 # The forbidden scores become $-\infty$ *before* the softmax, so that their weight is exactly 0 and the others still sum to one.
 #
-# Setting the weights to 0 *after* the softmax looks the same and is not: the rows no longer sum to one, and worse, the sum $Z$ in the
-# denominator still contains the forbidden scores. What must not be seen is still felt. (Assignment 10 trains a model that lives off this leak.)
+# Setting the weights to 0 *after* the softmax looks the same and is not: the rows no longer sum to one, and worse, the sum $Z$ in the denominator still contains the forbidden scores.
+# What must not be seen is still felt.
+# (Assignment 10 trains a model that lives off this leak.)
 
 # %%
 leaky_scores = torch.tensor([[1.0, 2.0, 0.5], [1.0, 2.0, 9.0]])  # the third key is forbidden; only its score differs
@@ -800,13 +817,14 @@ for name, rows in [("0 after softmax", zeroed_after), ("−∞ before softmax", 
 
 # %% [markdown]
 # ### 5.1 A masked softmax <small>★★☆ · 15 min · 4 points</small>
-# One case needs care: a row in which *everything* is forbidden, such as a padding query. $-\infty$ everywhere makes softmax $0/0$, a NaN, and one NaN spreads through
-# the whole model, forwards and in the gradients. Such a row shall be all zeros: it looks at nothing and returns nothing.
+# One case needs care: a row in which *everything* is forbidden, such as a padding query.
+# $-\infty$ everywhere makes softmax $0/0$, a NaN, and one NaN spreads through the whole model, forwards and in the gradients.
+# Such a row shall be all zeros: it looks at nothing and returns nothing.
 #
 # *Broadcastable* means that the mask may lack leading axes of the scores, or have size one where they are longer: one row of $m$ entries serves all queries.
 
 
-# %% nbgrader={"grade": false, "grade_id": "masked-softmax", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="masked-softmax"
 def masked_softmax(scores, mask):
     """Softmax over the last axis of scores (..., n, m) where mask (broadcastable, bool) is True; weight 0 where it is False.
 
@@ -819,75 +837,91 @@ def masked_softmax(scores, mask):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "masked-softmax-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="masked-softmax" points=4
 check = Check("masked-softmax", points=4)
-s = randn(3, 4)
+s, nothing = randn(3, 4), torch.tensor([[False] * 4, [True] * 4, [True] * 4])
 m = torch.tensor([[True, True, False, True], [False, True, True, False], [True, False, False, False]])
-w = check.run(masked_softmax, s, m, shape=(3, 4))
-check.close(w[~m], torch.zeros(6), "where the mask is False the weight must be exactly 0 (True means: may look)", atol=0)
-check.close(
-    w.sum(1), torch.ones(3), "the weights that remain must sum to one: mask the scores before the softmax, not the weights after it"
-)
-empty = check.run(masked_softmax, s, torch.tensor([[False] * 4, [True] * 4, [True] * 4]), shape=(3, 4))
-check.close(empty[0], torch.zeros(4), "a row that may look at nothing must be all zeros: not NaN, and not an even spread")
-check.unchanged(masked_softmax, s, m)
+with check.idea("softmax over what is allowed"):
+    ready = check.run(masked_softmax, torch.tensor([[0.0, math.log(3.0), 5.0]]), torch.tensor([[True, True, False]]), shape=(1, 3))
+    three = "the first two scores are 0 and log 3, the third is forbidden: weights 1/4, 3/4 and exactly 0. Mask before the softmax"
+    check.close(ready, [[0.25, 0.75, 0.0]], three)
+    w = check.run(masked_softmax, s, m, shape=(3, 4))
+    check.close(w[~m], torch.zeros(6), "where the mask is False the weight must be exactly 0 (True means: may look)", atol=0)
+    ### BEGIN HIDDEN TESTS
+    exact = torch.zeros(3, 4)
+    for row in range(3):
+        exact[row, m[row]] = s[row, m[row]].softmax(0)
+    check.close(
+        w,
+        exact,
+        "the allowed weights should be the softmax over the allowed scores alone",
+        wrong={
+            "you set weights to 0 after the softmax: the forbidden scores are still in the denominator": s.softmax(1) * m,
+            "the mask is read the wrong way round: True means that looking is allowed": torch.stack(
+                [torch.zeros(4).masked_scatter(~m[r], s[r, ~m[r]].softmax(0)) for r in range(3)]
+            ),
+            "a forbidden score of 0 is not hidden: e^0 = 1. It must be minus infinity": (s * m).softmax(1),
+            "a forbidden score of 0 still counts in the denominator, even if its weight is removed later": (s * m).softmax(1) * m,
+            "softmax runs over the queries: it must run over the keys, the last axis": s.masked_fill(~m, -torch.inf)
+            .softmax(0)
+            .nan_to_num(),
+            "the mask is added to the scores as a number, 1 or 0: a forbidden score must become minus infinity": (s + m).softmax(1),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("a row that may look at nothing"):
+    empty = check.run(masked_softmax, s, nothing, shape=(3, 4))
+    check.close(empty[0], torch.zeros(4), "a row that may look at nothing must be all zeros: not NaN, and not an even spread")
+    ### BEGIN HIDDEN TESTS
+    none = check.run(masked_softmax, s, torch.zeros(4, dtype=torch.bool), shape=(3, 4))
+    check.close(none, torch.zeros(3, 4), "when nothing at all is allowed, everything is zero", atol=0)
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(masked_softmax, s, m)
 ### BEGIN HIDDEN TESTS
-exact = torch.zeros(3, 4)
-for row in range(3):
-    exact[row, m[row]] = s[row, m[row]].softmax(0)
-check.close(
-    w,
-    exact,
-    "the allowed weights should be the softmax over the allowed scores alone",
-    wrong={
-        "you set weights to 0 after the softmax: the forbidden scores are still in the denominator": s.softmax(1) * m,
-        "the mask is read the wrong way round: True means that looking is allowed": torch.stack(
-            [torch.zeros(4).masked_scatter(~m[r], s[r, ~m[r]].softmax(0)) for r in range(3)]
-        ),
-        "a forbidden score of 0 is not hidden: e^0 = 1. It must be minus infinity": (s * m).softmax(1),
-        "a forbidden score of 0 still counts in the denominator, even if its weight is removed later": (s * m).softmax(1) * m,
-        "softmax runs over the queries: it must run over the keys, the last axis": s.masked_fill(~m, -torch.inf).softmax(0).nan_to_num(),
-        "the mask is added to the scores as a number, 1 or 0: a forbidden score must become minus infinity": (s + m).softmax(1),
-    },
-)
-deep, rule = randn(2, 3, 5, 6), rand(2, 1, 1, 6) > 0.4
-rule[0, 0, 0, 0] = rule[1, 0, 0, 0] = True
-w = check.run(masked_softmax, deep, rule, shape=(2, 3, 5, 6))
-check.close(w, deep.masked_fill(~rule, -torch.inf).softmax(-1), "with batch axes and a mask that must be broadcast the weights are wrong")
-none = check.run(masked_softmax, deep, torch.zeros(6, dtype=torch.bool), shape=(2, 3, 5, 6))
-check.close(none, torch.zeros(2, 3, 5, 6), "when nothing at all is allowed, everything is zero", atol=0)
-low = check.run(masked_softmax, torch.full((1, 3), -2e9), torch.tensor([[True, True, False]]), shape=(1, 3))
-check.close(
-    low,
-    [[0.5, 0.5, 0.0]],
-    "three very low scores, the last one forbidden: the other two share the weight",
-    wrong={
-        "very low but allowed scores lose against your mask value: only −inf is below every score": [[0.0, 0.0, 1.0]],
-        "very low but allowed scores are lost: your mask value lies above them, or exp underflows": [[0.0, 0.0, 0.0]],
-    },
-)
-loud = check.run(masked_softmax, torch.tensor([[0.0, 0.0, 300.0]]), torch.tensor([[True, True, False]]), shape=(1, 3))
-check.close(
-    loud,
-    [[0.5, 0.5, 0.0]],
-    "a very large forbidden score is still felt, in the maximum or in the sum: hide it before the softmax; dividing it out afterwards comes too late",
-)
-found = check.measure(checks.gradients, masked_softmax, (s, torch.tensor([[False] * 4, [True] * 4, [True] * 4])), randn(3, 4))
-check.finite(
-    found.inputs[0],
-    "the gradient is NaN, or does not flow, where a row may look at nothing: replace the scores of such rows before the softmax, not the NaN after it",
-)
+with check.part("batch axes and broadcasting"):
+    deep, rule = randn(2, 3, 5, 6), rand(2, 1, 1, 6) > 0.4
+    rule[0, 0, 0, 0] = rule[1, 0, 0, 0] = True
+    wrong = "with batch axes and a mask that must be broadcast the weights are wrong"
+    deep_w = check.run(masked_softmax, deep, rule, shape=(2, 3, 5, 6), hint=wrong)
+    check.close(deep_w, deep.masked_fill(~rule, -torch.inf).softmax(-1), wrong)
+with check.part("gradient"):
+    found = check.measure(checks.gradients, masked_softmax, (s, nothing), randn(3, 4))
+    check.finite(
+        found.inputs[0],
+        "the gradient is NaN, or does not flow, where a row may look at nothing: replace the scores of such rows before the softmax, not the NaN after it",
+    )
+with check.edge("very low scores"):
+    low = check.run(masked_softmax, torch.full((1, 3), -2e9), torch.tensor([[True, True, False]]), shape=(1, 3))
+    check.close(
+        low,
+        [[0.5, 0.5, 0.0]],
+        "three very low scores, the last one forbidden: the other two share the weight",
+        wrong={
+            "very low but allowed scores lose against your mask value: only −inf is below every score": [[0.0, 0.0, 1.0]],
+            "very low but allowed scores are lost: your mask value lies above them, or exp underflows": [[0.0, 0.0, 0.0]],
+        },
+    )
+with check.edge("a large forbidden score"):
+    loud = check.run(masked_softmax, torch.tensor([[0.0, 0.0, 300.0]]), torch.tensor([[True, True, False]]), shape=(1, 3))
+    check.close(
+        loud,
+        [[0.5, 0.5, 0.0]],
+        "a very large forbidden score is still felt, in the maximum or in the sum: hide it before the softmax; dividing it out afterwards comes too late",
+    )
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### 5.2 Three masks <small>★★☆ · 15 min · 3 points</small>
 # - `hide_position`: nobody may look at position `j`.
-# - `causal_mask`: position $t$ may look at itself and at what came before. That is what makes a language model predict rather than copy.
-# - `padding_mask`: sequences of unequal `lengths` share one tensor; nobody may look at the filler. The result has an axis of size one for the queries, so that it broadcasts.
+# - `causal_mask`: position $t$ may look at itself and at what came before.
+#   That is what makes a language model predict rather than copy.
+# - `padding_mask`: sequences of unequal `lengths` share one tensor; nobody may look at the filler.
+#   The result has an axis of size one for the queries, so that it broadcasts.
 
 
-# %% nbgrader={"grade": false, "grade_id": "masks", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="masks"
 def hide_position(T, j):
     """Mask (T, T): True everywhere except at key j, which no query may see."""
     ### BEGIN SOLUTION
@@ -909,77 +943,53 @@ def padding_mask(lengths, T):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "masks-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="masks" points=3
 check = Check("masks", points=3)
-hide = check.run(hide_position, 3, 1, shape=(3, 3))
-check.equal(
-    hide.bool().tolist(),
-    [[True, False, True]] * 3,
-    "hide_position: one key is hidden from every query, so one column is False (queries are rows, keys are columns; True means: may look)",
-    wrong={
-        "hide_position: this hides every key from one query (a row); hide one key from every query (a column)": [
-            [True] * 3,
-            [False] * 3,
-            [True] * 3,
-        ],
-        "hide_position: the mask is the wrong way round: True means that looking is allowed": [[False, True, False]] * 3,
-    },
-)
-causal = check.run(causal_mask, 3, shape=(3, 3))
-check.equal(
-    causal.bool().tolist(),
-    [[True, False, False], [True, True, False], [True, True, True]],
-    "causal_mask: query t sees keys 0 … t, itself included, and nothing later",
-    wrong={
-        "causal_mask: a query must see itself (the diagonal is True)": [[False, False, False], [True, False, False], [True, True, False]],
-        "causal_mask: this one sees the future and not the past: queries are rows, keys are columns": [
-            [True, True, True],
-            [False, True, True],
-            [False, False, True],
-        ],
-        "causal_mask: the mask is the wrong way round: True means that looking is allowed": [
-            [False, True, True],
-            [False, False, True],
-            [False, False, False],
-        ],
-        "causal_mask: this one sees one position ahead": [[True, True, False], [True, True, True], [True, True, True]],
-    },
-)
-padding = check.run(
-    padding_mask,
-    torch.tensor([2, 3]),
-    4,
-    shape=(2, 1, 4),
-    hint="padding_mask: one row of keys per sequence, with an axis of size one for the queries between the two",
-)
-check.equal(
-    padding.bool().tolist(),
-    [[[True, True, False, False]], [[True, True, True, False]]],
-    "padding_mask: the first `length` keys are real, the rest is filler (True means: may look)",
-    wrong={
-        "padding_mask: one key too many is seen: look at `<` and `<=`": [[[True, True, True, False]], [[True, True, True, True]]],
-        "padding_mask: the mask is the wrong way round: True means that looking is allowed": [
-            [[False, False, True, True]],
-            [[False, False, False, True]],
-        ],
-        "padding_mask: the filler stands at the end, the real keys come first": [[[False, False, True, True]], [[False, True, True, True]]],
-    },
-)
-check.true(
-    (hide.dtype == torch.bool) & (causal.dtype == torch.bool) & (padding.dtype == torch.bool),
-    "masks are boolean tensors: True and False, not 1 and 0 or −inf",
-)
+Y, N = True, False
+with check.idea("hide_position"):
+    hide = check.run(hide_position, 3, 1, shape=(3, 3))
+    one_row = "hide_position: this hides every key from one query (a row); hide one key from every query (a column)"
+    inverse = "hide_position: the mask is the wrong way round: True means that looking is allowed"
+    slips = {one_row: [[Y, Y, Y], [N, N, N], [Y, Y, Y]], inverse: [[N, Y, N]] * 3}
+    column = "hide_position: one key is hidden from every query, so one column is False (queries are rows, keys are columns)"
+    check.equal(hide.bool().tolist(), [[Y, N, Y]] * 3, column, wrong=slips)
 ### BEGIN HIDDEN TESTS
-for length, spot in [(1, 0), (5, 3), (5, 0)]:
-    hide, causal = check.run(hide_position, length, spot, shape=(length, length)), check.run(causal_mask, length, shape=(length, length))
-    check.equal(
-        hide, [[c != spot for c in range(length)] for _ in range(length)], "hide_position: exactly column j is hidden, for every T and j"
-    )
-    check.equal(causal, [[c <= r for c in range(length)] for r in range(length)], "causal_mask is wrong for another length")
-padding = check.run(padding_mask, torch.tensor([4, 1, 0]), 4, shape=(3, 1, 4))
-check.equal(
-    padding, [[[c < size for c in range(4)]] for size in (4, 1, 0)], "padding_mask: a full sequence hides nothing, an empty one everything"
-)
+with check.part("hide_position: any T and j"):
+    for size, spot in [(1, 0), (5, 3), (5, 0)]:
+        hide = check.run(hide_position, size, spot, shape=(size, size)).bool()
+        check.equal(hide, [[c != spot for c in range(size)]] * size, "hide_position: exactly column j is hidden, for every T and j")
+### END HIDDEN TESTS
+with check.idea("causal_mask"):
+    causal = check.run(causal_mask, 3, shape=(3, 3))
+    slips = {"causal_mask: a query must see itself (the diagonal is True)": [[N, N, N], [Y, N, N], [Y, Y, N]]}
+    slips["causal_mask: this one sees the future and not the past: queries are rows"] = [[Y, Y, Y], [N, Y, Y], [N, N, Y]]
+    slips["causal_mask: the mask is the wrong way round: True means may look"] = [[N, Y, Y], [N, N, Y], [N, N, N]]
+    slips["causal_mask: this one sees one position ahead"] = [[Y, Y, N], [Y, Y, Y], [Y, Y, Y]]
+    past = "causal_mask: query t sees keys 0 … t, itself included, and nothing later"
+    check.equal(causal.bool().tolist(), [[Y, N, N], [Y, Y, N], [Y, Y, Y]], past, wrong=slips)
+with check.edge("causal_mask: boolean"):
+    check.equal(str(causal.dtype), "torch.bool", "masks are boolean tensors: True and False, not 1 and 0 or −inf")
+### BEGIN HIDDEN TESTS
+with check.part("causal_mask: any T"):
+    for size in (1, 5):
+        causal = check.run(causal_mask, size, shape=(size, size)).bool()
+        check.equal(causal, [[c <= r for c in range(size)] for r in range(size)], "causal_mask is wrong for another length")
+### END HIDDEN TESTS
+with check.idea("padding_mask"):
+    shape = "padding_mask: one row of keys per sequence, with an axis of size one for the queries between the two"
+    padding = check.run(padding_mask, torch.tensor([2, 3]), 4, shape=(2, 1, 4), hint=shape)
+    slips = {"padding_mask: one key too many is seen: look at `<` and `<=`": [[[Y, Y, Y, N]], [[Y, Y, Y, Y]]]}
+    slips["padding_mask: the mask is the wrong way round: True means may look"] = [[[N, N, Y, Y]], [[N, N, N, Y]]]
+    slips["padding_mask: the filler stands at the end, the real keys come first"] = [[[N, N, Y, Y]], [[N, Y, Y, Y]]]
+    real = "padding_mask: the first `length` keys are real, the rest is filler (True means: may look)"
+    check.equal(padding.bool().tolist(), [[[Y, Y, N, N]], [[Y, Y, Y, N]]], real, wrong=slips)
+### BEGIN HIDDEN TESTS
+with check.edge("padding_mask: full and empty"):
+    extreme = check.run(padding_mask, torch.tensor([4, 1, 0]), 4, shape=(3, 1, 4)).bool()
+    extremes = "padding_mask: a full sequence hides nothing, an empty one everything"
+    check.equal(extreme, [[[c < size for c in range(4)]] for size in (4, 1, 0)], extremes)
+with check.edge("padding_mask: boolean"):
+    check.equal(str(padding.dtype), "torch.bool", "masks are boolean tensors: True and False, not 1 and 0 or −inf")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1003,11 +1013,13 @@ plt.show()
 
 # %% [markdown]
 # ### 5.3 Attention, whole <small>★★☆ · 10 min · 4 points</small>
-# Put it together: scaled scores, an optional mask, a mixture of values, for any number of batch axes in front. (`k.mT` transposes the last two axes.)
-# PyTorch has this as `scaled_dot_product_attention`; here you write it yourself. A query that may see nothing returns zeros.
+# Put it together: scaled scores, an optional mask, a mixture of values, for any number of batch axes in front.
+# (`k.mT` transposes the last two axes.)
+# PyTorch has this as `scaled_dot_product_attention`; here you write it yourself.
+# A query that may see nothing returns zeros.
 
 
-# %% nbgrader={"grade": false, "grade_id": "attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="attention"
 def attention(q, k, v, mask=None):
     """Scaled dot-product attention: q (..., n, d), k (..., m, d), v (..., m, e), mask broadcastable to (..., n, m). Returns (..., n, e)."""
     ### BEGIN SOLUTION
@@ -1017,112 +1029,99 @@ def attention(q, k, v, mask=None):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "attention-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="attention" points=4
 check = Check("attention", points=4)
 q, k, v = randn(2, 3, 5, 8), randn(2, 3, 4, 8), randn(2, 3, 4, 6)
-out = check.run(
-    attention,
-    q,
-    k,
-    v,
-    shape=(2, 3, 5, 6),
-    hint="without a mask (mask is None) and with two batch axes: transpose the last two axes of k only, and leave the others alone",
-)
-check.close(
-    check.run(attention, q, k, torch.ones(2, 3, 4, 6)),
-    torch.ones(2, 3, 5, 6),
-    "if all values are one, so is the output: do the weights of every query sum to one?",
-)
-wide = check.run(attention, torch.ones(1, 1, 16), torch.stack([torch.ones(16), torch.zeros(16)])[None], torch.tensor([[[1.0], [0.0]]]))
-check.close(
-    wide,
-    [[[1 / (1 + math.exp(-4.0))]]],
-    "two vectors of 16 ones have the score 16, scaled 4: are the scores divided by √d, where d is the last axis of k?",
-)
-only = torch.tensor([False, False, True, False])
-picked = check.run(
-    attention,
-    q,
-    k,
-    v,
-    only,
-    shape=(2, 3, 5, 6),
-    hint="with a mask of shape (4,), which is broadcast: ask for `mask is None`, a tensor itself has no truth value",
-)
-check.close(
-    picked,
-    v[:, :, 2:3].expand(2, 3, 5, 6),
-    "if only key 2 may be seen, the output is its value: is the mask used, with True for may look?",
-    wrong={"the mask is not used: the output is that of no mask at all": out},
-)
-causal_rule = torch.ones(6, 6, dtype=torch.bool).tril()
-check.causal(
-    lambda x: attention(x, x, x, causal_rule),
-    randn(6, 8),
-    "with a causal mask a later position still changes an earlier output: is the mask applied before the softmax?",
-)
-check.avoids(
-    attention,
-    "scaled_dot_product_attention",
-    hint="write attention yourself: do not call `scaled_dot_product_attention`",
-    forbid=["attention"],
-    runs=lambda: attention(q, k, v, only),
-)
+only, causal_rule = torch.tensor([False, False, True, False]), torch.ones(6, 6, dtype=torch.bool).tril()
+with check.idea("scaled dot-product attention"):
+    out = check.run(
+        attention, q[0, 0], k[0, 0], v[0, 0], shape=(5, 6), hint="without a mask (mask is None): one row per query, as wide as v"
+    )
+    wide = check.run(attention, torch.ones(1, 16), torch.stack([torch.ones(16), torch.zeros(16)]), torch.tensor([[1.0], [0.0]]))
+    four = "two vectors of 16 ones have the score 16, scaled 4: are the scores divided by √d, where d is the last axis of k?"
+    check.close(wide, [[1 / (1 + math.exp(-4.0))]], four)
+    own, runs = "write attention yourself: do not call `scaled_dot_product_attention`", lambda: attention(q[0, 0].clone(), k[0, 0], v[0, 0])
+    check.avoids(attention, "scaled_dot_product_attention", hint=own, forbid=["attention"], runs=runs)
+    ### BEGIN HIDDEN TESTS
+    one_q, one_k, one_v = q[0, 0], k[0, 0], v[0, 0]
+    scores = one_q @ one_k.T
+    check.close(
+        out,
+        (scores / 8**0.5).softmax(1) @ one_v,
+        "without a mask the output differs from scaled dot-product attention",
+        wrong={
+            "the scores are not scaled by the root of the width": scores.softmax(-1) @ one_v,
+            "you divide by the root of the number of keys": (scores / 4**0.5).softmax(-1) @ one_v,
+            "you divide by the root of the number of queries": (scores / 5**0.5).softmax(-1) @ one_v,
+            "you divide by the width, not its root": (scores / 8).softmax(-1) @ one_v,
+            "you divide by the root of the values' width; the keys' width counts": (scores / 6**0.5).softmax(-1) @ one_v,
+            "softmax runs over the queries: it must run over the keys, the last axis": (scores / 8**0.5).softmax(-2) @ one_v,
+        },
+    )
+    order = randperm(4)
+    check.invariant(
+        attention,
+        (one_q, one_k, one_v),
+        (one_q, one_k[order], one_v[order]),
+        "shuffling keys together with their values must not change anything",
+    )
+    ### END HIDDEN TESTS
+with check.part("batch axes"):
+    axes_of = "with two batch axes: transpose the last two axes of k only, and leave the others alone"
+    batch = check.run(attention, q, k, v, shape=(2, 3, 5, 6), hint=axes_of)
+    ### BEGIN HIDDEN TESTS
+    check.close(
+        batch,
+        F.scaled_dot_product_attention(q, k, v),
+        "with two batch axes the output differs from scaled dot-product attention",
+        wrong={"softmax runs over a batch axis: with batch axes in front, count from the end (dim=-1)": (q @ k.mT / 8**0.5).softmax(1) @ v},
+    )
+    ### END HIDDEN TESTS
+with check.part("mask"):
+    no_truth = "with a mask of shape (4,), which is broadcast: ask for `mask is None`, a tensor itself has no truth value"
+    picked = check.run(attention, q, k, v, only, shape=(2, 3, 5, 6), hint=no_truth)
+    unused, seen = "the mask is not used: the output is that of no mask at all", "if only key 2 may be seen, the output is its value"
+    check.close(picked, v[:, :, 2:3].expand(2, 3, 5, 6), seen, wrong={unused: batch})
+    later = "with a causal mask a later position still changes an earlier output: is the mask applied before the softmax?"
+    check.causal(lambda x: attention(x, x, x, causal_rule), randn(6, 8), later)
+    ### BEGIN HIDDEN TESTS
+    rule = rand(2, 1, 5, 4) > 0.5
+    rule[..., 0] = True
+    check.close(
+        check.run(attention, q, k, v, rule, forbid=["attention"]),
+        F.scaled_dot_product_attention(q, k, v, attn_mask=rule),
+        "with a random mask the output differs",
+        wrong={
+            "with a mask the scores are not scaled": F.scaled_dot_product_attention(q, k, v, attn_mask=rule, scale=1.0),
+            "the weights are set to 0 after the softmax: mask the scores before it": ((q @ k.mT / 8**0.5).softmax(-1) * rule) @ v,
+            "the mask is read the wrong way round: True means that looking is allowed": (
+                (q @ k.mT / 8**0.5).masked_fill(rule, -torch.inf).softmax(-1).nan_to_num()
+            )
+            @ v,
+            "a forbidden score becomes 0, which is not hidden: e^0 = 1": (q @ k.mT / 8**0.5 * rule).softmax(-1) @ v,
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(attention, q, k, v)
 ### BEGIN HIDDEN TESTS
-check.close(
-    out,
-    F.scaled_dot_product_attention(q, k, v),
-    "without a mask the output differs from scaled dot-product attention",
-    wrong={
-        "the scores are not scaled by the root of the width": (q @ k.mT).softmax(-1) @ v,
-        "you divide by the root of the number of keys": (q @ k.mT / 4**0.5).softmax(-1) @ v,
-        "you divide by the root of the number of queries": (q @ k.mT / 5**0.5).softmax(-1) @ v,
-        "you divide by the width, not its root": (q @ k.mT / 8).softmax(-1) @ v,
-        "you divide by the root of the values' width; the keys' width counts": (q @ k.mT / 6**0.5).softmax(-1) @ v,
-        "softmax runs over the queries: it must run over the keys, the last axis": (q @ k.mT / 8**0.5).softmax(-2) @ v,
-        "softmax runs over a batch axis: with batch axes in front, count from the end (dim=-1)": (q @ k.mT / 8**0.5).softmax(1) @ v,
-    },
-)
-rule = rand(2, 1, 5, 4) > 0.5
-rule[..., 0] = True
-check.close(
-    check.run(attention, q, k, v, rule, forbid=["attention"]),
-    F.scaled_dot_product_attention(q, k, v, attn_mask=rule),
-    "with a random mask the output differs",
-    wrong={
-        "with a mask the scores are not scaled": F.scaled_dot_product_attention(q, k, v, attn_mask=rule, scale=1.0),
-        "the weights are set to 0 after the softmax: mask the scores before it": ((q @ k.mT / 8**0.5).softmax(-1) * rule) @ v,
-        "the mask is read the wrong way round: True means that looking is allowed": (
-            (q @ k.mT / 8**0.5).masked_fill(rule, -torch.inf).softmax(-1).nan_to_num()
-        )
-        @ v,
-        "a forbidden score becomes 0, which is not hidden: e^0 = 1": (q @ k.mT / 8**0.5 * rule).softmax(-1) @ v,
-    },
-)
-rule[0, 0, 3] = False
-dark = check.run(attention, q, k, v, rule, shape=(2, 3, 5, 6))
-check.close(dark[0, :, 3], torch.zeros(3, 6), "a query that may see nothing returns zeros, not NaN")
-check.finite(dark, "a query that may see nothing must not spoil the rest with NaN")
-loud = torch.cat([torch.full((1, 4), 40.0), torch.zeros(2, 4)])
-rest = check.run(
-    attention, torch.full((1, 4), 10.0), loud, torch.tensor([[9.0], [1.0], [3.0]]), torch.tensor([False, True, True]), shape=(1, 1)
-)
-check.close(
-    rest, [[2.0]], "a very large forbidden score is still felt: hide it before the softmax; dividing it out afterwards comes too late"
-)
-order = randperm(4)
-check.invariant(
-    attention, (q, k, v), (q, k[:, :, order], v[:, :, order]), "shuffling keys together with their values must not change anything"
-)
-plain_case = check.run(attention, randn(1, 2), randn(1, 2), torch.tensor([[7.0, -7.0, 1.0]]), shape=(1, 3))
-check.close(plain_case, [[7.0, -7.0, 1.0]], "one query, one key, no batch axis: the output is the only value")
-check.unchanged(attention, q, k, v)
-check.gradients(
-    attention,
-    lambda a, b, c: (a @ b.mT / 8**0.5).softmax(-1) @ c,
-    (q, k, v),
-    "the gradients through your attention are wrong, or do not flow",
-)
+with check.part("a query that sees nothing"):
+    rule[0, 0, 3] = False
+    dark = check.run(attention, q, k, v, rule, shape=(2, 3, 5, 6))
+    check.close(dark[0, :, 3], torch.zeros(3, 6), "a query that may see nothing returns zeros, not NaN")
+    check.finite(dark, "a query that may see nothing must not spoil the rest with NaN")
+with check.part("gradients"):
+    flow = "the gradients through your attention are wrong, or do not flow"
+    check.gradients(attention, lambda a, b, c: (a @ b.mT / 8**0.5).softmax(-1) @ c, (q, k, v), flow)
+with check.edge("a large forbidden score"):
+    loud, gives = torch.cat([torch.full((1, 4), 40.0), torch.zeros(2, 4)]), torch.tensor([[9.0], [1.0], [3.0]])
+    rest = check.run(attention, torch.full((1, 4), 10.0), loud, gives, torch.tensor([False, True, True]), shape=(1, 1))
+    check.close(
+        rest, [[2.0]], "a very large forbidden score is still felt: hide it before the softmax; dividing it out afterwards comes too late"
+    )
+with check.edge("one query, one key"):
+    plain_case = check.run(attention, randn(1, 2), randn(1, 2), torch.tensor([[7.0, -7.0, 1.0]]), shape=(1, 3))
+    check.close(plain_case, [[7.0, -7.0, 1.0]], "one query, one key, no batch axis: the output is the only value")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1130,11 +1129,10 @@ check.score()
 # ## 6 What does it cost?
 #
 # ### 6.1 Self-attention <small>★☆☆ · 10 min · 2 points</small>
-# In *self*-attention queries, keys and values are three linear views of the same sequence $x \in \mathbb{R}^{n \times h}$: $Q = x W_q$, $K = x W_k$, $V = x W_v$
-# with $W_q, W_k, W_v \in \mathbb{R}^{h \times h}$.
+# In *self*-attention queries, keys and values are three linear views of the same sequence $x \in \mathbb{R}^{n \times h}$: $Q = x W_q$, $K = x W_k$, $V = x W_v$ with $W_q, W_k, W_v \in \mathbb{R}^{h \times h}$.
 
 
-# %% nbgrader={"grade": false, "grade_id": "self-attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="self-attention"
 def self_attention(x, Wq, Wk, Wv):
     """Unmasked self-attention of x (n, h) with projections Wq, Wk, Wv (h, h), applied from the right. Returns (n, h)."""
     ### BEGIN SOLUTION
@@ -1142,64 +1140,63 @@ def self_attention(x, Wq, Wk, Wv):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "self-attention-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="self-attention" points=2
 check = Check("self-attention", points=2)
 x, a, b, c = randn(6, 5), randn(5, 5), randn(5, 5), randn(5, 5)
-out = check.run(
-    self_attention, x, a, b, c, shape=(6, 5), hint="one output per position: x is multiplied by the weights from the right, x @ W"
-)
-check.close(
-    check.run(self_attention, x, a, b, torch.zeros(5, 5)),
-    torch.zeros(6, 5),
-    "with W_v = 0 all values are zero, and so is the output: are the values x W_v, and is nothing added?",
-)
-blind = check.run(self_attention, x, torch.zeros(5, 5), b, torch.eye(5), shape=(6, 5))
-check.close(blind, x.mean(0).expand(6, 5), "with W_q = 0 all scores are equal: every output is the mean of all values")
+with check.idea("three views of one sequence"):
+    shape = "one output per position: x is multiplied by the weights from the right, x @ W"
+    out = check.run(self_attention, x, a, b, c, shape=(6, 5), hint=shape)
+    two, one = torch.tensor([[1.0], [0.0]]), torch.ones(1, 1)
+    narrow = check.run(self_attention, two, math.log(3.0) * one, one, 4 * one, shape=(2, 1))
+    check.close(narrow, [[3.0], [2.0]], "width one: the scores log 3 and 0 weigh the values 4 and 0 by 3 : 1, two zeros by 1 : 1")
+    ### BEGIN HIDDEN TESTS
+    score = x @ a @ (x @ b).T
+    check.close(
+        out,
+        (score / 5**0.5).softmax(1) @ x @ c,
+        "the output is not softmax(QKᵀ/√h) V with Q = x W_q, K = x W_k, V = x W_v",
+        wrong={
+            "the projections are transposed: x is multiplied by W from the right, without a transpose": (
+                x @ a.T @ (x @ b.T).T / 5**0.5
+            ).softmax(1)
+            @ x
+            @ c.T,
+            "the roles of W_q and W_k are exchanged": (score.T / 5**0.5).softmax(1) @ x @ c,
+            "the values are not projected": (score / 5**0.5).softmax(1) @ x,
+            "the queries are not projected": (x @ (x @ b).T / 5**0.5).softmax(1) @ x @ c,
+            "the keys are not projected": (x @ a @ x.T / 5**0.5).softmax(1) @ x @ c,
+            "nothing is projected: use W_q, W_k and W_v": (x @ x.T / 5**0.5).softmax(1) @ x,
+            "the values are projected with W_k; they have their own W_v": (score / 5**0.5).softmax(1) @ x @ b,
+            "the scores are not scaled": score.softmax(1) @ x @ c,
+            "the scores are scaled twice: `attention` does it already": (score / 5).softmax(1) @ x @ c,
+            "you divide by the root of the sequence length; the width counts": (score / 6**0.5).softmax(1) @ x @ c,
+            "softmax runs over the queries: it must run over the keys, the last axis": (score / 5**0.5).softmax(0) @ x @ c,
+            "the output is causal; here every position sees the whole sequence": (score / 5**0.5)
+            .masked_fill(torch.ones(6, 6).triu(1) > 0, -torch.inf)
+            .softmax(1)
+            @ x
+            @ c,
+        },
+    )
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-score = x @ a @ (x @ b).T
-check.close(
-    out,
-    (score / 5**0.5).softmax(1) @ x @ c,
-    "the output is not softmax(QKᵀ/√h) V with Q = x W_q, K = x W_k, V = x W_v",
-    wrong={
-        "the projections are transposed: x is multiplied by W from the right, without a transpose": (
-            x @ a.T @ (x @ b.T).T / 5**0.5
-        ).softmax(1)
-        @ x
-        @ c.T,
-        "the roles of W_q and W_k are exchanged": (score.T / 5**0.5).softmax(1) @ x @ c,
-        "the values are not projected": (score / 5**0.5).softmax(1) @ x,
-        "the queries are not projected": (x @ (x @ b).T / 5**0.5).softmax(1) @ x @ c,
-        "the keys are not projected": (x @ a @ x.T / 5**0.5).softmax(1) @ x @ c,
-        "nothing is projected: use W_q, W_k and W_v": (x @ x.T / 5**0.5).softmax(1) @ x,
-        "the values are projected with W_k; they have their own W_v": (score / 5**0.5).softmax(1) @ x @ b,
-        "the scores are not scaled": score.softmax(1) @ x @ c,
-        "the scores are scaled twice: `attention` does it already": (score / 5).softmax(1) @ x @ c,
-        "you divide by the root of the sequence length; the width counts": (score / 6**0.5).softmax(1) @ x @ c,
-        "softmax runs over the queries: it must run over the keys, the last axis": (score / 5**0.5).softmax(0) @ x @ c,
-        "the output is causal; here every position sees the whole sequence": (score / 5**0.5)
-        .masked_fill(torch.ones(6, 6).triu(1) > 0, -torch.inf)
-        .softmax(1)
-        @ x
-        @ c,
-    },
-)
-order = randperm(6)
-moved = check.run(self_attention, x[order], a, b, c, shape=(6, 5))
-check.close(out[order] - moved, 0.0, "without positions, shuffling the sequence must shuffle the output in the same way", atol=1e-4)
-check.shape(check.run(self_attention, randn(1, 5), a, b, c), (1, 5), "a sequence of length one must work")
+with check.edge("a sequence of length one"):
+    alone = check.run(self_attention, x[:1], a, b, c, shape=(1, 5), hint="a sequence of length one must work")
+    check.close(alone, x[:1] @ c, "a sequence of length one: the output is its own value")
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### 6.2 Count before you run <small>★★☆ · 15 min · 3 points</small>
-# A product of an $a \times b$ with a $b \times c$ matrix takes $abc$ multiplications and as many additions: $2abc$ operations. Derive the number of operations
-# in the five matrix products of self-attention (three projections, the scores, the weighted sum), and write it as a function of $n$ and $h$. Softmax and scaling are left out.
+# A product of an $a \times b$ with a $b \times c$ matrix takes $abc$ multiplications and as many additions: $2abc$ operations.
+# Derive the number of operations in the five matrix products of self-attention (three projections, the scores, the weighted sum), and write it as a function of $n$ and $h$.
+# Softmax and scaling are left out.
 #
-# *Before you run it:* for which $n$, as a multiple of $h$, are the projections as expensive as the other two products? Write that as a function, too.
+# *Before you run it:* for which $n$, as a multiple of $h$, are the projections as expensive as the other two products?
+# Write that as a function, too.
 
 
-# %% nbgrader={"grade": false, "grade_id": "cost", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="cost"
 def matmul_operations(n, h):
     """Operations (multiplications and additions) in the matrix products of self-attention on n positions of width h."""
     ### BEGIN SOLUTION
@@ -1214,55 +1211,52 @@ def crossover(h):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "cost-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="cost" points=3
 check = Check("cost", points=3)
-check.close(check.run(matmul_operations, 1, 1), 10, "n = h = 1: five products of one multiplication and one addition each")
-check.close(
-    check.run(matmul_operations, 3, 8),
-    1440,
-    "a short sequence of wide vectors: the projections are n × h times h × h, and there are three of them",
-)
-check.close(
-    check.run(matmul_operations, 40, 2),
-    13760,
-    "a long sequence of narrow vectors: scores are n × h times h × n, the weighted sum n × n times n × h",
-)
-check.close(
-    check.run(crossover, 2),
-    3.0,
-    "crossover: set the cost of the three projections equal to that of the other two products, and solve for n",
-    wrong={
-        "crossover: three projections against two other products: the numbers of products count": 2,
-        "crossover: the ratio is upside down: which side has three products?": 4 / 3,
-        "crossover: all three projections count, not one": 1,
-        "crossover: the scores and the weighted sum both count on the other side": 6,
-    },
-)
-check.close(check.run(crossover, 10), 15.0, "crossover: it grows with h, in proportion")
+with check.idea("matmul_operations", share=2):
+    check.close(check.run(matmul_operations, 1, 1), 10, "n = h = 1: five products of one multiplication and one addition each")
+    wide = "a short sequence of wide vectors: the projections are n × h times h × h, and there are three of them"
+    check.close(check.run(matmul_operations, 3, 8), 1440, wide)
+    long = "a long sequence of narrow vectors: scores are n × h times h × n, the weighted sum n × n times n × h"
+    check.close(check.run(matmul_operations, 40, 2), 13760, long)
+    ### BEGIN HIDDEN TESTS
+    check.close(
+        check.run(matmul_operations, 7, 11),
+        7238,
+        "the count is wrong for n = 7, h = 11",
+        wrong={
+            "multiplications and additions both count: a factor of two is missing": 3619,
+            "only one of the three projections is counted": 3850,
+            "the output projection is not part of this function": 8932,
+            "the weighted sum of the values is missing": 6160,
+            "n and h are exchanged: a projection is n × h times h × h": 6622,
+            "the projections are missing": 2156,
+            "the scores and the weighted sum are missing": 5082,
+            "that is the order of growth; the exact number of operations was asked for": 1386,
+            "a sum of b terms has b − 1 additions, but here every product counts 2abc": 6881,
+        },
+    )
+    ### END HIDDEN TESTS
+with check.idea("crossover"):
+    slips = {"crossover: three projections against two other products: the numbers of products count": 2}
+    slips["crossover: the ratio is upside down: which side has three products?"] = 4 / 3
+    slips["crossover: all three projections count, not one"] = 1
+    slips["crossover: the scores and the weighted sum both count on the other side"] = 6
+    solve = "crossover: set the cost of the three projections equal to that of the other two products, and solve for n"
+    check.close(check.run(crossover, 2), 3.0, solve, wrong=slips)
+    check.close(check.run(crossover, 10), 15.0, "crossover: it grows with h, in proportion")
+    ### BEGIN HIDDEN TESTS
+    check.close(check.run(crossover, 64), 96.0, "crossover: it is proportional to h: 6 n h² = 4 n² h")
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-check.close(
-    check.run(matmul_operations, 7, 11),
-    7238,
-    "the count is wrong for n = 7, h = 11",
-    wrong={
-        "multiplications and additions both count: a factor of two is missing": 3619,
-        "only one of the three projections is counted": 3850,
-        "the output projection is not part of this function": 8932,
-        "the weighted sum of the values is missing": 6160,
-        "n and h are exchanged: a projection is n × h times h × h": 6622,
-        "the projections are missing": 2156,
-        "the scores and the weighted sum are missing": 5082,
-        "that is the order of growth; the exact number of operations was asked for": 1386,
-        "a sum of b terms has b − 1 additions, but here every product counts 2abc": 6881,
-    },
-)
-check.close(check.run(crossover, 64), 96.0, "the crossover is proportional to h: 6 n h² = 4 n² h")
-check.close(check.run(crossover, 5), 7.5, "the crossover is not right for an odd width: do not round it")
+with check.edge("crossover: not rounded"):
+    check.close(check.run(crossover, 5), 7.5, "crossover: it is not right for an odd width: do not round it")
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
-# Now count for real: `checks.flops` watches every operation that torch carries out, softmax and scaling included. Counting has no noise and gives the same number on every machine; a clock does not.
+# Now count for real: `checks.flops` watches every operation that torch carries out, softmax and scaling included.
+# Counting has no noise and gives the same number on every machine; a clock does not.
 
 # %%
 h = 64
@@ -1288,10 +1282,13 @@ plt.show()
 
 # %% [markdown]
 # ### 6.3 Why GPUs like it all the same <small>★★☆ · 10 min · 3 points, graded by hand</small>
-# A recurrent network needs $O(nh^2)$ operations, fewer than attention on long sequences. Yet on a GPU attention trains much faster. Explain with the number of operations
-# that must follow *one after the other*, and with the shape of the work. When does the quadratic term make attention the slower one after all? About 80 words.
+# A recurrent network needs $O(nh^2)$ operations, fewer than attention on long sequences.
+# Yet on a GPU attention trains much faster.
+# Explain with the number of operations that must follow *one after the other*, and with the shape of the work.
+# When does the quadratic term make attention the slower one after all?
+# About 80 words.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "written-gpu", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="written-gpu" points=3
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** A recurrent network has $n$ dependent steps: step $t$ cannot start before step $t-1$ is done, and each is a small matrix–vector product that leaves most of a GPU idle.
 # Attention computes all positions at once: its depth of dependent operations does not grow with $n$, and the work is a few large matrix products, for which GPUs are
@@ -1310,11 +1307,10 @@ plt.show()
 # ## 7 Variations
 #
 # ### 7.1 Cross-attention <small>★☆☆ · 5 min · 2 points</small>
-# In translation the decoder looks into the *source* sentence: queries come from one sequence $x \in \mathbb{R}^{n \times h}$, keys and values from another, $y \in \mathbb{R}^{m \times g}$,
-# of another length and perhaps another width.
+# In translation the decoder looks into the *source* sentence: queries come from one sequence $x \in \mathbb{R}^{n \times h}$, keys and values from another, $y \in \mathbb{R}^{m \times g}$, of another length and perhaps another width.
 
 
-# %% nbgrader={"grade": false, "grade_id": "cross-attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="cross-attention"
 def cross_attention(x, y, Wq, Wk, Wv):
     """x (n, h) looks into y (m, g): Wq (h, d), Wk (g, d), Wv (g, e). Returns (n, e)."""
     ### BEGIN SOLUTION
@@ -1322,80 +1318,70 @@ def cross_attention(x, y, Wq, Wk, Wv):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "cross-attention-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="cross-attention" points=2
 check = Check("cross-attention", points=2)
-x, y = randn(5, 3), randn(4, 6)
-a, b, c = randn(3, 7), randn(6, 7), randn(6, 2)
-out = check.run(
-    cross_attention,
-    x,
-    y,
-    a,
-    b,
-    c,
-    shape=(5, 2),
-    hint="one output per position of x, as wide as y W_v: which sequence gives the queries, and which the keys and the values?",
-)
-order = randperm(4)
-check.invariant(
-    cross_attention,
-    (x, y, a, b, c),
-    (x, y[order], a, b, c),
-    "the order of y carries no information: shuffling it must not change the output. Do keys and values both come from y?",
-)
-order = randperm(5)
-moved = check.run(cross_attention, x[order], y, a, b, c, shape=(5, 2), hint="x in another order: still one output per position of x")
-check.close(out[order] - moved, 0.0, "each position of x asks for itself: shuffling x must shuffle the output", atol=1e-4)
+x, y, a, b, c = randn(5, 3), randn(4, 6), randn(3, 7), randn(6, 7), randn(6, 2)
+with check.idea("x asks, y answers"):
+    shape = "one output per position of x, as wide as y W_v: which sequence gives the queries, and which the keys and the values?"
+    out = check.run(cross_attention, x, y, a, b, c, shape=(5, 2), hint=shape)
+    asks, answers, one = torch.tensor([[1.0], [0.0]]), torch.tensor([[math.log(3.0)], [0.0], [0.0]]), torch.ones(1, 1)
+    narrow = check.run(cross_attention, asks, answers, one, one, 5 * one / math.log(3.0), shape=(2, 1))
+    check.close(narrow, [[3.0], [5 / 3]], "width one: the weights 3/5, 1/5, 1/5, and three times 1/3, mix the values 5, 0, 0")
+    ### BEGIN HIDDEN TESTS
+    score = x @ a @ (y @ b).T
+    check.close(
+        out,
+        (score / 7**0.5).softmax(1) @ y @ c,
+        "the output is not attention(x W_q, y W_k, y W_v)",
+        wrong={
+            "the scores must be scaled by the root of the projected width d": score.softmax(1) @ y @ c,
+            "scale by the root of the projected width d, not of x's own": (score / 3**0.5).softmax(1) @ y @ c,
+            "scale by the root of the projected width d, not of y's own": (score / 6**0.5).softmax(1) @ y @ c,
+            "scale by the root of the projected width d, not of the number of keys": (score / 4**0.5).softmax(1) @ y @ c,
+            "you divide by the width d; divide by its square root": (score / 7).softmax(1) @ y @ c,
+            "softmax runs over the queries: it must run over the keys, the positions of y": (score / 7**0.5).softmax(0) @ y @ c,
+        },
+    )
+    x, y, a, b, c = randn(4, 4), randn(4, 4), randn(4, 4), randn(4, 4), randn(4, 4)  # all alike: a wrong role does not show in the shape
+    score = x @ a @ (y @ b).T / 2
+    check.close(
+        check.run(cross_attention, x, y, a, b, c),
+        score.softmax(1) @ y @ c,
+        "with x and y of the same size the output is wrong",
+        wrong={
+            "the values come from x: they must come from y": score.softmax(1) @ x @ c,
+            "the keys come from x: they must come from y": (x @ a @ (x @ b).T / 2).softmax(1) @ y @ c,
+            "this is self-attention of x: keys and values must come from y": (x @ a @ (x @ b).T / 2).softmax(1) @ x @ c,
+            "this is self-attention of y: the queries must come from x": (y @ a @ (y @ b).T / 2).softmax(1) @ y @ c,
+            "x and y are exchanged: x asks, y answers": (y @ a @ (x @ b).T / 2).softmax(1) @ x @ c,
+            "the values are not projected with W_v": score.softmax(1) @ y,
+            "the values are projected with W_k; they have their own W_v": score.softmax(1) @ y @ b,
+        },
+    )
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-score = x @ a @ (y @ b).T
-check.close(
-    out,
-    (score / 7**0.5).softmax(1) @ y @ c,
-    "the output is not attention(x W_q, y W_k, y W_v)",
-    wrong={
-        "the scores must be scaled by the root of the projected width d": score.softmax(1) @ y @ c,
-        "scale by the root of the projected width d, not of x's own": (score / 3**0.5).softmax(1) @ y @ c,
-        "scale by the root of the projected width d, not of y's own": (score / 6**0.5).softmax(1) @ y @ c,
-        "scale by the root of the projected width d, not of the number of keys": (score / 4**0.5).softmax(1) @ y @ c,
-        "you divide by the width d; divide by its square root": (score / 7).softmax(1) @ y @ c,
-        "softmax runs over the queries: it must run over the keys, the positions of y": (score / 7**0.5).softmax(0) @ y @ c,
-    },
-)
-x, y, a, b, c = randn(4, 4), randn(4, 4), randn(4, 4), randn(4, 4), randn(4, 4)  # all alike: a wrong role does not show in the shape
-score = x @ a @ (y @ b).T / 2
-check.close(
-    check.run(cross_attention, x, y, a, b, c),
-    score.softmax(1) @ y @ c,
-    "with x and y of the same size the output is wrong",
-    wrong={
-        "the values come from x: they must come from y": score.softmax(1) @ x @ c,
-        "the keys come from x: they must come from y": (x @ a @ (x @ b).T / 2).softmax(1) @ y @ c,
-        "this is self-attention of x: keys and values must come from y": (x @ a @ (x @ b).T / 2).softmax(1) @ x @ c,
-        "this is self-attention of y: the queries must come from x": (y @ a @ (y @ b).T / 2).softmax(1) @ y @ c,
-        "x and y are exchanged: x asks, y answers": (y @ a @ (x @ b).T / 2).softmax(1) @ x @ c,
-        "the values are not projected with W_v": score.softmax(1) @ y,
-        "the values are projected with W_k; they have their own W_v": score.softmax(1) @ y @ b,
-    },
-)
-check.close(check.run(cross_attention, x, x, a, b, c), (x @ a @ (x @ b).T / 2).softmax(1) @ x @ c, "with y = x it must be self-attention")
-one = check.run(cross_attention, x, y[:1], a, b, c, shape=(4, 4))
-check.close(one, (y[:1] @ c).expand(4, 4), "a source of one position: everybody gets its value")
+with check.edge("a source of one position"):
+    single = check.run(cross_attention, x, y[:1], a, b, c, shape=(4, 4))
+    check.close(single, (y[:1] @ c).expand(4, 4), "a source of one position: everybody gets its value")
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### 7.2 Additive scores <small>★★☆ · 15 min · 3 points</small>
-# Before the dot product there was a small network. Bahdanau, Cho and Bengio (2015) scored a pair by
+# Before the dot product there was a small network.
+# Bahdanau, Cho and Bengio (2015) scored a pair by
 #
 # $$ s_{ij} = u \cdot \tanh(W_q^\top q_i + W_k^\top k_j) , $$
 #
-# with learned matrices $W_q \in \mathbb{R}^{d \times a}$, $W_k \in \mathbb{R}^{c \times a}$ and a learned vector $u \in \mathbb{R}^a$. Queries and keys may have different widths, $d$ and $c$.
-# Each of the $n \cdot m$ pairs needs its own tanh of a vector of width $a$. Write it without a loop if you can: make an $n \times m \times a$ tensor by broadcasting.
+# with learned matrices $W_q \in \mathbb{R}^{d \times a}$, $W_k \in \mathbb{R}^{c \times a}$ and a learned vector $u \in \mathbb{R}^a$.
+# Queries and keys may have different widths, $d$ and $c$.
+# Each of the $n \cdot m$ pairs needs its own tanh of a vector of width $a$.
+# Write it without a loop if you can: make an $n \times m \times a$ tensor by broadcasting.
 #
 # *Before you run it:* how much memory does that tensor take for $n = m = 1024$, $a = 512$, against the dot product's $n \times m$?
 
 
-# %% nbgrader={"grade": false, "grade_id": "additive", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="additive"
 def additive_scores(q, k, Wq, Wk, u):
     """Additive scores (n, m) of queries q (n, d) and keys k (m, c), with Wq (d, a), Wk (c, a) and u (a,)."""
     ### BEGIN SOLUTION
@@ -1404,83 +1390,62 @@ def additive_scores(q, k, Wq, Wk, u):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "additive-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="additive" points=3
 check = Check("additive", points=3)
 q, k, a, b, u = randn(5, 3), randn(4, 6), randn(3, 7), randn(6, 7), randn(7)
-pair = check.run(additive_scores, *(torch.ones(1, 1) for _ in range(4)), torch.tensor([3.0]), shape=(1, 1))
-check.close(
-    pair,
-    [[3 * math.tanh(2.0)]],
-    "one query and one key with W_q q = W_k k = 1 and u = 3: the score is 3 · tanh(1 + 1)",
-    wrong={
-        "tanh comes last; it belongs inside, before the product with u: 3 · tanh(2), not tanh(6)": [[math.tanh(6.0)]],
-        "each part has its own tanh; add first: 3 · tanh(2), not 3 · (tanh 1 + tanh 1)": [[6 * math.tanh(1.0)]],
-    },
-)
-scores = check.run(
-    additive_scores,
-    q,
-    k,
-    a,
-    b,
-    u,
-    shape=(5, 4),
-    hint="one score per pair of a query (row) and a key (column): which axis do you insert where, and is the width a summed away?",
-)
-check.true(
-    scores.abs() <= u.abs().sum() + 1e-4, "tanh lies between −1 and 1, so |s| is at most Σ|u|: is tanh applied before the product with u?"
-)
-zero = check.run(additive_scores, 0 * q, 0 * k, a, b, u, shape=(5, 4))
-check.close(
-    zero,
-    torch.zeros(5, 4),
-    "zero query and zero key: tanh(0) = 0, so the score is 0",
-    wrong={"these are weights; the scores were asked for, before any softmax": torch.full((5, 4), 0.25)},
-)
-check.unchanged(additive_scores, q, k, a, b, u)
+with check.idea("u · tanh of the sum"):
+    shape = "one score per pair of a query (row) and a key (column): which axis do you insert where, and is the width a summed away?"
+    scores = check.run(additive_scores, q, k, a, b, u, shape=(5, 4), hint=shape)
+    pair = check.run(additive_scores, *(torch.ones(1, 1) for _ in range(4)), torch.tensor([3.0]), shape=(1, 1))
+    inside = "one query and one key with W_q q = W_k k = 1 and u = 3: the score is 3 · tanh(1 + 1)"
+    check.close(pair, [[3 * math.tanh(2.0)]], inside)
+    ### BEGIN HIDDEN TESTS
+    inner = (q @ a)[:, None] + (k @ b)[None]
+    one_by_one = torch.stack([torch.stack([(torch.tanh(q[i] @ a + k[j] @ b) * u).sum() for j in range(4)]) for i in range(5)])
+    check.close(
+        scores,
+        one_by_one,
+        "a score is not u · tanh(W_qᵀ q_i + W_kᵀ k_j)",
+        wrong={
+            "tanh is missing": inner @ u,
+            "tanh is taken of each part; it must be taken of their sum": (torch.tanh(q @ a) @ u)[:, None]
+            + (torch.tanh(k @ b) @ u)[None, :],
+            "tanh is taken of the finished score; it belongs inside, before the product with u": torch.tanh(inner @ u),
+            "u is multiplied inside tanh; it belongs outside": torch.tanh(inner * u).sum(-1),
+            "the two parts are multiplied; they must be added": torch.tanh((q @ a)[:, None] * (k @ b)[None]) @ u,
+            "the two parts are subtracted; they must be added": torch.tanh((q @ a)[:, None] - (k @ b)[None]) @ u,
+            "these are dot-product scores: use the formula with tanh and u": q @ a @ (k @ b).T,
+            "additive scores are not divided by a square root: tanh keeps them small": torch.tanh(inner) @ u / 7**0.5,
+            "the product with u is a sum over the width, not a mean": torch.tanh(inner) @ u / 7,
+            "these are weights; the scores were asked for, before any softmax": one_by_one.softmax(1),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(additive_scores, q, k, a, b, u)
 ### BEGIN HIDDEN TESTS
-inner = (q @ a)[:, None] + (k @ b)[None]
-one_by_one = torch.stack([torch.stack([(torch.tanh(q[i] @ a + k[j] @ b) * u).sum() for j in range(4)]) for i in range(5)])
-check.close(
-    scores,
-    one_by_one,
-    "a score is not u · tanh(W_qᵀ q_i + W_kᵀ k_j)",
-    wrong={
-        "tanh is missing": inner @ u,
-        "tanh is taken of each part; it must be taken of their sum": (torch.tanh(q @ a) @ u)[:, None] + (torch.tanh(k @ b) @ u)[None, :],
-        "tanh is taken of the finished score; it belongs inside, before the product with u": torch.tanh(inner @ u),
-        "u is multiplied inside tanh; it belongs outside": torch.tanh(inner * u).sum(-1),
-        "the two parts are multiplied; they must be added": torch.tanh((q @ a)[:, None] * (k @ b)[None]) @ u,
-        "the two parts are subtracted; they must be added": torch.tanh((q @ a)[:, None] - (k @ b)[None]) @ u,
-        "these are dot-product scores: use the formula with tanh and u": q @ a @ (k @ b).T,
-        "additive scores are not divided by a square root: tanh keeps them small": torch.tanh(inner) @ u / 7**0.5,
-        "the product with u is a sum over the width, not a mean": torch.tanh(inner) @ u / 7,
-    },
-)
-level = check.run(additive_scores, randn(3, 3), randn(3, 3), torch.eye(3), torch.zeros(3, 3), torch.ones(3), shape=(3, 3))
-check.close(
-    level[:, :1].expand(3, 3), level, "if the keys do not matter, all scores in a row are equal: rows are queries, columns are keys"
-)
-check.gradients(
-    additive_scores,
-    lambda *z: torch.tanh((z[0] @ z[2])[:, None] + (z[1] @ z[3])[None]) @ z[4],
-    (q, k, a, b, u),
-    "the gradients through your scores are wrong, or do not flow",
-)
+with check.part("gradients"):
+    flow = "the gradients through your scores are wrong, or do not flow"
+    by_formula = lambda *z: torch.tanh((z[0] @ z[2])[:, None] + (z[1] @ z[3])[None]) @ z[4]  # noqa: E731
+    check.gradients(additive_scores, by_formula, (q, k, a, b, u), flow)
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### 7.3 Many heads by reshaping <small>★★★ · 25 min · 6 points</small>
-# From here on a batch of $B$ sequences has $T$ positions of width $D$. One head gives one distribution per position. To look at several things at once, cut the width $D$ into $H$ heads of width $D / H$, let each attend for itself,
-# and put the results side by side again. Nothing is learned in the cut: it is a reshape and a transpose.
+# From here on a batch of $B$ sequences has $T$ positions of width $D$.
+# One head gives one distribution per position.
+# To look at several things at once, cut the width $D$ into $H$ heads of width $D / H$, let each attend for itself, and put the results side by side again.
+# Nothing is learned in the cut: it is a reshape and a transpose.
 #
-# 1. `split_heads`: `(B, T, D)` to `(B, H, T, D/H)`. Head 0 gets the *first* $D/H$ columns. (`view` alone to the final shape mixes positions and heads.)
+# 1. `split_heads`: `(B, T, D)` to `(B, H, T, D/H)`.
+#    Head 0 gets the *first* $D/H$ columns.
+#    (`view` alone to the final shape mixes positions and heads.)
 # 2. `merge_heads`: the way back.
 # 3. `multi_head`: project, split, attend, merge, project with $W_o$.
 
 
-# %% nbgrader={"grade": false, "grade_id": "multi-head", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="multi-head"
 def split_heads(x, H):
     """x (B, T, D) as H heads: (B, H, T, D // H)."""
     ### BEGIN SOLUTION
@@ -1508,119 +1473,102 @@ def multi_head(x, Wq, Wk, Wv, Wo, H, mask=None):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "multi-head-test", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% test="multi-head" points=6
 check = Check("multi-head", points=6)
-x = torch.arange(2 * 3 * 8.0).view(2, 3, 8)
-heads = check.run(
-    split_heads, x, 4, shape=(2, 4, 3, 2), hint="split_heads: the axes are batch, head, position, width of a head, in this order"
-)
-check.close(
-    heads[1, 2, 0],
-    x[1, 0, 4:6],
-    "head 2 of position 0 holds columns 4 and 5 of that position: split the last axis first, then move the head axis forward",
-)
-check.close(
-    check.run(lambda: merge_heads(split_heads(x, 4))),
-    x,
-    "merging what was split must give the original back: undo the transpose before you join the axes",
-)
 x, a, b, c, o = randn(2, 5, 6), randn(6, 6), randn(6, 6), randn(6, 6), randn(6, 6)
-out = check.run(
-    multi_head,
-    x,
-    a,
-    b,
-    c,
-    o,
-    3,
-    shape=(2, 5, 6),
-    hint="multi_head: (B, T, D) in, (B, T, D) out. Is everything merged again? (After a transpose use `reshape`, not `view`.)",
-)
-check.close(
-    check.run(multi_head, x, a, b, c, torch.zeros(6, 6), 3),
-    torch.zeros(2, 5, 6),
-    "with W_o = 0 the output is zero: is the output projected?",
-)
-lower = torch.ones(5, 5, dtype=torch.bool).tril()
-check.causal(
-    lambda z: multi_head(z[None], a, b, c, o, 3, lower)[0],
-    x[0],
-    "with a causal mask a later position still changes an earlier output: is the mask handed on?",
-)
-filler = torch.arange(5) < torch.tensor([4, 2])[:, None, None, None]  # (2, 1, 1, 5)
-ragged = check.run(
-    multi_head,
-    x,
-    a,
-    b,
-    c,
-    o,
-    3,
-    filler,
-    shape=(2, 5, 6),
-    hint="a mask of shape (B, 1, 1, T) must broadcast against scores of shape (B, H, T, T)",
-)
+with check.idea("split_heads"):
+    axes_are = "split_heads: the axes are batch, head, position, width of a head, in this order"
+    numbers = torch.arange(2 * 3 * 8.0).view(2, 3, 8)
+    parts = check.run(split_heads, numbers, 4, shape=(2, 4, 3, 2), hint=axes_are)
+    columns = "split_heads: head 2 of position 0 holds columns 4 and 5: split the last axis first, then move the head axis forward"
+    check.close(parts[1, 2, 0], [28.0, 29.0], columns)
+    ### BEGIN HIDDEN TESTS
+    check.close(
+        parts,
+        torch.stack([row.view(3, 4, 2).transpose(0, 1) for row in numbers]),
+        "split_heads mixes positions and heads",
+        wrong={
+            "`view` straight to (B, H, T, D/H) cuts the sequence, not the width: view to (B, T, H, D/H), then transpose": numbers.view(
+                2, 4, 3, 2
+            ),
+            "head h takes every H-th column; it should take D/H columns in a row": numbers.view(2, 3, 2, 4).permute(0, 3, 1, 2),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.idea("merge_heads"):
+    pieces = check.run(merge_heads, torch.arange(8.0).view(1, 2, 2, 2), shape=(1, 2, 4))
+    undo = "merge_heads: the heads stand side by side, head 0 first: undo the transpose before you join the axes"
+    check.close(pieces, [[[0.0, 1.0, 4.0, 5.0], [2.0, 3.0, 6.0, 7.0]]], undo)
+    ### BEGIN HIDDEN TESTS
+    given = randn(2, 3, 4, 5)
+    check.close(
+        check.run(merge_heads, given),
+        torch.cat([given[:, 0], given[:, 1], given[:, 2]], -1),
+        "merge_heads: the heads must stand side by side, head 0 first",
+        wrong={
+            "merge_heads: `reshape` alone mixes positions and heads: bring the position axis back to its place first": given.reshape(
+                2, 4, 15
+            ),
+            "merge_heads: the heads are interleaved; each head keeps its columns together": given.permute(0, 2, 3, 1).reshape(2, 4, 15),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.idea("multi_head", share=2):
+    whole = "multi_head: (B, T, D) in, (B, T, D) out. Is everything merged again? (After a transpose use `reshape`, not `view`.)"
+    out = check.run(multi_head, x, a, b, c, o, 3, shape=(2, 5, 6), hint=whole)
+    eye, two = torch.eye(2), torch.tensor([[[4.0, 8.0], [0.0, 0.0]]])
+    even = check.run(multi_head, two, 0 * eye, eye, eye, 2 * eye, 2, shape=(1, 2, 2))
+    check.close(even, [[[4.0, 8.0], [4.0, 8.0]]], "multi_head: with W_q = 0 every output is the mean of the values, times W_o")
+    ### BEGIN HIDDEN TESTS
+    lower = torch.ones(5, 5, dtype=torch.bool).tril()
+
+    def side_by_side(scale=2**0.5, rule=None, first=a, second=b):
+        results = []
+        for cut in (slice(0, 2), slice(2, 4), slice(4, 6)):
+            raw = x @ first[:, cut] @ (x @ second[:, cut]).mT / scale
+            raw = raw if rule is None else raw.masked_fill(~rule, -torch.inf)
+            results.append(raw.softmax(-1) @ (x @ c[:, cut]))
+        return torch.cat(results, -1)
+
+    check.close(
+        out,
+        side_by_side() @ o,
+        "the output differs from three single heads side by side",
+        wrong={
+            "the scores are scaled by the root of the whole width D; each head has width D/H": side_by_side(scale=6**0.5) @ o,
+            "the scores are not scaled": side_by_side(scale=1.0) @ o,
+            "the output projection W_o is missing": side_by_side(),
+            "W_o is transposed: the merged heads are multiplied by it from the right": side_by_side() @ o.T,
+            "the roles of W_q and W_k are exchanged": side_by_side(first=b, second=a) @ o,
+            "this is one head over the whole width: is the split used?": (x @ a @ (x @ b).mT / 6**0.5).softmax(-1) @ (x @ c) @ o,
+            "without a mask the output is causal: the mask is optional": side_by_side(rule=lower) @ o,
+        },
+    )
+    solo = check.run(multi_head, x, a, b, c, o, 1, shape=(2, 5, 6))
+    check.close(solo, (x @ a @ (x @ b).mT / 6**0.5).softmax(-1) @ (x @ c) @ o, "with one head it is plain self-attention")
+    ### END HIDDEN TESTS
+with check.part("mask"):
+    tril = torch.ones(5, 5, dtype=torch.bool).tril()
+    later = "with a causal mask a later position still changes an earlier output: is the mask handed on?"
+    check.causal(lambda z: multi_head(z[None], a, b, c, o, 3, tril)[0], x[0], later)
+    ### BEGIN HIDDEN TESTS
+    filler = torch.arange(5) < torch.tensor([4, 2])[:, None, None, None]  # (2, 1, 1, 5)
+    broadcast = "a mask of shape (B, 1, 1, T) must broadcast against scores of shape (B, H, T, T)"
+    ragged = check.run(multi_head, x, a, b, c, o, 3, filler, shape=(2, 5, 6), hint=broadcast)
+    check.close(
+        ragged,
+        side_by_side(rule=filler[:, 0]) @ o,
+        "with a mask for each sequence of the batch, (B, 1, 1, T), the output is wrong",
+        wrong={
+            "the mask is not used: is the mask handed on?": side_by_side() @ o,
+            "one sequence's mask is used for the whole batch": side_by_side(rule=filler[0, 0]) @ o,
+        },
+    )
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-check.close(
-    heads,
-    torch.stack([x_.view(3, 4, 2).transpose(0, 1) for x_ in torch.arange(48.0).view(2, 3, 8)]),
-    "split_heads mixes positions and heads",
-    wrong={
-        "`view` straight to (B, H, T, D/H) cuts the sequence, not the width: view to (B, T, H, D/H), then transpose": torch.arange(
-            48.0
-        ).view(2, 4, 3, 2),
-        "head h takes every H-th column; it should take D/H columns in a row": torch.arange(48.0).view(2, 3, 2, 4).permute(0, 3, 1, 2),
-    },
-)
-pieces = randn(2, 3, 4, 5)
-check.close(
-    check.run(merge_heads, pieces),
-    torch.cat([pieces[:, 0], pieces[:, 1], pieces[:, 2]], -1),
-    "merge_heads: the heads must stand side by side, head 0 first",
-    wrong={
-        "merge_heads: `reshape` alone mixes positions and heads: bring the position axis back to its place first": pieces.reshape(2, 4, 15),
-        "merge_heads: the heads are interleaved; each head keeps its columns together": pieces.permute(0, 2, 3, 1).reshape(2, 4, 15),
-    },
-)
-
-
-def side_by_side(scale=2**0.5, rule=None, first=a, second=b):
-    results = []
-    for cut in (slice(0, 2), slice(2, 4), slice(4, 6)):
-        raw = x @ first[:, cut] @ (x @ second[:, cut]).mT / scale
-        raw = raw if rule is None else raw.masked_fill(~rule, -torch.inf)
-        results.append(raw.softmax(-1) @ (x @ c[:, cut]))
-    return torch.cat(results, -1)
-
-
-check.close(
-    out,
-    side_by_side() @ o,
-    "the output differs from three single heads side by side",
-    wrong={
-        "the scores are scaled by the root of the whole width D; each head has width D/H": side_by_side(scale=6**0.5) @ o,
-        "the scores are not scaled": side_by_side(scale=1.0) @ o,
-        "the output projection W_o is missing": side_by_side(),
-        "W_o is transposed: the merged heads are multiplied by it from the right": side_by_side() @ o.T,
-        "the roles of W_q and W_k are exchanged": side_by_side(first=b, second=a) @ o,
-        "this is one head over the whole width: is the split used?": (x @ a @ (x @ b).mT / 6**0.5).softmax(-1) @ (x @ c) @ o,
-        "without a mask the output is causal: the mask is optional": side_by_side(rule=lower) @ o,
-    },
-)
-solo = check.run(multi_head, x, a, b, c, o, 1, shape=(2, 5, 6))
-check.close(solo, (x @ a @ (x @ b).mT / 6**0.5).softmax(-1) @ (x @ c) @ o, "with one head it is plain self-attention")
-check.close(
-    ragged,
-    side_by_side(rule=filler[:, 0]) @ o,
-    "with a mask for each sequence of the batch, (B, 1, 1, T), the output is wrong",
-    wrong={
-        "the mask is not used": side_by_side() @ o,
-        "one sequence's mask is used for the whole batch": side_by_side(rule=filler[0, 0]) @ o,
-    },
-)
-check.shape(
-    check.run(multi_head, randn(1, 1, 6), a, b, c, o, 6), (1, 1, 6), "a batch of one, a sequence of one, heads of width one: this must work"
-)
+with check.edge("batch, length and width of one"):
+    tiny = check.run(multi_head, randn(1, 1, 6), a, b, c, o, 6)
+    check.shape(tiny, (1, 1, 6), "a batch of one, a sequence of one, heads of width one: this must work")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1642,15 +1590,20 @@ plt.show()
 # Even with random weights the heads look at different things: each sees another part of the width.
 #
 # ## 8 Bonus: attention that never builds the matrix <small>★★★ · 40 min · 4 bonus points</small>
-# The $n \times m$ weights are what fills the memory. They are not needed all at once: the softmax of a row can be built up block by block (Milakov and Gimelshein, 2018), which is the
-# idea behind FlashAttention (Dao et al., 2022). For each query keep three things: the largest score $\mu$ seen so far, the sum $Z = \sum_j e^{s_j - \mu}$, and the unfinished
-# output $o = \sum_j e^{s_j - \mu} v_j$. When a new block brings a larger maximum $\mu'$, multiply $Z$ and $o$ by $e^{\mu - \mu'}$ and go on. At the end the answer is $o / Z$.
+# The $n \times m$ weights are what fills the memory.
+# They are not needed all at once: the softmax of a row can be built up block by block (Milakov and Gimelshein, 2018), which is the idea behind FlashAttention (Dao et al., 2022).
+# For each query keep three things: the largest score $\mu$ seen so far, the sum $Z = \sum_j e^{s_j - \mu}$, and the unfinished output $o = \sum_j e^{s_j - \mu} v_j$.
+# When a new block brings a larger maximum $\mu'$, multiply $Z$ and $o$ by $e^{\mu - \mu'}$ and go on.
+# At the end the answer is $o / Z$.
 #
-# No tensor you create may have more than $n \cdot \max(b, d, e)$ elements, where $b$ is the block size, and $b \le n$ where this is measured. If one has, no result counts.
-# Slices and transposes are views and cost nothing. The number of keys $m$ need not be a multiple of $b$: the last block may be short. Before the first block $\mu = -\infty$.
+# No tensor you create may have more than $n \cdot \max(b, d, e)$ elements, where $b$ is the block size, and $b \le n$ where this is measured.
+# If one has, no result counts.
+# Slices and transposes are views and cost nothing.
+# The number of keys $m$ need not be a multiple of $b$: the last block may be short.
+# Before the first block $\mu = -\infty$.
 
 
-# %% nbgrader={"grade": false, "grade_id": "bonus-blockwise", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="bonus-blockwise"
 def blockwise_attention(q, k, v, block):
     """attention(q, k, v) for q (n, d), k (m, d), v (m, e), visiting the keys `block` at a time."""
     ### BEGIN SOLUTION
@@ -1668,110 +1621,110 @@ def blockwise_attention(q, k, v, block):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "bonus-blockwise-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="bonus-blockwise" points=4
 check = Check("bonus-blockwise", points=4)
-spent = check.measure(checks.cost, blockwise_attention, randn(32, 8), randn(64, 8), randn(64, 8), 4)
-thrifty = (spent.largest <= 32 * 8) & (spent.flops >= 2 * 32 * 64 * 8)  # the two products, one operation a term
-check.counted(thrifty, "a tensor larger than n · max(b, d, e) was made: look at one block of keys at a time")
-broken = "the limit on memory is broken, so no result counts"
-refused = checks.Failed(broken, broken) if type(thrifty) is bool else thrifty
 q, k, v = randn(5, 6), randn(9, 6), randn(9, 3)
-for size in (9, 1, 4, 100):
-    out = check.run(blockwise_attention, q, k, v, size) if thrifty else refused
-    hint = "in a single block the result differs from attention: is everything scaled, and divided by Z at the end?"
-    if size < 9:
-        hint = f"with blocks of {size} the result differs from attention in one go: are Z and the output rescaled when the maximum changes?"
-    check.close(out, (q @ k.T / 6**0.5).softmax(1) @ v, hint)
-### BEGIN HIDDEN TESTS
-thrifty = thrifty and check.affordable(
-    blockwise_attention,
-    lambda m: (randn(4096, 16), randn(m, 16), randn(m, 16), 64),
-    4096,
-    megabytes=48,  # the matrix has 64, a block 1; the results of all blocks, kept until the end, 16
-    hint="for 4,096 queries and keys the n × m weights were built after all: look at one block of keys at a time",
-    or_nothing=True,
-)
-plain_scores = q @ k.T / 6**0.5
-
-
-def slip(rescale_total=1, rescale_out=1):
-    top, total, mixed = torch.full((5, 1), -torch.inf), 0.0, 0.0
-    for part, give in zip(plain_scores.split(4, 1), v.split(4), strict=True):
-        high = torch.maximum(top, part.amax(1, keepdim=True))
-        total = total * (top - high).exp() ** rescale_total + (part - high).exp().sum(1, keepdim=True)
-        mixed = mixed * (top - high).exp() ** rescale_out + (part - high).exp() @ give
-        top = high
-    return mixed / total
-
-
-out = check.run(blockwise_attention, q, k, v, 4, forbid=["attention"]) if thrifty else refused
-check.close(
-    out,
-    plain_scores.softmax(1) @ v,
-    "blocks of 4 for 9 keys: the result is wrong",
-    wrong={
-        "the sum Z is not rescaled when the maximum changes": slip(rescale_total=0),
-        "the unfinished output is not rescaled when the maximum changes": slip(rescale_out=0),
-        "the scores are not divided by the root of the width": (q @ k.T).softmax(1) @ v,
-        "the blocks' results are averaged: blocks with large scores must count more": sum(
-            p.softmax(1) @ g for p, g in zip(plain_scores.split(4, 1), v.split(4), strict=True)
-        )
-        / 3,
-        "the last, short block is left out": plain_scores[:, :8].softmax(1) @ v[:8],
-        "the division by Z at the end is missing": (plain_scores - plain_scores.amax(1, keepdim=True)).exp() @ v,
-    },
-)
-rising = torch.linspace(-40, 40, 12)[:, None] * torch.ones(12, 4)
-out = check.run(blockwise_attention, 5 * torch.ones(3, 4), rising, randn(12, 2), 3, shape=(3, 2)) if thrifty else refused
-check.finite(out, "scores that keep rising overflow: subtract the running maximum before every exp")
-falling = (
-    check.run(blockwise_attention, 5 * torch.ones(3, 4), rising.flip(0), torch.arange(24.0).view(12, 2), 5, shape=(3, 2))
-    if thrifty
-    else refused
-)
-check.close(falling, [[0.0, 1.0]] * 3, "the first key has by far the largest score, so its value must win, whichever block it is in")
-apart = 5 * torch.tensor([[1.0], [-1.0]]) * torch.ones(2, 4)  # one query with scores near 400, one with scores near −400
-far = (
-    check.run(blockwise_attention, apart, torch.linspace(30, 40, 12)[:, None] * torch.ones(12, 4), torch.arange(24.0).view(12, 2), 5)
-    if thrifty
-    else refused
-)
-want = (apart @ (torch.linspace(30, 40, 12)[:, None] * torch.ones(12, 4)).T / 2).softmax(1) @ torch.arange(24.0).view(12, 2)
-check.close(
-    far, want, "a query whose scores are all very low underflows: every query has its own maximum, which starts at minus infinity, not at 0"
-)
-check.largest(
-    blockwise_attention,
-    randn(128, 16),
-    randn(512, 16),
-    randn(512, 16),
-    16,
-    elements=128 * 16,
-    at_least=2 * 128 * 512 * 16,
-    hint="for longer inputs a tensor larger than n · max(b, d, e) was made",
-)
-check.largest(
-    blockwise_attention,
-    randn(4, 8),
-    randn(256, 8),
-    randn(256, 8),
-    4,
-    elements=4 * 8,
-    at_least=2 * 4 * 256 * 8,
-    hint="for few queries and many keys a tensor larger than n · max(b, d, e) was made: not even one row of all scores fits",
-)
-check.unchanged(blockwise_attention, q, k, v, 4)
-by_hand = "write the blocks yourself: do not call `scaled_dot_product_attention`"
-if thrifty:
-    check.avoids(
+with check.idea("block by block, the same result"):
+    spent = check.measure(checks.cost, blockwise_attention, randn(32, 8), randn(64, 8), randn(64, 8), 4)
+    thrifty = (spent.largest <= 32 * 8) & (spent.flops >= 2 * 32 * 64 * 8)  # the two products, one operation a term
+    check.counted(thrifty, "a tensor larger than n · max(b, d, e) was made: look at one block of keys at a time")
+    broken = "the limit on memory is broken, so no result counts"
+    refused = checks.Failed(broken, broken) if type(thrifty) is bool else thrifty
+    for size in (9, 1, 4, 100):
+        out = check.run(blockwise_attention, q, k, v, size) if thrifty else refused
+        hint = "in a single block the result differs from attention: is everything scaled, and divided by Z at the end?"
+        if size < 9:
+            hint = f"with blocks of {size} the result differs: are Z and the output rescaled when the maximum changes?"
+        check.close(out, (q @ k.T / 6**0.5).softmax(1) @ v, hint)
+    ### BEGIN HIDDEN TESTS
+    thrifty = thrifty and check.affordable(
         blockwise_attention,
-        *("scaled_dot_product_attention",),
-        hint=by_hand,
-        forbid=("attention",),
-        runs=lambda: blockwise_attention(q, k, v, 4),
+        lambda m: (randn(4096, 16), randn(m, 16), randn(m, 16), 64),
+        4096,
+        megabytes=48,  # the matrix has 64, a block 1; the results of all blocks, kept until the end, 16
+        hint="for 4,096 queries and keys the n × m weights were built after all: look at one block of keys at a time",
+        or_nothing=True,
     )
-else:
-    check.true(refused, by_hand)
+    by_hand = "write the blocks yourself: do not call `scaled_dot_product_attention`"
+    if thrifty:
+        check.avoids(
+            blockwise_attention,
+            *("scaled_dot_product_attention",),
+            hint=by_hand,
+            forbid=("attention",),
+            runs=lambda: blockwise_attention(q.clone(), k.clone(), v.clone(), 4),
+        )
+    else:
+        check.true(refused, by_hand)
+    plain_scores = q @ k.T / 6**0.5
+
+    def slip(rescale_total=1, rescale_out=1):
+        top, total, mixed = torch.full((5, 1), -torch.inf), 0.0, 0.0
+        for part, give in zip(plain_scores.split(4, 1), v.split(4), strict=True):
+            high = torch.maximum(top, part.amax(1, keepdim=True))
+            total = total * (top - high).exp() ** rescale_total + (part - high).exp().sum(1, keepdim=True)
+            mixed = mixed * (top - high).exp() ** rescale_out + (part - high).exp() @ give
+            top = high
+        return mixed / total
+
+    out = check.run(blockwise_attention, q, k, v, 4, forbid=["attention"]) if thrifty else refused
+    check.close(
+        out,
+        plain_scores.softmax(1) @ v,
+        "blocks of 4 for 9 keys: the result is wrong",
+        wrong={
+            "the sum Z is not rescaled when the maximum changes": slip(rescale_total=0),
+            "the unfinished output is not rescaled when the maximum changes": slip(rescale_out=0),
+            "the scores are not divided by the root of the width": (q @ k.T).softmax(1) @ v,
+            "the blocks' results are averaged: blocks with large scores must count more": sum(
+                p.softmax(1) @ g for p, g in zip(plain_scores.split(4, 1), v.split(4), strict=True)
+            )
+            / 3,
+            "the last, short block is left out": plain_scores[:, :8].softmax(1) @ v[:8],
+            "the division by Z at the end is missing": (plain_scores - plain_scores.amax(1, keepdim=True)).exp() @ v,
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(blockwise_attention, q, k, v, 4)
+### BEGIN HIDDEN TESTS
+with check.part("memory"):
+    check.largest(
+        blockwise_attention,
+        randn(128, 16),
+        randn(512, 16),
+        randn(512, 16),
+        16,
+        elements=128 * 16,
+        at_least=2 * 128 * 512 * 16,
+        hint="for longer inputs a tensor larger than n · max(b, d, e) was made",
+    )
+    check.largest(
+        blockwise_attention,
+        randn(4, 8),
+        randn(256, 8),
+        randn(256, 8),
+        4,
+        elements=4 * 8,
+        at_least=2 * 4 * 256 * 8,
+        hint="for few queries and many keys a tensor larger than n · max(b, d, e) was made: not even one row of all scores fits",
+    )
+with check.edge("large scores"):
+    rising, steep = torch.linspace(-40, 40, 12)[:, None] * torch.ones(12, 4), 5 * torch.ones(3, 4)
+    out = check.run(blockwise_attention, steep, rising, randn(12, 2), 3, shape=(3, 2)) if thrifty else refused
+    check.finite(out, "scores that keep rising overflow: subtract the running maximum before every exp")
+    counted = torch.arange(24.0).view(12, 2)
+    falling = check.run(blockwise_attention, steep, rising.flip(0), counted, 5, shape=(3, 2)) if thrifty else refused
+    check.close(falling, [[0.0, 1.0]] * 3, "the first key has by far the largest score, so its value must win, whichever block it is in")
+with check.edge("very low scores"):
+    apart = 5 * torch.tensor([[1.0], [-1.0]]) * torch.ones(2, 4)  # one query with scores near 400, one with scores near −400
+    level = torch.linspace(30, 40, 12)[:, None] * torch.ones(12, 4)
+    low = check.run(blockwise_attention, apart, level, counted, 5) if thrifty else refused
+    check.close(
+        low,
+        (apart @ level.T / 2).softmax(1) @ counted,
+        "a query whose scores are all very low underflows: every query has its own maximum, which starts at minus infinity, not at 0",
+    )
 ### END HIDDEN TESTS
 check.score()
 

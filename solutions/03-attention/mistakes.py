@@ -1,6 +1,6 @@
 """Wrong answers that the tests of 03-attention must catch, and right ones that they must accept."""
 
-from autograder.mistakes import Mistake, Right
+from autograder.authoring.mistakes import Mistake, Right
 
 IN_PLACE = "your code changes its input in place"
 
@@ -24,31 +24,36 @@ VARIANTS = {
             "softmax over the queries",
             change={"softmax(dim=-1)": "softmax(dim=0)"},
             hint="softmax runs over the queries: it must run over the keys",
+            gravity="idea",
         ),
         Mistake(
             "scaled too early",
             change={"(Q @ K.mT)": "(Q @ K.mT / Q.shape[-1] ** 0.5)"},
             hint="do not divide by the square root of the width yet",
+            gravity="idea",
         ),
-        Mistake("no softmax", change={".softmax(dim=-1)": ""}, hint="these are the scores: turn them into weights"),
-        Mistake("keys ask, queries answer", change={"Q @ K.mT": "K @ Q.mT"}, hint="which of Q and K stands on the left"),
+        Mistake("no softmax", change={".softmax(dim=-1)": ""}, hint="these are the scores: turn them into weights", gravity="idea"),
+        Mistake("keys ask, queries answer", change={"Q @ K.mT": "K @ Q.mT"}, hint="which of Q and K stands on the left", gravity="idea"),
         Mistake(
             "one softmax for all pairs",
             change={".softmax(dim=-1)": ".flatten().softmax(0).view(len(Q), len(K))"},
             hint="every query needs a distribution of its own",
+            gravity="idea",
         ),
-        Mistake("log-softmax", change={".softmax(": ".log_softmax("}, hint="these are the logarithms of the weights"),
+        Mistake("log-softmax", change={".softmax(": ".log_softmax("}, hint="these are the logarithms of the weights", gravity="idea"),
         Mistake(
             "exp without the maximum",
             change={"return (Q @ K.mT).softmax(dim=-1)": "e = (Q @ K.mT).exp()\n    return e / e.sum(-1, keepdim=True)"},
             hint="large scores overflow",
+            gravity="edge",
         ),
         Mistake(
             "divided by the sum, no exp",
             change={"return (Q @ K.mT).softmax(dim=-1)": "s = Q @ K.mT\n    return s / s.sum(-1, keepdim=True)"},
             hint="softmax takes exp first",
+            gravity="idea",
         ),
-        Mistake("normalised in place", change={"return": "Q -= K.mean(0)\n    return"}, hint=IN_PLACE),
+        Mistake("normalised in place", change={"return": "Q -= K.mean(0)\n    return"}, hint=IN_PLACE, gravity="idea"),
         Right(
             "numpy",
             code="""
@@ -67,26 +72,39 @@ def lookup_weights(Q, K):
         ),
     ],
     "lookup": [
-        Mistake("mixes the keys", change={"@ V": "@ K"}, hint="you mix the keys; the output mixes the values"),
+        Mistake("mixes the keys", change={"@ V": "@ K"}, hint="you mix the keys; the output mixes the values", gravity="idea"),
         Mistake(
             "scaled too early",
             change={"lookup_weights(Q, K)": "lookup_weights(Q / Q.shape[1] ** 0.5, K)"},
             hint="the scores are not divided by the square root",
+            gravity="idea",
         ),
         Mistake(
             "softmax over the queries",
             change={"lookup_weights(Q, K)": "(Q @ K.T).softmax(0)"},
             hint="every row of weights must sum to one over the keys",
+            gravity="idea",
         ),
-        Mistake("scores for weights", change={"lookup_weights(Q, K)": "(Q @ K.T)"}, hint="the scores themselves multiply the values"),
-        Mistake("softmax twice", change={"lookup_weights(Q, K)": "lookup_weights(Q, K).softmax(-1)"}, hint="softmax is applied twice"),
-        Mistake("hard look-up", change={"lookup_weights(Q, K) @ V": "V[(Q @ K.T).argmax(1)]"}, hint="the look-up is soft"),
+        Mistake(
+            "scores for weights",
+            change={"lookup_weights(Q, K)": "(Q @ K.T)"},
+            hint="the scores themselves multiply the values",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax twice",
+            change={"lookup_weights(Q, K)": "lookup_weights(Q, K).softmax(-1)"},
+            hint="softmax is applied twice",
+            gravity="idea",
+        ),
+        Mistake("hard look-up", change={"lookup_weights(Q, K) @ V": "V[(Q @ K.T).argmax(1)]"}, hint="the look-up is soft", gravity="idea"),
         Mistake(
             "transposed result",
             change={"lookup_weights(Q, K) @ V": "V.T @ lookup_weights(Q, K).T"},
             hint="one row per query, as wide as a value",
+            gravity="idea",
         ),
-        Mistake("values scaled in place", change={"return": "V -= V.mean(0)\n    return"}, hint=IN_PLACE),
+        Mistake("values scaled in place", change={"return": "V -= V.mean(0)\n    return"}, hint=IN_PLACE, gravity="idea"),
         Right(
             "loops",
             change={"lookup_weights(Q, K) @ V": "torch.stack([sum(w * v for w, v in zip(row, V)) for row in lookup_weights(Q, K)])"},
@@ -99,50 +117,64 @@ def lookup_weights(Q, K):
         ),
     ],
     "select-first": [
-        Mistake("short query", change={"1e5 * ": ""}, hint="point the query along that key, and make it long"),
-        Mistake("not long enough", change={"1e5": "100"}, hint="keys that lie close together need a longer query"),
-        Mistake("last key", change={"keys[0]": "keys[-1]"}, hint="another key gets the most weight"),
-        Mistake("away from the key", change={"1e5": "-1e5"}, hint="or even away from it"),
-        Mistake("a whole matrix", change={"keys[0]": "keys"}, hint="not a matrix, and not the weights"),
-        Mistake("infinitely long", change={"1e5": "float('inf')"}, hint="the query must stay finite"),
-        Mistake("built from KEYS", change={"keys[0]": "KEYS[0]"}, hint="the query has the width of the keys that are given"),
-        Mistake("in place", change={"return 1e5 * keys[0]": "keys *= 1e5\n    return keys[0]"}, hint=IN_PLACE),
+        Mistake("short query", change={"1e5 * ": ""}, hint="make the query long", gravity="part"),
+        Mistake("not long enough", change={"1e5": "100"}, hint="keys that lie close together need a longer query", gravity="edge"),
+        Mistake("last key", change={"keys[0]": "keys[-1]"}, hint="another key gets the most weight", gravity="idea"),
+        Mistake("away from the key", change={"1e5": "-1e5"}, hint="or even away from it", gravity="idea"),
+        Mistake("a whole matrix", change={"keys[0]": "keys"}, hint="not a matrix, and not the weights", gravity="idea"),
+        Mistake("infinitely long", change={"1e5": "float('inf')"}, hint="the query must stay finite", gravity="idea"),
+        Mistake(
+            "built from KEYS", change={"keys[0]": "KEYS[0]"}, hint="the query has the width of the keys that are given", gravity="idea"
+        ),
+        Mistake("in place", change={"return 1e5 * keys[0]": "keys *= 1e5\n    return keys[0]"}, hint=IN_PLACE, gravity="edge"),
         Right("a list", change={"1e5 * keys[0]": "[1e5 * x for x in keys[0].tolist()]"}),
         Right("of length one, then longer", change={"1e5 * keys[0]": "1e6 * keys[0].double() / keys[0].double().norm()"}),
         Right("whole numbers", change={"1e5 * keys[0]": "(1e5 * keys[0]).round().long()"}),
     ],
     "select-all": [
-        Mistake("short queries", change={"1e5 * ": ""}, hint="make the queries long"),
-        Mistake("not long enough", change={"1e5": "100"}, hint="keys that lie close together need longer queries"),
-        Mistake("transposed", change={"keys\n": "keys.T\n"}, hint="one query per key, each as wide as a key"),
-        Mistake("reverse order", change={"keys\n": "keys.flip(0)\n"}, hint="the rows are in reverse order"),
-        Mistake("the first key only", change={"keys\n": "keys[0].expand_as(keys)\n"}, hint="every query selects the same key"),
-        Mistake("away from the keys", change={"1e5": "-1e5"}, hint="query i should look most at key i"),
-        Mistake("in place", change={"return 1e5 * keys": "keys *= 1e5\n    return keys"}, hint=IN_PLACE),
+        Mistake("short queries", change={"1e5 * ": ""}, hint="make the queries long", gravity="part"),
+        Mistake("not long enough", change={"1e5": "100"}, hint="keys that lie close together need longer queries", gravity="edge"),
+        Mistake("transposed", change={"keys\n": "keys.T\n"}, hint="one query per key, each as wide as a key", gravity="idea"),
+        Mistake("reverse order", change={"keys\n": "keys.flip(0)\n"}, hint="the rows are in reverse order", gravity="idea"),
+        Mistake(
+            "the first key only", change={"keys\n": "keys[0].expand_as(keys)\n"}, hint="every query selects the same key", gravity="idea"
+        ),
+        Mistake("away from the keys", change={"1e5": "-1e5"}, hint="query i should look most at key i", gravity="idea"),
+        Mistake("in place", change={"return 1e5 * keys": "keys *= 1e5\n    return keys"}, hint=IN_PLACE, gravity="edge"),
         Right("one by one", change={"1e5 * keys": "torch.stack([select_first(keys.roll(-i, 0)) for i in range(len(keys))])"}),
         Right("numpy in float64", change={"1e5 * keys": "keys.double().numpy() * 1e5"}),
     ],
     "average-all": [
-        Mistake("mean of the keys", change={"torch.zeros_like(keys[0])": "keys.mean(0)"}, hint="the mean of the keys prefers"),
         Mistake(
-            "sum of the keys", change={"torch.zeros_like(keys[0])": "keys.sum(0)"}, hint="the sum of the keys is four times their mean"
+            "mean of the keys", change={"torch.zeros_like(keys[0])": "keys.mean(0)"}, hint="the mean of the keys prefers", gravity="idea"
         ),
         Mistake(
-            "long mean of the keys", change={"torch.zeros_like(keys[0])": "1e5 * keys.mean(0)"}, hint="a long mean of the keys selects"
+            "sum of the keys",
+            change={"torch.zeros_like(keys[0])": "keys.sum(0)"},
+            hint="the sum of the keys is four times their mean",
+            gravity="idea",
         ),
-        Mistake("ones", change={"zeros_like": "ones_like"}, hint="a query of ones prefers"),
+        Mistake(
+            "long mean of the keys",
+            change={"torch.zeros_like(keys[0])": "1e5 * keys.mean(0)"},
+            hint="a long mean of the keys selects",
+            gravity="idea",
+        ),
+        Mistake("ones", change={"zeros_like": "ones_like"}, hint="a query of ones prefers", gravity="idea"),
         Mistake(
             "the weights",
             change={"torch.zeros_like(keys[0])": "torch.full((len(keys),), 1 / len(keys))"},
             hint="not a number, and not the weights",
+            gravity="idea",
         ),
         Mistake(
             "width three only",
             change={"torch.zeros_like(keys[0])": "torch.zeros(3)"},
             hint="the query has the width of the keys that are given",
+            gravity="part",
         ),
-        Mistake("almost zero", change={"torch.zeros_like(keys[0])": "1e-6 * keys.mean(0)"}, hint="whatever the keys?"),
-        Mistake("in place", change={"torch.zeros_like(keys[0])": "keys.zero_()[0]"}, hint=IN_PLACE),
+        Mistake("almost zero", change={"torch.zeros_like(keys[0])": "1e-6 * keys.mean(0)"}, hint="whatever the keys?", gravity="part"),
+        Mistake("in place", change={"torch.zeros_like(keys[0])": "keys.zero_()[0]"}, hint=IN_PLACE, gravity="edge"),
         Right("zero times a key", change={"torch.zeros_like(keys[0])": "0 * keys[0]"}),
         Right("a list", change={"torch.zeros_like(keys[0])": "[0] * keys.shape[1]"}),
         Right(
@@ -154,27 +186,45 @@ def lookup_weights(Q, K):
         Mistake(
             "mean of the two keys",
             change={"torch.linalg.solve(differences, leads)": "keys[:2].mean(0)"},
-            hint="the last two keys still get weight",
+            hint="no multiple of the keys' mean",
+            gravity="idea",
         ),
         Mistake(
             "ten times their mean",
             change={"torch.linalg.solve(differences, leads)": "10 * keys[:2].mean(0)"},
             hint="no multiple of the keys' mean",
+            gravity="idea",
         ),
         Mistake(
             "a long mean",
             change={"torch.linalg.solve(differences, leads)": "1e5 * keys[:2].mean(0)"},
-            hint="one of the two keys gets everything",
+            hint="no multiple of the keys' mean",
+            gravity="idea",
         ),
-        Mistake("a lead of 1e5", change={"[20.0, 20.0, 0.0]": "[1e5, 1e5, 0.0]"}, hint="a lead of 20 is plenty"),
-        Mistake("wrong way round", change={"[20.0, 20.0, 0.0]": "[-20.0, -20.0, 0.0]"}, hint="which way round are the leads"),
-        Mistake("for KEYS only", change={"keys[:3] - keys[3]": "KEYS[:3] - KEYS[3]"}, hint="build the equations from `keys`"),
-        Mistake("last key without an equation", change={"keys[:3] - keys[3]": "keys[:3]"}, hint="does every key have an equation"),
+        Mistake("a lead of 1e5", change={"[20.0, 20.0, 0.0]": "[1e5, 1e5, 0.0]"}, hint="a lead of 20 is plenty", gravity="part"),
         Mistake(
-            "the weights", change={"torch.linalg.solve(differences, leads)": "torch.tensor([0.5, 0.5, 0.0, 0.0])"}, hint="not the weights"
+            "wrong way round", change={"[20.0, 20.0, 0.0]": "[-20.0, -20.0, 0.0]"}, hint="which way round are the leads", gravity="idea"
         ),
         Mistake(
-            "in place", change={"differences = keys[:3] - keys[3]": "keys -= keys[3].clone()\n    differences = keys[:3]"}, hint=IN_PLACE
+            "for KEYS only", change={"keys[:3] - keys[3]": "KEYS[:3] - KEYS[3]"}, hint="build the equations from `keys`", gravity="part"
+        ),
+        Mistake(
+            "last key without an equation",
+            change={"keys[:3] - keys[3]": "keys[:3]"},
+            hint="does every key have an equation",
+            gravity="idea",
+        ),
+        Mistake(
+            "the weights",
+            change={"torch.linalg.solve(differences, leads)": "torch.tensor([0.5, 0.5, 0.0, 0.0])"},
+            hint="not the weights",
+            gravity="idea",
+        ),
+        Mistake(
+            "in place",
+            change={"differences = keys[:3] - keys[3]": "keys -= keys[3].clone()\n    differences = keys[:3]"},
+            hint=IN_PLACE,
+            gravity="edge",
         ),
         Right(
             "other equations, float64",
@@ -204,29 +254,39 @@ def average_first_two(keys):
             "no logarithm",
             change={"target[1:].log() - target[0].log()": "target[1:] - target[0]"},
             hint="the right-hand sides are differences of weights",
+            gravity="idea",
         ),
         Mistake(
             "sign",
             change={"target[1:].log() - target[0].log()": "target[0].log() - target[1:].log()"},
             hint="large targets get small weights",
+            gravity="idea",
         ),
-        Mistake("first logarithm forgotten", change={" - target[0].log()": ""}, hint="log w_0 is missing"),
+        Mistake("first logarithm forgotten", change={" - target[0].log()": ""}, hint="log w_0 is missing", gravity="idea"),
         Mistake(
             "keys, not differences",
             change={"keys[1:] - keys[0]": "keys", "target[1:].log() - target[0].log()": "target.log()"},
             hint="use differences of keys, not the keys themselves",
+            gravity="idea",
         ),
         Mistake(
             "square solver",
             change={"pinv(differences) @ leads": "solve(differences, leads)"},
             hint="it fails with fewer equations than unknowns",
+            gravity="part",
         ),
-        Mistake("a column", change={"@ leads": "@ leads[:, None]"}, hint="the query is one vector with the width of a key"),
+        Mistake("a column", change={"@ leads": "@ leads[:, None]"}, hint="the query is one vector with the width of a key", gravity="idea"),
         Mistake(
-            "float32 on the way", change={"pinv(differences) @ leads": "pinv(differences.float()) @ leads.float()"}, hint="digits are lost"
+            "float32 on the way",
+            change={"pinv(differences) @ leads": "pinv(differences.float()) @ leads.float()"},
+            hint="digits are lost",
+            gravity="edge",
         ),
         Mistake(
-            "in place", change={"differences = keys[1:] - keys[0]": "keys -= keys[0].clone()\n    differences = keys[1:]"}, hint=IN_PLACE
+            "in place",
+            change={"differences = keys[1:] - keys[0]": "keys -= keys[0].clone()\n    differences = keys[1:]"},
+            hint=IN_PLACE,
+            gravity="edge",
         ),
         Right(
             "least squares",
@@ -259,44 +319,55 @@ def query_for(target, keys):
             "positive is enough",
             change={"torch.allclose(differences @ best, leads, atol=1e-4)": "True"},
             hint="the middle score lies between the outer two",
+            gravity="idea",
         ),
         Mistake(
             "counts the keys",
             change={"torch.allclose(differences @ best, leads, atol=1e-4)": "len(keys) <= keys.shape[1] + 1"},
-            hint="test the equations, not the count",
+            hint="the middle score lies between the outer two",
+            gravity="idea",
         ),
         Mistake(
             "rank of the keys",
             change={"torch.allclose(differences @ best, leads, atol=1e-4)": "bool(torch.linalg.matrix_rank(differences) == len(keys) - 1)"},
             hint="test the equations, not only the rank",
+            gravity="idea",
         ),
         Mistake(
             "no tolerance",
             change={"torch.allclose(differences @ best, leads, atol=1e-4)": "bool((differences @ best == leads).all())"},
             hint="Rounding is not a miss",
+            gravity="idea",
         ),
         Mistake(
             "generous tolerance",
             change={"torch.allclose(differences @ best, leads, atol=1e-4)": "torch.allclose((keys @ best).softmax(0), target, atol=0.05)"},
             hint="your tolerance is too generous",
+            gravity="edge",
         ),
         Mistake(
             "zero replaced by a little",
             change={"if (target <= 0).any():\n        return False": "target = target + 1e-9"},
             hint="a weight of exactly zero needs a score of minus infinity",
+            gravity="part",
         ),
         Mistake(
             "keys, not differences",
             change={"keys[1:] - keys[0]": "keys", "target[1:].log() - target[0].log()": "target.log()"},
             hint="use the equations of 3.3, differences on both sides",
+            gravity="idea",
         ),
         Mistake(
             "the query, not a bool",
             change={"return torch.allclose(differences @ best, leads, atol=1e-4)": "return best"},
             hint="return one bool",
+            gravity="idea",
         ),
         Mistake(
-            "in place", change={"differences = keys[1:] - keys[0]": "keys -= keys[0].clone()\n    differences = keys[1:]"}, hint=IN_PLACE
+            "in place",
+            change={"differences = keys[1:] - keys[0]": "keys -= keys[0].clone()\n    differences = keys[1:]"},
+            hint=IN_PLACE,
+            gravity="edge",
         ),
         Right(
             "compares the weights",
@@ -318,43 +389,64 @@ def query_for(target, keys):
         ),
     ],
     "score-variance": [
-        Mistake("σ²", change={"sigma**4": "sigma**2"}, hint="and a product has two factors"),
-        Mistake("standard deviation", change={"d * sigma**4": "d**0.5 * sigma**2"}, hint="that is the standard deviation"),
-        Mistake("one product", change={"d * sigma**4": "sigma**4"}, hint="that is the variance of one product"),
-        Mistake("d²", change={"d * sigma**4": "d**2 * sigma**4"}, hint="d of them, not d²"),
-        Mistake("σ", change={"sigma**4": "sigma"}, hint="you used σ where the variance σ² of an entry belongs"),
+        Mistake("σ²", change={"sigma**4": "sigma**2"}, hint="and a product has two factors", gravity="idea"),
+        Mistake("standard deviation", change={"d * sigma**4": "d**0.5 * sigma**2"}, hint="that is the standard deviation", gravity="idea"),
+        Mistake("one product", change={"d * sigma**4": "sigma**4"}, hint="that is the variance of one product", gravity="idea"),
+        Mistake("d²", change={"d * sigma**4": "d**2 * sigma**4"}, hint="d of them, not d²", gravity="idea"),
+        Mistake("σ", change={"sigma**4": "sigma"}, hint="you used σ where the variance σ² of an entry belongs", gravity="idea"),
         Mistake(
             "measured",
             change={"d * sigma**4": "(sigma * torch.randn(2, 1000, d)).prod(0).sum(-1).var()"},
             hint="derive it, do not measure it",
+            gravity="idea",
         ),
         Right("a sum", change={"d * sigma**4": "sum((sigma**2) ** 2 for _ in range(d))"}),
         Right("a float32 tensor", change={"d * sigma**4": "torch.full((d,), sigma).pow(4).sum()"}),
     ],
     "weights": [
-        Mistake("softmax over the queries", change={"softmax(dim=-1)": "softmax(dim=0)"}, hint="along which axis does softmax run"),
-        Mistake("scale by d", change={"q.shape[-1] ** 0.5": "q.shape[-1]"}, hint="divide by its square root"),
-        Mistake("scale by the number of keys", change={"q.shape[-1] ** 0.5": "k.shape[0] ** 0.5"}, hint="root of the number of keys"),
-        Mistake("no scale", change={" / q.shape[-1] ** 0.5": ""}, hint="the scores are not scaled"),
-        Mistake("scale by the number of queries", change={"q.shape[-1] ** 0.5": "q.shape[0] ** 0.5"}, hint="root of the number of queries"),
+        Mistake(
+            "softmax over the queries", change={"softmax(dim=-1)": "softmax(dim=0)"}, hint="softmax runs over the queries", gravity="idea"
+        ),
+        Mistake("scale by d", change={"q.shape[-1] ** 0.5": "q.shape[-1]"}, hint="divide by its square root", gravity="idea"),
+        Mistake(
+            "scale by the number of keys",
+            change={"q.shape[-1] ** 0.5": "k.shape[0] ** 0.5"},
+            hint="root of the number of keys",
+            gravity="idea",
+        ),
+        Mistake("no scale", change={" / q.shape[-1] ** 0.5": ""}, hint="the scores are not scaled", gravity="idea"),
+        Mistake(
+            "scale by the number of queries",
+            change={"q.shape[-1] ** 0.5": "q.shape[0] ** 0.5"},
+            hint="root of the number of queries",
+            gravity="idea",
+        ),
         Mistake(
             "scale after softmax",
             change={" / q.shape[-1] ** 0.5": "", "softmax(dim=-1)": "softmax(dim=-1) / q.shape[-1] ** 0.5"},
             hint="you scale after softmax",
+            gravity="idea",
         ),
-        Mistake("multiplied", change={" / q.shape[-1] ** 0.5": " * q.shape[-1] ** 0.5"}, hint="you multiply by the root of the width"),
+        Mistake(
+            "multiplied",
+            change={" / q.shape[-1] ** 0.5": " * q.shape[-1] ** 0.5"},
+            hint="you multiply by the root of the width",
+            gravity="idea",
+        ),
         Mistake(
             "scaled in place",
             change={"scores = q @ k.mT / q.shape[-1] ** 0.5": "q /= q.shape[-1] ** 0.5\n    scores = q @ k.mT"},
             hint=IN_PLACE,
+            gravity="part",
         ),
         Mistake(
             "exp without the maximum",
             change={"return scores.softmax(dim=-1)": "e = scores.exp()\n    return e / e.sum(-1, keepdim=True)"},
             hint="large scores overflow",
+            gravity="edge",
         ),
-        Mistake("float32 on the way", change={"q @ k.mT": "q.float() @ k.float().mT"}, hint="digits are lost"),
-        Mistake("cut from the graph", change={"softmax(dim=-1)": "softmax(dim=-1).detach()"}, hint="do not flow at all"),
+        Mistake("float32 on the way", change={"q @ k.mT": "q.float() @ k.float().mT"}, hint="digits are lost", gravity="edge"),
+        Mistake("cut from the graph", change={"softmax(dim=-1)": "softmax(dim=-1).detach()"}, hint="do not flow at all", gravity="part"),
         Right(
             "explicit loop with exp",
             code="""
@@ -375,27 +467,47 @@ def weights(q, k):
     ],
     "softmax-jacobian": [
         Mistake(
-            "diagonal only", change={"torch.diag(p) - torch.outer(p, p)": "torch.diag(p * (1 - p))"}, hint="only the diagonal is there"
+            "diagonal only",
+            change={"torch.diag(p) - torch.outer(p, p)": "torch.diag(p * (1 - p))"},
+            hint="only the diagonal is there",
+            gravity="idea",
         ),
         Mistake(
-            "sign flipped", change={"torch.diag(p) - torch.outer(p, p)": "torch.outer(p, p) - torch.diag(p)"}, hint="the sign is flipped"
+            "sign flipped",
+            change={"torch.diag(p) - torch.outer(p, p)": "torch.outer(p, p) - torch.diag(p)"},
+            hint="the sign is flipped",
+            gravity="idea",
         ),
-        Mistake("plus", change={"torch.diag(p) - ": "torch.diag(p) + "}, hint="the sign of the product p_i p_j is wrong"),
-        Mistake("p on the diagonal", change={"torch.diag(p) - ": "torch.diag(p + p * p) - "}, hint="subtract p_i p_j there, too"),
-        Mistake("denominator forgotten", change={" - torch.outer(p, p)": ""}, hint="differentiate the sum Z in the denominator, too"),
-        Mistake("numerator forgotten", change={"torch.diag(p) - ": "-"}, hint="for i = j the numerator changes, too"),
-        Mistake("a vector", change={"torch.diag(p) - torch.outer(p, p)": "p * (1 - p)"}, hint="one row per p_i, one column per s_j"),
+        Mistake("plus", change={"torch.diag(p) - ": "torch.diag(p) + "}, hint="the sign of the product p_i p_j is wrong", gravity="idea"),
+        Mistake(
+            "p on the diagonal", change={"torch.diag(p) - ": "torch.diag(p + p * p) - "}, hint="subtract p_i p_j there, too", gravity="idea"
+        ),
+        Mistake(
+            "denominator forgotten",
+            change={" - torch.outer(p, p)": ""},
+            hint="differentiate the sum Z in the denominator, too",
+            gravity="idea",
+        ),
+        Mistake("numerator forgotten", change={"torch.diag(p) - ": "-"}, hint="for i = j the numerator changes, too", gravity="idea"),
+        Mistake(
+            "a vector",
+            change={"torch.diag(p) - torch.outer(p, p)": "p * (1 - p)"},
+            hint="one row per p_i, one column per s_j",
+            gravity="idea",
+        ),
         Mistake(
             "derivative at p",
             change={"torch.diag(p)": "p = p.softmax(0)\n    return torch.diag(p)", "return p =": "p ="},
             hint="p is taken for the scores",
+            gravity="idea",
         ),
         Mistake(
             "of the logarithm",
             change={"torch.diag(p) - torch.outer(p, p)": "torch.eye(len(p)) - p"},
             hint="that is the derivative of log p_i",
+            gravity="idea",
         ),
-        Mistake("in place", change={"return": "p -= p.mean()\n    p += 1 / len(p) + 1e-3\n    return"}, hint=IN_PLACE),
+        Mistake("in place", change={"return": "p -= p.mean()\n    p += 1 / len(p) + 1e-3\n    return"}, hint=IN_PLACE, gravity="idea"),
         Right("broadcast", change={"torch.diag(p) - torch.outer(p, p)": "p[:, None] * (torch.eye(len(p)) - p)"}),
         Right(
             "autograd at log p",
@@ -418,6 +530,7 @@ def masked_softmax(scores, mask):
     return scores.softmax(-1) * mask
 """,
             hint="you set weights to 0 after the softmax",
+            gravity="idea",
         ),
         Mistake(
             "polarity",
@@ -426,6 +539,7 @@ def masked_softmax(scores, mask):
     return scores.masked_fill(mask, -torch.inf).softmax(-1).nan_to_num()
 """,
             hint="the mask is read the wrong way round",
+            gravity="idea",
         ),
         Mistake(
             "forbidden scores are zero",
@@ -434,6 +548,7 @@ def masked_softmax(scores, mask):
     return (scores * mask).softmax(-1)
 """,
             hint="a forbidden score of 0 is not hidden",
+            gravity="idea",
         ),
         Mistake(
             "softmax over the queries",
@@ -442,6 +557,7 @@ def masked_softmax(scores, mask):
     return scores.masked_fill(~mask, -torch.inf).softmax(-2).nan_to_num()
 """,
             hint="softmax runs over the queries",
+            gravity="idea",
         ),
         Mistake(
             "NaN in dark rows",
@@ -450,6 +566,7 @@ def masked_softmax(scores, mask):
     return scores.masked_fill(~mask, -torch.inf).softmax(-1)
 """,
             hint="not NaN, and not an even spread",
+            gravity="part",
         ),
         Mistake(
             "a mask value of -1e9",
@@ -458,6 +575,7 @@ def masked_softmax(scores, mask):
     return scores.masked_fill(~mask, -1e9).softmax(-1)
 """,
             hint="very low but allowed scores lose against your mask value",
+            gravity="part",
         ),
         Mistake(
             "a mask value of -1e9, then zeros",
@@ -466,6 +584,7 @@ def masked_softmax(scores, mask):
     return scores.masked_fill(~mask, -1e9).softmax(-1) * mask
 """,
             hint="very low but allowed scores are lost",
+            gravity="edge",
         ),
         Mistake(
             "renormalised afterwards",
@@ -475,6 +594,7 @@ def masked_softmax(scores, mask):
     return w / w.sum(-1, keepdim=True).clamp(min=1e-9)
 """,
             hint="a very large forbidden score is still felt",
+            gravity="edge",
         ),
         Mistake(
             "NaN in the gradient",
@@ -483,8 +603,9 @@ def masked_softmax(scores, mask):
     return (scores + torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)).softmax(-1).nan_to_num()
 """,
             hint="the gradient is NaN",
+            gravity="part",
         ),
-        Mistake("in place", change={"hidden = scores.masked_fill(": "hidden = scores.masked_fill_("}, hint=IN_PLACE),
+        Mistake("in place", change={"hidden = scores.masked_fill(": "hidden = scores.masked_fill_("}, hint=IN_PLACE, gravity="part"),
         Mistake(
             "for matrices only",
             code="""
@@ -493,6 +614,7 @@ def masked_softmax(scores, mask):
     return torch.stack(rows)
 """,
             hint="with batch axes and a mask that must be broadcast",
+            gravity="part",
         ),
         Right(
             "the lowest finite number, then zeros",
@@ -529,8 +651,9 @@ def hide_position(T, j):
     return (torch.arange(T) != j)[:, None].expand(T, T)
 """,
             hint="this hides every key from one query",
+            gravity="idea",
         ),
-        Mistake("hide_position: polarity", change={"!= j": "== j"}, hint="hide_position: the mask is the wrong way round"),
+        Mistake("hide_position: polarity", change={"!= j": "== j"}, hint="hide_position: the mask is the wrong way round", gravity="idea"),
         Mistake(
             "one entry is hidden",
             code=CAUSAL
@@ -542,20 +665,36 @@ def hide_position(T, j):
     return mask
 """,
             hint="hide_position: one key is hidden from every query",
+            gravity="idea",
         ),
-        Mistake("hides the wrong key in longer sequences", change={"!= j": "!= min(j, 1)"}, hint="exactly column j is hidden"),
-        Mistake("blind to itself", change={".tril()": ".tril(-1)"}, hint="a query must see itself"),
-        Mistake("sees the future", change={".tril()": ".triu()"}, hint="this one sees the future and not the past"),
-        Mistake("causal_mask: polarity", change={".tril()": ".triu(1)"}, hint="causal_mask: the mask is the wrong way round"),
-        Mistake("one ahead", change={".tril()": ".tril(1)"}, hint="sees one position ahead"),
         Mistake(
-            "numbers, not booleans", change={"torch.ones(T, T, dtype=torch.bool)": "torch.ones(T, T)"}, hint="masks are boolean tensors"
+            "hides the wrong key in longer sequences", change={"!= j": "!= min(j, 1)"}, hint="exactly column j is hidden", gravity="part"
         ),
-        Mistake("one key too many", change={"< lengths": "<= lengths"}, hint="one key too many is seen"),
-        Mistake("padding_mask: polarity", change={"< lengths": ">= lengths"}, hint="padding_mask: the mask is the wrong way round"),
-        Mistake("filler in front", change={"< lengths": ">= T - lengths"}, hint="the filler stands at the end"),
+        Mistake("blind to itself", change={".tril()": ".tril(-1)"}, hint="a query must see itself", gravity="idea"),
+        Mistake("sees the future", change={".tril()": ".triu()"}, hint="this one sees the future and not the past", gravity="idea"),
         Mistake(
-            "no axis for the queries", change={"lengths[:, None, None]": "lengths[:, None]"}, hint="an axis of size one for the queries"
+            "causal_mask: polarity", change={".tril()": ".triu(1)"}, hint="causal_mask: the mask is the wrong way round", gravity="idea"
+        ),
+        Mistake("one ahead", change={".tril()": ".tril(1)"}, hint="sees one position ahead", gravity="idea"),
+        Mistake(
+            "numbers, not booleans",
+            change={"torch.ones(T, T, dtype=torch.bool)": "torch.ones(T, T)"},
+            hint="masks are boolean tensors",
+            gravity="edge",
+        ),
+        Mistake("one key too many", change={"< lengths": "<= lengths"}, hint="one key too many is seen", gravity="idea"),
+        Mistake(
+            "padding_mask: polarity",
+            change={"< lengths": ">= lengths"},
+            hint="padding_mask: the mask is the wrong way round",
+            gravity="idea",
+        ),
+        Mistake("filler in front", change={"< lengths": ">= T - lengths"}, hint="the filler stands at the end", gravity="idea"),
+        Mistake(
+            "no axis for the queries",
+            change={"lengths[:, None, None]": "lengths[:, None]"},
+            hint="an axis of size one for the queries",
+            gravity="idea",
         ),
         Right("comparisons", code=HIDE + CAUSAL + PADDING),
         Right(
@@ -593,50 +732,72 @@ def padding_mask(lengths, T):
         ),
     ],
     "attention": [
-        Mistake("no scale", change={" / q.shape[-1] ** 0.5": ""}, hint="the scores are not scaled by the root of the width"),
-        Mistake("scale by d", change={"q.shape[-1] ** 0.5": "q.shape[-1]"}, hint="you divide by the width, not its root"),
+        Mistake(
+            "no scale", change={" / q.shape[-1] ** 0.5": ""}, hint="the scores are not scaled by the root of the width", gravity="idea"
+        ),
+        Mistake("scale by d", change={"q.shape[-1] ** 0.5": "q.shape[-1]"}, hint="you divide by the width, not its root", gravity="idea"),
         Mistake(
             "scale by the number of keys",
             change={"q.shape[-1] ** 0.5": "k.shape[-2] ** 0.5"},
             hint="you divide by the root of the number of keys",
+            gravity="idea",
         ),
         Mistake(
             "scale by the number of queries",
             change={"q.shape[-1] ** 0.5": "q.shape[-2] ** 0.5"},
             hint="you divide by the root of the number of queries",
+            gravity="idea",
         ),
-        Mistake("scale by the values' width", change={"q.shape[-1] ** 0.5": "v.shape[-1] ** 0.5"}, hint="the keys' width counts"),
-        Mistake("softmax over the queries", change={"softmax(dim=-1)": "softmax(dim=-2)"}, hint="softmax runs over the queries"),
-        Mistake("softmax over a batch axis", change={"softmax(dim=-1)": "softmax(dim=1)"}, hint="softmax runs over a batch axis"),
-        Mistake("mask ignored", change={" if mask is None else masked_softmax(scores, mask)": ""}, hint="the mask is not used"),
+        Mistake(
+            "scale by the values' width", change={"q.shape[-1] ** 0.5": "v.shape[-1] ** 0.5"}, hint="the keys' width counts", gravity="idea"
+        ),
+        Mistake(
+            "softmax over the queries", change={"softmax(dim=-1)": "softmax(dim=-2)"}, hint="softmax runs over the queries", gravity="idea"
+        ),
+        Mistake(
+            "softmax over a batch axis", change={"softmax(dim=-1)": "softmax(dim=1)"}, hint="softmax runs over a batch axis", gravity="part"
+        ),
+        Mistake(
+            "mask ignored", change={" if mask is None else masked_softmax(scores, mask)": ""}, hint="the mask is not used", gravity="part"
+        ),
         Mistake(
             "mask after softmax",
             change={"masked_softmax(scores, mask)": "scores.softmax(-1) * mask"},
             hint="the weights are set to 0 after the softmax",
+            gravity="part",
         ),
         Mistake(
             "polarity",
             change={"masked_softmax(scores, mask)": "masked_softmax(scores, ~mask)"},
             hint="the mask is read the wrong way round",
+            gravity="part",
         ),
         Mistake(
             "renormalised afterwards",
             change={"masked_softmax(scores, mask)": "F.normalize(scores.softmax(-1) * mask, p=1, dim=-1)"},
             hint="a very large forbidden score is still felt",
+            gravity="edge",
         ),
         Mistake(
             "NaN in dark rows",
             change={"masked_softmax(scores, mask)": "scores.masked_fill(~mask, -torch.inf).softmax(-1)"},
             hint="a query that may see nothing returns zeros, not NaN",
+            gravity="part",
         ),
         Mistake(
-            "every axis transposed", change={"k.mT": "k.permute(*reversed(range(k.dim())))"}, hint="transpose the last two axes of k only"
+            "every axis transposed",
+            change={"k.mT": "k.permute(*reversed(range(k.dim())))"},
+            hint="transpose the last two axes of k only",
+            gravity="part",
         ),
-        Mistake("truth value of a mask", change={"if mask is None": "if not mask"}, hint="a tensor itself has no truth value"),
+        Mistake(
+            "truth value of a mask", change={"if mask is None": "if not mask"}, hint="a tensor itself has no truth value", gravity="part"
+        ),
         Mistake(
             "scaled in place",
             change={"scores = q @ k.mT / q.shape[-1] ** 0.5": "q /= q.shape[-1] ** 0.5\n    scores = q @ k.mT"},
             hint=IN_PLACE,
+            gravity="part",
         ),
         Mistake(
             "torch's own",
@@ -645,6 +806,7 @@ def attention(q, k, v, mask=None):
     return F.scaled_dot_product_attention(q, k, v, attn_mask=None if mask is None else mask.expand(*q.shape[:-1], k.shape[-2]))
 """,
             hint="write attention yourself",
+            gravity="idea",
         ),
         Right(
             "einsum, and a mask of ones",
@@ -667,13 +829,23 @@ def attention(q, k, v, mask=None):
         ),
     ],
     "self-attention": [
-        Mistake("transposed weights", change={"@ Wq": "@ Wq.T", "@ Wk": "@ Wk.T", "@ Wv": "@ Wv.T"}, hint="the projections are transposed"),
-        Mistake("queries and keys exchanged", change={"x @ Wq, x @ Wk": "x @ Wk, x @ Wq"}, hint="the roles of W_q and W_k are exchanged"),
-        Mistake("values not projected", change={"x @ Wv": "x"}, hint="the values are not projected"),
-        Mistake("values from W_k", change={"x @ Wv": "x @ Wk"}, hint="the values are projected with W_k"),
-        Mistake("queries not projected", change={"x @ Wq": "x"}, hint="the queries are not projected"),
-        Mistake("no scale", change={"attention(x @": "lookup(x @"}, hint="the scores are not scaled"),
-        Mistake("scaled twice", change={"x @ Wq,": "x @ Wq / x.shape[1] ** 0.5,"}, hint="the scores are scaled twice"),
+        Mistake(
+            "transposed weights",
+            change={"@ Wq": "@ Wq.T", "@ Wk": "@ Wk.T", "@ Wv": "@ Wv.T"},
+            hint="the projections are transposed",
+            gravity="idea",
+        ),
+        Mistake(
+            "queries and keys exchanged",
+            change={"x @ Wq, x @ Wk": "x @ Wk, x @ Wq"},
+            hint="the roles of W_q and W_k are exchanged",
+            gravity="idea",
+        ),
+        Mistake("values not projected", change={"x @ Wv": "x"}, hint="the values are not projected", gravity="idea"),
+        Mistake("values from W_k", change={"x @ Wv": "x @ Wk"}, hint="the values are projected with W_k", gravity="idea"),
+        Mistake("queries not projected", change={"x @ Wq": "x"}, hint="the queries are not projected", gravity="idea"),
+        Mistake("no scale", change={"attention(x @": "lookup(x @"}, hint="the scores are not scaled", gravity="idea"),
+        Mistake("scaled twice", change={"x @ Wq,": "x @ Wq / x.shape[1] ** 0.5,"}, hint="the scores are scaled twice", gravity="idea"),
         Mistake(
             "scale by the length",
             code="""
@@ -681,6 +853,7 @@ def self_attention(x, Wq, Wk, Wv):
     return ((x @ Wq) @ (x @ Wk).T / len(x) ** 0.5).softmax(-1) @ x @ Wv
 """,
             hint="you divide by the root of the sequence length",
+            gravity="idea",
         ),
         Mistake(
             "softmax over the queries",
@@ -689,12 +862,14 @@ def self_attention(x, Wq, Wk, Wv):
     return ((x @ Wq) @ (x @ Wk).T / x.shape[1] ** 0.5).softmax(0) @ x @ Wv
 """,
             hint="softmax runs over the queries",
+            gravity="idea",
         ),
-        Mistake("causal", change={"x @ Wv)": "x @ Wv, causal_mask(len(x)))"}, hint="the output is causal"),
+        Mistake("causal", change={"x @ Wv)": "x @ Wv, causal_mask(len(x)))"}, hint="the output is causal", gravity="idea"),
         Mistake(
             "weights from the left",
             change={"x @ Wq": "Wq @ x.T", "x @ Wk": "Wk @ x.T", "x @ Wv": "Wv @ x.T"},
             hint="x is multiplied by the weights from the right, x @ W",
+            gravity="idea",
         ),
         Right(
             "weights folded",
@@ -718,18 +893,36 @@ def self_attention(x, Wq, Wk, Wv):
     ],
     "cost": [
         Mistake(
-            "multiplications only", change={"6 * n * h**2 + 4 * n**2 * h": "3 * n * h**2 + 2 * n**2 * h"}, hint="a factor of two is missing"
+            "multiplications only",
+            change={"6 * n * h**2 + 4 * n**2 * h": "3 * n * h**2 + 2 * n**2 * h"},
+            hint="a factor of two is missing",
+            gravity="idea",
         ),
-        Mistake("one projection", change={"6 * n": "2 * n"}, hint="only one of the three projections is counted"),
-        Mistake("output projection", change={"6 * n": "8 * n"}, hint="the output projection is not part of this function"),
-        Mistake("no weighted sum", change={"4 * n**2": "2 * n**2"}, hint="the weighted sum of the values is missing"),
-        Mistake("n and h exchanged", change={"6 * n * h**2 + 4 * n**2 * h": "6 * n**2 * h + 4 * n * h**2"}, hint="n and h are exchanged"),
-        Mistake("order of growth", change={"6 * n * h**2 + 4 * n**2 * h": "n * h**2 + n**2 * h"}, hint="that is the order of growth"),
-        Mistake("no projections", change={"6 * n * h**2 + ": ""}, hint="the projections are missing"),
-        Mistake("crossover at h", change={"1.5 * h": "h"}, hint="the numbers of products count"),
-        Mistake("crossover upside down", change={"1.5 * h": "2 * h / 3"}, hint="the ratio is upside down"),
-        Mistake("crossover against the scores alone", change={"1.5 * h": "3 * h"}, hint="the scores and the weighted sum both count"),
-        Mistake("crossover rounded", change={"1.5 * h": "3 * h // 2"}, hint="do not round it"),
+        Mistake("one projection", change={"6 * n": "2 * n"}, hint="only one of the three projections is counted", gravity="idea"),
+        Mistake("output projection", change={"6 * n": "8 * n"}, hint="the output projection is not part of this function", gravity="idea"),
+        Mistake("no weighted sum", change={"4 * n**2": "2 * n**2"}, hint="the weighted sum of the values is missing", gravity="idea"),
+        Mistake(
+            "n and h exchanged",
+            change={"6 * n * h**2 + 4 * n**2 * h": "6 * n**2 * h + 4 * n * h**2"},
+            hint="n and h are exchanged",
+            gravity="idea",
+        ),
+        Mistake(
+            "order of growth",
+            change={"6 * n * h**2 + 4 * n**2 * h": "n * h**2 + n**2 * h"},
+            hint="that is the order of growth",
+            gravity="idea",
+        ),
+        Mistake("no projections", change={"6 * n * h**2 + ": ""}, hint="the projections are missing", gravity="idea"),
+        Mistake("crossover at h", change={"1.5 * h": "h"}, hint="the numbers of products count", gravity="idea"),
+        Mistake("crossover upside down", change={"1.5 * h": "2 * h / 3"}, hint="the ratio is upside down", gravity="idea"),
+        Mistake(
+            "crossover against the scores alone",
+            change={"1.5 * h": "3 * h"},
+            hint="the scores and the weighted sum both count",
+            gravity="idea",
+        ),
+        Mistake("crossover rounded", change={"1.5 * h": "3 * h // 2"}, hint="do not round it", gravity="edge"),
         Right(
             "product by product",
             change={
@@ -743,17 +936,23 @@ def self_attention(x, Wq, Wk, Wv):
         ),
     ],
     "cross-attention": [
-        Mistake("values from x", change={"y @ Wv": "x @ Wv"}, hint="the values come from x"),
-        Mistake("keys from x", change={"y @ Wk": "x @ Wk"}, hint="the keys come from x"),
-        Mistake("self-attention of x", change={"y @ W": "x @ W"}, hint="this is self-attention of x"),
-        Mistake("self-attention of y", change={"x @ Wq": "y @ Wq"}, hint="this is self-attention of y"),
+        Mistake("values from x", change={"y @ Wv": "x @ Wv"}, hint="the values come from x", gravity="idea"),
+        Mistake("keys from x", change={"y @ Wk": "x @ Wk"}, hint="the keys come from x", gravity="idea"),
+        Mistake("self-attention of x", change={"y @ W": "x @ W"}, hint="this is self-attention of x", gravity="idea"),
+        Mistake("self-attention of y", change={"x @ Wq": "y @ Wq"}, hint="this is self-attention of y", gravity="idea"),
         Mistake(
             "x and y exchanged",
             change={"attention(x @ Wq, y @ Wk, y @ Wv)": "attention(y @ Wq, x @ Wk, x @ Wv)"},
             hint="x and y are exchanged",
+            gravity="idea",
         ),
-        Mistake("values not projected", change={"y @ Wv": "y"}, hint="the values are not projected with W_v"),
-        Mistake("no scale", change={"attention(x @": "lookup(x @"}, hint="the scores must be scaled by the root of the projected width"),
+        Mistake("values not projected", change={"y @ Wv": "y"}, hint="the values are not projected with W_v", gravity="idea"),
+        Mistake(
+            "no scale",
+            change={"attention(x @": "lookup(x @"},
+            hint="the scores must be scaled by the root of the projected width",
+            gravity="idea",
+        ),
         Mistake(
             "scale by x's width",
             code="""
@@ -761,6 +960,7 @@ def cross_attention(x, y, Wq, Wk, Wv):
     return ((x @ Wq) @ (y @ Wk).T / x.shape[1] ** 0.5).softmax(-1) @ y @ Wv
 """,
             hint="not of x's own",
+            gravity="idea",
         ),
         Mistake(
             "scale by d",
@@ -769,6 +969,7 @@ def cross_attention(x, y, Wq, Wk, Wv):
     return ((x @ Wq) @ (y @ Wk).T / Wq.shape[1]).softmax(-1) @ y @ Wv
 """,
             hint="you divide by the width d",
+            gravity="idea",
         ),
         Mistake(
             "softmax over the queries",
@@ -777,6 +978,7 @@ def cross_attention(x, y, Wq, Wk, Wv):
     return ((x @ Wq) @ (y @ Wk).T / Wq.shape[1] ** 0.5).softmax(0) @ y @ Wv
 """,
             hint="softmax runs over the queries",
+            gravity="idea",
         ),
         Right(
             "weights folded",
@@ -797,36 +999,53 @@ def cross_attention(x, y, Wq, Wk, Wv):
         ),
     ],
     "additive": [
-        Mistake("no tanh", change={"torch.tanh(": "("}, hint="tanh is missing"),
+        Mistake("no tanh", change={"torch.tanh(": "("}, hint="tanh is missing", gravity="idea"),
         Mistake(
             "tanh of each part",
             change={"torch.tanh((q @ Wq)[:, None, :] + (k @ Wk)[None, :, :])": "torch.tanh(q @ Wq)[:, None] + torch.tanh(k @ Wk)[None]"},
             hint="tanh is taken of each part",
+            gravity="idea",
         ),
         Mistake(
             "tanh of the score",
             change={"torch.tanh(": "(", "return hidden @ u": "return torch.tanh(hidden @ u)"},
             hint="tanh is taken of the finished score",
+            gravity="idea",
         ),
         Mistake(
             "u inside",
             change={"torch.tanh(": "(", "return hidden @ u": "return torch.tanh(hidden * u).sum(-1)"},
             hint="u is multiplied inside tanh",
+            gravity="idea",
         ),
-        Mistake("parts multiplied", change={" + (k": " * (k"}, hint="the two parts are multiplied"),
-        Mistake("parts subtracted", change={" + (k": " - (k"}, hint="the two parts are subtracted"),
+        Mistake("parts multiplied", change={" + (k": " * (k"}, hint="the two parts are multiplied", gravity="idea"),
+        Mistake("parts subtracted", change={" + (k": " - (k"}, hint="the two parts are subtracted", gravity="idea"),
         Mistake(
             "keys as rows",
             change={"[:, None, :]": "[None, :, :]", "[None, :, :])  #": "[:, None, :])  #"},
             hint="which axis do you insert where",
+            gravity="idea",
         ),
         Mistake(
-            "weights, not scores", change={"hidden @ u": "(hidden @ u).softmax(-1)"}, hint="these are weights; the scores were asked for"
+            "weights, not scores",
+            change={"hidden @ u": "(hidden @ u).softmax(-1)"},
+            hint="these are weights; the scores were asked for",
+            gravity="idea",
         ),
-        Mistake("dot products", change={"return hidden @ u": "return (q @ Wq) @ (k @ Wk).T"}, hint="these are dot-product scores"),
-        Mistake("scaled", change={"hidden @ u": "hidden @ u / len(u) ** 0.5"}, hint="additive scores are not divided by a square root"),
-        Mistake("cut from the graph", change={"hidden @ u": "(hidden @ u).detach()"}, hint="or do not flow"),
-        Mistake("in place", change={"hidden @ u": "hidden @ u.div_(u.norm()) * u.norm()"}, hint=IN_PLACE),
+        Mistake(
+            "dot products",
+            change={"return hidden @ u": "return (q @ Wq) @ (k @ Wk).T"},
+            hint="these are dot-product scores",
+            gravity="idea",
+        ),
+        Mistake(
+            "scaled",
+            change={"hidden @ u": "hidden @ u / len(u) ** 0.5"},
+            hint="additive scores are not divided by a square root",
+            gravity="idea",
+        ),
+        Mistake("cut from the graph", change={"hidden @ u": "(hidden @ u).detach()"}, hint="or do not flow", gravity="part"),
+        Mistake("in place", change={"hidden @ u": "hidden @ u.div_(u.norm()) * u.norm()"}, hint=IN_PLACE, gravity="idea"),
         Right(
             "two loops",
             code="""
@@ -849,46 +1068,64 @@ def additive_scores(q, k, Wq, Wk, u):
             "view alone",
             change={"x.view(B, T, H, D // H).transpose(1, 2)": "x.view(B, H, T, D // H)"},
             hint="`view` straight to (B, H, T, D/H) cuts the sequence",
+            gravity="idea",
         ),
         Mistake(
             "every H-th column",
             change={"x.view(B, T, H, D // H).transpose(1, 2)": "x.view(B, T, D // H, H).permute(0, 3, 1, 2)"},
             hint="head h takes every H-th column",
+            gravity="idea",
         ),
         Mistake(
             "head axis stays behind",
             change={"x.view(B, T, H, D // H).transpose(1, 2)": "x.view(B, T, H, D // H)"},
             hint="split_heads: the axes are batch, head, position",
+            gravity="idea",
         ),
         Mistake(
             "merge without transpose",
             change={"x.transpose(1, 2).reshape(": "x.reshape("},
             hint="merge_heads: `reshape` alone mixes positions and heads",
+            gravity="idea",
         ),
-        Mistake("view after transpose", change={".reshape(B, T, H * width)": ".view(B, T, H * width)"}, hint="use `reshape`, not `view`"),
-        Mistake("no output projection", change={" @ Wo": ""}, hint="the output projection W_o is missing"),
-        Mistake("output projection transposed", change={" @ Wo": " @ Wo.T"}, hint="W_o is transposed"),
-        Mistake("mask lost", change={"attention(q, k, v, mask)": "attention(q, k, v)"}, hint="is the mask handed on"),
+        Mistake(
+            "view after transpose",
+            change={".reshape(B, T, H * width)": ".view(B, T, H * width)"},
+            hint="use `reshape`, not `view`",
+            gravity="idea",
+        ),
+        Mistake("no output projection", change={" @ Wo": ""}, hint="the output projection W_o is missing", gravity="idea"),
+        Mistake("output projection transposed", change={" @ Wo": " @ Wo.T"}, hint="W_o is transposed", gravity="idea"),
+        Mistake("mask lost", change={"attention(q, k, v, mask)": "attention(q, k, v)"}, hint="is the mask handed on", gravity="part"),
         Mistake(
             "scale by the whole width",
             change={"attention(q, k, v, mask)": "attention(q / H**0.5, k, v, mask)"},
             hint="the root of the whole width D",
+            gravity="idea",
         ),
         Mistake(
             "one wide head",
             change={"q, k, v = (split_heads(x @ W, H) for": "q, k, v = (split_heads(x @ W, 1) for"},
             hint="this is one head over the whole width",
+            gravity="idea",
         ),
         Mistake(
             "always causal",
             change={"attention(q, k, v, mask)": "attention(q, k, v, causal_mask(x.shape[1]))"},
             hint="without a mask the output is causal",
+            gravity="idea",
         ),
-        Mistake("queries and keys exchanged", change={"q, k, v = (": "k, q, v = ("}, hint="the roles of W_q and W_k are exchanged"),
+        Mistake(
+            "queries and keys exchanged",
+            change={"q, k, v = (": "k, q, v = ("},
+            hint="the roles of W_q and W_k are exchanged",
+            gravity="idea",
+        ),
         Mistake(
             "first sequence's mask for all",
             change={"attention(q, k, v, mask)": "attention(q, k, v, mask[0] if mask is not None and mask.dim() > 2 else mask)"},
             hint="one sequence's mask is used",
+            gravity="part",
         ),
         Right(
             "chunks and concatenation",
@@ -920,6 +1157,7 @@ def blockwise_attention(q, k, v, block):
     return attention(q, k, v)
 """,
             hint="look at one block of keys at a time",
+            gravity="idea",
         ),
         Mistake(
             "query by query, all keys",
@@ -928,21 +1166,26 @@ def blockwise_attention(q, k, v, block):
     return torch.stack([(k @ row / q.shape[1] ** 0.5).softmax(0) @ v for row in q])
 """,
             hint="not even one row of all scores fits",
+            gravity="part",
         ),
-        Mistake("output not rescaled", change={"out = out * old +": "out = out +"}, hint="the unfinished output is not rescaled"),
-        Mistake("sum not rescaled", change={"total = total * old +": "total = total +"}, hint="the sum Z is not rescaled"),
+        Mistake(
+            "output not rescaled", change={"out = out * old +": "out = out +"}, hint="the unfinished output is not rescaled", gravity="idea"
+        ),
+        Mistake("sum not rescaled", change={"total = total * old +": "total = total +"}, hint="the sum Z is not rescaled", gravity="idea"),
         Mistake(
             "no maximum",
             change={"(scores - new_top).exp()": "scores.exp()", "(top - new_top).exp()": "torch.ones_like(top)"},
             hint="scores that keep rising overflow",
+            gravity="edge",
         ),
-        Mistake("maximum starts at 0", change={"-torch.inf": "0.0"}, hint="which starts at minus infinity, not at 0"),
+        Mistake("maximum starts at 0", change={"-torch.inf": "0.0"}, hint="which starts at minus infinity, not at 0", gravity="edge"),
         Mistake(
             "one maximum for all queries",
             change={"scores.amax(dim=1, keepdim=True)": "scores.max()"},
             hint="every query has its own maximum",
+            gravity="edge",
         ),
-        Mistake("no scale", change={" / d**0.5": ""}, hint="the scores are not divided by the root of the width"),
+        Mistake("no scale", change={" / d**0.5": ""}, hint="the scores are not divided by the root of the width", gravity="idea"),
         Mistake(
             "blocks averaged",
             code="""
@@ -951,6 +1194,7 @@ def blockwise_attention(q, k, v, block):
     return sum(parts) / len(parts)
 """,
             hint="the blocks' results are averaged",
+            gravity="idea",
         ),
         Mistake(
             "short block left out",
@@ -958,9 +1202,15 @@ def blockwise_attention(q, k, v, block):
                 "v.split(block), strict=True):": "v.split(block), strict=True):\n        if len(keys) < block <= len(k):\n            break"
             },
             hint="the last, short block is left out",
+            gravity="idea",
         ),
-        Mistake("no division", change={"out / total": "out"}, hint="the division by Z at the end is missing"),
-        Mistake("scaled in place", change={"n, d = q.shape": "n, d = q.shape\n    q /= d**0.5", " / d**0.5  #": "  #"}, hint=IN_PLACE),
+        Mistake("no division", change={"out / total": "out"}, hint="the division by Z at the end is missing", gravity="idea"),
+        Mistake(
+            "scaled in place",
+            change={"n, d = q.shape": "n, d = q.shape\n    q /= d**0.5", " / d**0.5  #": "  #"},
+            hint=IN_PLACE,
+            gravity="edge",
+        ),
         Mistake(
             "torch's own",
             code="""
@@ -968,6 +1218,7 @@ def blockwise_attention(q, k, v, block):
     return F.scaled_dot_product_attention(q[None, None], k[None, None], v[None, None])[0, 0]
 """,
             hint="write the blocks yourself",
+            gravity="idea",
         ),
         Right(
             "two passes: maximum first",

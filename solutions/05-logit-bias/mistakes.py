@@ -1,6 +1,6 @@
 """Wrong answers that the tests of 05-logit-bias must catch, and right ones that they must accept."""
 
-from autograder.mistakes import Mistake, Right
+from autograder.authoring.mistakes import Mistake, Right
 
 VARIANTS = {
     "biased": [
@@ -371,7 +371,8 @@ def interval(p_star, pv_b, pstar_b, b, digits):
         Mistake(
             "asks for two words",
             change={"word, shown = api.top1({v: b})": "word, shown = api.top2({v: b})[0]"},
-            hint="this API shows the most likely word only",
+            # In grading the API's own words are withheld once hidden inputs are known; the line that it refused is shown.
+            hint="your code raised ValueError at line 11 of the cell: `word, shown = api.top2({v: b})[0]`",
         ),
         Right(
             "a list of steps",

@@ -8,20 +8,28 @@
 # | **Time** | about five hours; each exercise says its own |
 # | **Points** | 68, and 4 bonus |
 #
-# A language model sees numbers, not text. What should one number stand for? A word: then the vocabulary never ends, and a new name
-# has no number. A byte: then 256 numbers are enough for everything that can be written, but every sentence becomes very long.
-# Byte-pair encoding (Gage, 1994; for language models Sennrich, Haddow and Birch, 2016; on bytes Radford et al., 2019) starts from
-# the bytes and gives a number to the pair that is most frequent, again and again. Frequent words end up as one token, rare ones as a
-# few, and nothing is ever unknown. You will build all of it: training, encoding, decoding, special tokens, streams.
+# A language model sees numbers, not text.
+# What should one number stand for?
+# A word: then the vocabulary never ends, and a new name has no number.
+# A byte: then 256 numbers are enough for everything that can be written, but every sentence becomes very long.
+# Byte-pair encoding (Gage, 1994; for language models Sennrich, Haddow and Birch, 2016; on bytes Radford et al., 2019) starts from the bytes and gives a number to the pair that is most frequent, again and again.
+# Frequent words end up as one token, rare ones as a few, and nothing is ever unknown.
+# You will build all of it: training, encoding, decoding, special tokens, streams.
 #
-# **Notation.** A *token* is a `bytes` object. The *vocabulary* `vocab` is a dict from number (*id*) to token; $V$ is its size. A
-# *merge* is a pair of tokens that become one. `merges` is the list of all merges, in the order in which training found them.
+# **Notation.**
+# A *token* is a `bytes` object.
+# The *vocabulary* `vocab` is a dict from number (*id*) to token; $V$ is its size.
+# A *merge* is a pair of tokens that become one.
+# `merges` is the list of all merges, in the order in which training found them.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. A test that fails
-# tells you which idea to check. *Before you run it* marks a prediction: write it down first. Your functions leave their arguments
-# as they are (`pop_best` is the one exception), and may use what you wrote in an earlier exercise.
+# **How to work.**
+# Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
+# Grading runs further checks of the same ideas.
+# A test that fails tells you which idea to check.
+# *Before you run it* marks a prediction: write it down first.
+# Your functions leave their arguments as they are (`pop_best` is the one exception), and may use what you wrote in an earlier exercise.
 
-# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% locked="setup"
 import heapq
 import json
 from collections import Counter, defaultdict
@@ -32,16 +40,18 @@ import matplotlib.pyplot as plt
 import regex
 from IPython.display import display
 
-from helpers import checks, plots, tokens
+from helpers import checks
 from helpers.checks import Check, randint
-from helpers.scale import pick
-from helpers.tokens import END, PRETOKEN
+from helpers.kit import plots
+from helpers.kit.scale import pick
+from helpers.tokenization import tokens
+from helpers.tokenization.tokens import END, PRETOKEN
 
 # %% [markdown]
 # ## 1 Bytes
 #
-# UTF-8 writes each character as one to four bytes. A `bytes` object is a sequence of whole numbers from 0 to 255; a slice or a joined
-# piece of it is `bytes` again.
+# UTF-8 writes each character as one to four bytes.
+# A `bytes` object is a sequence of whole numbers from 0 to 255; a slice or a joined piece of it is `bytes` again.
 
 # %%
 for sign in ("a", "é", "€", "🙂"):
@@ -51,16 +61,19 @@ print(bytes([104, 105]), [bytes([b]) for b in b"hi"])
 
 # %% [markdown]
 # ### 1.1 From ids back to text <small>★☆☆ · 10 min · 3 points</small>
-# Decoding is the easy direction, so start there. `bytes_of` looks up each id's token and puts the tokens side by side. `text_of` turns
-# the bytes into text.
+# Decoding is the easy direction, so start there.
+# `bytes_of` looks up each id's token and puts the tokens side by side.
+# `text_of` turns the bytes into text.
 #
-# A token may end in the middle of a character, and a model may produce ids whose bytes are not UTF-8 at all. Decoding must never fail:
-# bytes that are no text become the replacement character U+FFFD, `�`. (`bytes.decode` has an argument for that.)
+# A token may end in the middle of a character, and a model may produce ids whose bytes are not UTF-8 at all.
+# Decoding must never fail: bytes that are no text become the replacement character U+FFFD, `�`.
+# (`bytes.decode` has an argument for that.)
 #
-# *Before you run it:* the two tokens `b"f\xc3"` and `b"\xa9"` make "fé". What do you get if you decode each one first and join then?
+# *Before you run it:* the two tokens `b"f\xc3"` and `b"\xa9"` make "fé".
+# What do you get if you decode each one first and join then?
 
 
-# %% nbgrader={"grade": false, "grade_id": "decode", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="decode"
 def bytes_of(ids, vocab):
     """The bytes behind a list of ids; vocab is a dict {id: bytes}."""
     ### BEGIN SOLUTION
@@ -75,7 +88,7 @@ def text_of(ids, vocab):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "decode-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="decode" points=3
 check = Check("decode", points=3)
 table = {0: b"caf", 1: b"\xc3", 2: b"\xa9", 3: b" noir", 7: b"!"}
 check.equal(
@@ -131,9 +144,9 @@ check.score()
 # %% [markdown]
 # ## 2 Before the tokens: pieces
 #
-# Without any limits, the most frequent pairs would soon reach across words: "of the" would be a token, "of the people" another, and "dog." and
-# "dog!" would share nothing. So the text is first cut into *pre-tokens*, and no token may cross a border between them. GPT-2's pattern
-# (Radford et al., 2019) is a regular expression with five kinds of pieces:
+# Without any limits, the most frequent pairs would soon reach across words: "of the" would be a token, "of the people" another, and "dog." and "dog!" would share nothing.
+# So the text is first cut into *pre-tokens*, and no token may cross a border between them.
+# GPT-2's pattern (Radford et al., 2019) is a regular expression with five kinds of pieces:
 #
 # | part of the pattern | takes |
 # | --- | --- |
@@ -143,27 +156,30 @@ check.score()
 # | ` ?[^\s\p{L}\p{N}]+` | other signs, likewise |
 # | `\s+(?!\S)` and `\s+` | white space; before a word its last character is left, for the word if that is a space |
 #
-# *Before you run it:* cut the four strings below by hand. Where does the space go?
+# *Before you run it:* cut the four strings below by hand.
+# Where does the space go?
 
 # %%
 for line in ("We don't pay $1,200!", "two  spaces", "x = 3\n    return", "it's 5pm—naïve"):
     print(PRETOKEN.findall(line))
 
 # %% [markdown]
-# The pieces joined give the text back: every character is in exactly one piece. `PRETOKEN` is the compiled pattern; `PRETOKEN.findall(text)` is all you need.
+# The pieces joined give the text back: every character is in exactly one piece.
+# `PRETOKEN` is the compiled pattern; `PRETOKEN.findall(text)` is all you need.
 #
 # ### 2.1 Special tokens <small>★★☆ · 15 min · 4 points</small>
-# Some strings are not text but signals, such as `<|endoftext|>` (the constant `END`) between two documents. Each is one token, always; it
-# is cut out before anything else happens.
+# Some strings are not text but signals, such as `<|endoftext|>` (the constant `END`) between two documents.
+# Each is one token, always; it is cut out before anything else happens.
 #
-# Write `split_special`: the text as a list of pieces in order, where each occurrence of a special token is a piece of its own, and empty
-# pieces are left out. Special tokens are plain strings: characters such as `|` mean nothing else in them. Search from left to right.
+# Write `split_special`: the text as a list of pieces in order, where each occurrence of a special token is a piece of its own, and empty pieces are left out.
+# Special tokens are plain strings: characters such as `|` mean nothing else in them.
+# Search from left to right.
 # Where several special tokens start at the same place, the **longest** one counts.
 #
 # A hint: `regex.split` with a pattern in brackets, `(…)`, keeps what it splits at; `regex.escape` makes a plain string safe.
 
 
-# %% nbgrader={"grade": false, "grade_id": "split-special", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="split-special"
 def split_special(text, special_tokens):
     """Cut text (a str) at the special tokens (a list of str): a list of non-empty str that joined give the text.
 
@@ -178,7 +194,7 @@ def split_special(text, special_tokens):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "split-special-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="split-special" points=4
 check = Check("split-special", points=4)
 pieces = check.run(split_special, "one<|endoftext|>two", [END])
 check.equal(
@@ -237,14 +253,14 @@ check.score()
 
 # %% [markdown]
 # ### 2.2 Count the words <small>★☆☆ · 10 min · 3 points</small>
-# Training never needs the order of the pre-tokens, only how often each one occurs. That is a large saving: the addresses below have more than two
-# million pre-tokens, and only 35,000 different ones.
+# Training never needs the order of the pre-tokens, only how often each one occurs.
+# That is a large saving: the addresses below have more than two million pre-tokens, and only 35,000 different ones.
 #
-# Return a dict: each pre-token as a tuple of single bytes, and its count. "hé" is `(b"h", b"\xc3", b"\xa9")`. Special tokens are cut out
-# and **not** counted.
+# Return a dict: each pre-token as a tuple of single bytes, and its count. "hé" is `(b"h", b"\xc3", b"\xa9")`.
+# Special tokens are cut out and **not** counted.
 
 
-# %% nbgrader={"grade": false, "grade_id": "word-counts", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="word-counts"
 def word_counts(text, special_tokens):
     """How often each pre-token of text occurs: a dict {tuple of single bytes: count}. Special tokens are not counted."""
     ### BEGIN SOLUTION
@@ -256,7 +272,7 @@ def word_counts(text, special_tokens):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "word-counts-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="word-counts" points=3
 check = Check("word-counts", points=3)
 found = check.run(word_counts, "hé hé<|endoftext|>hé", [END])
 check.equal(
@@ -314,15 +330,17 @@ check.score()
 # %% [markdown]
 # ## 3 Training
 #
-# Start with 256 tokens, the single bytes. Then repeat: count all pairs of neighbours, give the most frequent pair a token of its own, and merge it
-# everywhere. Each round adds one merge to `merges` and one token to the vocabulary.
+# Start with 256 tokens, the single bytes.
+# Then repeat: count all pairs of neighbours, give the most frequent pair a token of its own, and merge it everywhere.
+# Each round adds one merge to `merges` and one token to the vocabulary.
 #
 # ### 3.1 Count the pairs <small>★☆☆ · 10 min · 3 points</small>
-# `words` is what `word_counts` gives: a dict from a word, a tuple of tokens, to its count. Count every pair of neighbours *inside* a word, as often as
-# the word occurs. Pairs may overlap: "aaa" holds the pair (a, a) twice.
+# `words` is what `word_counts` gives: a dict from a word, a tuple of tokens, to its count.
+# Count every pair of neighbours *inside* a word, as often as the word occurs.
+# Pairs may overlap: "aaa" holds the pair (a, a) twice.
 
 
-# %% nbgrader={"grade": false, "grade_id": "count-pairs", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="count-pairs"
 def count_pairs(words):
     """How often each pair of neighbours occurs in words, a dict {tuple of tokens: count}: a dict {(token, token): count}."""
     ### BEGIN SOLUTION
@@ -334,7 +352,7 @@ def count_pairs(words):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "count-pairs-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="count-pairs" points=3
 check = Check("count-pairs", points=3)
 few = {(b"h", b"u", b"g"): 5, (b"p", b"u", b"g"): 2, (b"h", b"ug"): 1}
 check.equal(
@@ -398,11 +416,12 @@ check.score()
 
 # %% [markdown]
 # ### 3.2 The best pair <small>★☆☆ · 5 min · 2 points</small>
-# The pair with the highest count is merged. Two pairs are often equally frequent, and then everyone must choose the same one, or the vocabularies differ from
-# there on. The convention here: **the greatest pair**, as Python compares tuples of bytes: `(b"a", b"z") < (b"ab", b"a") < (b"b", b"a")`.
+# The pair with the highest count is merged.
+# Two pairs are often equally frequent, and then everyone must choose the same one, or the vocabularies differ from there on.
+# The convention here: **the greatest pair**, as Python compares tuples of bytes: `(b"a", b"z") < (b"ab", b"a") < (b"b", b"a")`.
 
 
-# %% nbgrader={"grade": false, "grade_id": "best-pair", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="best-pair"
 def best_pair(counts):
     """The pair with the highest count in counts, a dict {(token, token): count}; of several the greatest. None if there is no pair."""
     ### BEGIN SOLUTION
@@ -410,7 +429,7 @@ def best_pair(counts):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "best-pair-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="best-pair" points=2
 check = Check("best-pair", points=2)
 check.equal(check.run(best_pair, {(b"a", b"b"): 3, (b"c", b"d"): 8, (b"x", b"y"): 2}), (b"c", b"d"), "the pair with the highest count")
 for order in (1, -1):
@@ -454,12 +473,13 @@ check.score()
 
 # %% [markdown]
 # ### 3.3 Merge a pair <small>★★☆ · 10 min · 3 points</small>
-# Replace the pair in a word by one token, from left to right. A token that has just been merged is used up: "aaa" becomes "aa", "a".
+# Replace the pair in a word by one token, from left to right.
+# A token that has just been merged is used up: "aaa" becomes "aa", "a".
 #
 # *Before you run it:* what is left of "aaaaa" when (a, a) is merged, and how many pairs (a, a) does it have then?
 
 
-# %% nbgrader={"grade": false, "grade_id": "merge", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="merge"
 def merge(word, pair):
     """The word (a tuple of tokens) after every occurrence of pair, from left to right, has become one token. A tuple."""
     ### BEGIN SOLUTION
@@ -476,7 +496,7 @@ def merge(word, pair):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "merge-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="merge" points=3
 check = Check("merge", points=3)
 check.equal(check.run(merge, (b"h", b"u", b"g", b"s"), (b"u", b"g")), (b"h", b"ug", b"s"), "u and g become ug; the rest stays")
 check.equal(
@@ -516,10 +536,12 @@ check.score()
 
 # %% [markdown]
 # ### 3.4 The textbook trainer <small>★★☆ · 20 min · 5 points</small>
-# Put it together. `train_recount(text, vocab_size, special_tokens)` gives `(vocab, merges)`:
+# Put it together.
+# `train_recount(text, vocab_size, special_tokens)` gives `(vocab, merges)`:
 #
 # - `vocab` starts as 256 single bytes, ids 0 to 255, then the special tokens in their order, ids from 256 on (`initial_vocab` below does this).
-#   Each merge adds its token with the next id. **`vocab_size` counts everything.**
+#   Each merge adds its token with the next id.
+#   **`vocab_size` counts everything.**
 # - A round: count all pairs, take the best, append it to `merges`, merge it in every word, add the token to `vocab`.
 # - Stop when the vocabulary is full, or when no pair is left.
 #
@@ -535,7 +557,7 @@ def initial_vocab(special_tokens, vocab_size):
     return dict(enumerate(start))
 
 
-# %% nbgrader={"grade": false, "grade_id": "recount", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="recount"
 def train_recount(text, vocab_size, special_tokens=()):
     """Byte-pair training that counts everything anew in each round: (vocab {id: bytes}, merges [(bytes, bytes)])."""
     vocab, merges = initial_vocab(special_tokens, vocab_size), []
@@ -552,7 +574,7 @@ def train_recount(text, vocab_size, special_tokens=()):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "recount-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% test="recount" points=5
 check = Check("recount", points=5)
 vocab_and_merges = check.run(train_recount, "aaab aaab", 259, [])
 check.equal(
@@ -693,17 +715,21 @@ print("last: ", [tokens.shown(a + b) for a, b in small_merges[-8:]])
 
 # %% [markdown]
 # ### 3.5 What one merge changes <small>★★☆ · 20 min · 4 points</small>
-# Each round looks at every word again, though most words do not hold the pair at all. A vocabulary of 10,000 on the whole corpus is nearly 10,000 rounds over
-# 35,000 words. But a merge changes little: when $x\,a\,b\,y$ becomes $x\,ab\,y$, three pairs lose one occurrence, and two new pairs gain one. So keep the counts, and only correct them.
+# Each round looks at every word again, though most words do not hold the pair at all.
+# A vocabulary of 10,000 on the whole corpus is nearly 10,000 rounds over 35,000 words.
+# But a merge changes little: when $x\,a\,b\,y$ becomes $x\,ab\,y$, three pairs lose one occurrence, and two new pairs gain one.
+# So keep the counts, and only correct them.
 #
 # `merge_changes(word, pair)` gives the word after the merge, and the *change* of each pair's count in that one word: a dict of whole numbers, without zeros.
 #
-# *Before you run it:* derive the changes for $a\,b\,a\,b$ with the pair $(a, b)$. The neighbour of a merged token may be a merged token.
+# *Before you run it:* derive the changes for $a\,b\,a\,b$ with the pair $(a, b)$.
+# The neighbour of a merged token may be a merged token.
 #
-# A hint: you need not think about neighbours at all. The change is the count after minus the count before.
+# A hint: you need not think about neighbours at all.
+# The change is the count after minus the count before.
 
 
-# %% nbgrader={"grade": false, "grade_id": "changes", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="changes"
 def merge_changes(word, pair):
     """(the word after merging pair, {pair: change of its count in this word}), changes of zero left out."""
     ### BEGIN SOLUTION
@@ -717,7 +743,7 @@ def merge_changes(word, pair):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "changes-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="changes" points=4
 check = Check("changes", points=4)
 one = check.run(merge_changes, (b"x", b"a", b"b", b"y"), (b"a", b"b"))
 check.equal(one[0], (b"x", b"ab", b"y"), "the first thing that comes back is the merged word")
@@ -802,16 +828,21 @@ check.score()
 
 # %% [markdown]
 # ### 3.6 A queue of pairs <small>★★★ · 25 min · 4 points</small>
-# Finding the best of 50,000 pairs in each round is the other half of the work. A heap (`heapq`) gives the *smallest* entry in logarithmic time. Entries are
-# `(-count, descending(pair), pair)`, so that the smallest entry is the most frequent pair.
+# Finding the best of 50,000 pairs in each round is the other half of the work.
+# A heap (`heapq`) gives the *smallest* entry in logarithmic time.
+# Entries are `(-count, descending(pair), pair)`, so that the smallest entry is the most frequent pair.
 #
-# 1. `descending(pair)` must turn the order of pairs round: the greater the pair, the smaller the key. Negating each byte is not enough: `b"a" < b"ab"`, and the
-#    key of `b"a"` must be the *larger* one, though it is shorter. Put something at the end that is larger than every negated byte.
-# 2. When a pair's count changes, a new entry is pushed, and the old one stays in the heap. It is *stale*. `pop_best(heap, counts)` pops entries until one
-#    agrees with `counts`, and gives that pair. It gives None when the heap is empty. A pair with count 0, or not in `counts`, is gone.
+# 1. `descending(pair)` must turn the order of pairs round: the greater the pair, the smaller the key.
+#    Negating each byte is not enough: `b"a" < b"ab"`, and the key of `b"a"` must be the *larger* one, though it is shorter.
+#    Put something at the end that is larger than every negated byte.
+# 2. When a pair's count changes, a new entry is pushed, and the old one stays in the heap.
+#    It is *stale*.
+#    `pop_best(heap, counts)` pops entries until one agrees with `counts`, and gives that pair.
+#    It gives None when the heap is empty.
+#    A pair with count 0, or not in `counts`, is gone.
 
 
-# %% nbgrader={"grade": false, "grade_id": "queue", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="queue"
 def descending(pair):
     """A key that turns the order of pairs round: p > q if and only if descending(p) < descending(q)."""
     ### BEGIN SOLUTION
@@ -831,7 +862,7 @@ def pop_best(heap, counts):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "queue-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="queue" points=4
 check = Check("queue", points=4)
 mixed = [(b"a", b"b"), (b"ab", b"a"), (b"a", b"bc"), (b"b", b"a"), (b"aa", b"z"), (b"a", b"a")]
 check.equal(
@@ -924,21 +955,24 @@ check.score()
 
 # %% [markdown]
 # ### 3.7 The incremental trainer <small>★★★ · 35 min · 8 points</small>
-# The same result as 3.4, without going through all words in each round. The beginning is given: the words as a list, `times` (how often each occurs), the counts, the heap, and
-# `where`, a dict from a pair to the set of places (indices in `words`) of words that hold it. Each round:
+# The same result as 3.4, without going through all words in each round.
+# The beginning is given: the words as a list, `times` (how often each occurs), the counts, the heap, and `where`, a dict from a pair to the set of places (indices in `words`) of words that hold it.
+# Each round:
 #
 # 1. `pop_best`; stop if there is no pair.
-# 2. For each place in `where[pair]` only: replace the word by the merged one, and add up the changes, each times the word's count. A pair whose count grows in this word
-#    is new there: note the place in `where`.
+# 2. For each place in `where[pair]` only: replace the word by the merged one, and add up the changes, each times the word's count.
+#    A pair whose count grows in this word is new there: note the place in `where`.
 # 3. Correct `counts`, and push one new entry for each pair whose count changed and is not zero.
 # 4. Append the merge, add the token.
 #
-# `where` may hold places where the pair is no longer present: `merge_changes` then changes nothing. Do not add to a set while you iterate over it: `where.pop(pair)` helps.
+# `where` may hold places where the pair is no longer present: `merge_changes` then changes nothing.
+# Do not add to a set while you iterate over it: `where.pop(pair)` helps.
 #
-# The tests count lines of Python that are run. Going through all words in each round is far over the limit, and then hardly anything counts: the speed is the point of this exercise.
+# The tests count lines of Python that are run.
+# Going through all words in each round is far over the limit, and then hardly anything counts: the speed is the point of this exercise.
 
 
-# %% nbgrader={"grade": false, "grade_id": "train", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="train"
 def train_bpe(text, vocab_size, special_tokens=()):
     """Byte-pair training with incremental counts: (vocab {id: bytes}, merges [(bytes, bytes)]), equal to train_recount's.
 
@@ -973,7 +1007,7 @@ def train_bpe(text, vocab_size, special_tokens=()):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "train-test", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% test="train" points=8
 check = Check("train", points=8)
 check.equal(
     check.run(lambda: train_bpe("aaab aaab", 259, [])[1]),
@@ -1068,7 +1102,9 @@ check.equal(check.run(lambda: len(train_bpe("abc abd", 256, [])[0])), 256, "a vo
 check.score()
 
 # %% [markdown]
-# Now the real thing. Every fifth address is held out, to measure on. The trainer gets the others.
+# Now the real thing.
+# Every fifth address is held out, to measure on.
+# The trainer gets the others.
 #
 # *Before you run it:* will the last merges be whole words, or pieces of words?
 
@@ -1092,21 +1128,25 @@ print("last:   ", [tokens.shown(a + b) for a, b in merges[-10:]])
 print("longest:", [tokens.shown(token) for token in sorted(vocab.values(), key=len)[-8:]])
 
 # %% [markdown]
-# Much of the three rounds is the time to count the words, which both trainers need. The rest is what a round costs, and recounting would go on like that for thousands of rounds.
+# Much of the three rounds is the time to count the words, which both trainers need.
+# The rest is what a round costs, and recounting would go on like that for thousands of rounds.
 #
 # ## 4 Encoding
 #
 # ### 4.1 One word <small>★★☆ · 20 min · 4 points</small>
-# Encoding replays the training on a new word: start from single bytes, and apply the merges **in the order in which they were learned**. `ranks` is a dict from a merge to its place in the list:
-# `{pair: 0, …}`. Among all pairs of neighbours in the word, merge the one with the lowest rank, everywhere; repeat until no pair is in `ranks`.
+# Encoding replays the training on a new word: start from single bytes, and apply the merges **in the order in which they were learned**.
+# `ranks` is a dict from a merge to its place in the list: `{pair: 0, …}`.
+# Among all pairs of neighbours in the word, merge the one with the lowest rank, everywhere; repeat until no pair is in `ranks`.
 #
-# Words are short, so a simple loop that looks at the whole word for every merge will do. Its time grows with the square of the word's
-# length; a queue of pairs (3.6) and a linked list of parts make it almost linear, for "words" of thousands of letters.
+# Words are short, so a simple loop that looks at the whole word for every merge will do.
+# Its time grows with the square of the word's length; a queue of pairs (3.6) and a linked list of parts make it almost linear, for "words" of thousands of letters.
 #
-# *Before you run it:* the merges are (b, c), then (a, b). What becomes of "abc"? What would reading from the left give, and what a search for the longest token?
+# *Before you run it:* the merges are (b, c), then (a, b).
+# What becomes of "abc"?
+# What would reading from the left give, and what a search for the longest token?
 
 
-# %% nbgrader={"grade": false, "grade_id": "encode-word", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="encode-word"
 def encode_word(word, ranks):
     """The tokens of one word (bytes): a list of bytes that joined give the word. ranks is a dict {merge: place in the list of merges}."""
     ### BEGIN SOLUTION
@@ -1132,7 +1172,7 @@ def encode_word(word, ranks):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "encode-word-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="encode-word" points=4
 check = Check("encode-word", points=4)
 ranks = {(b"b", b"c"): 0, (b"a", b"b"): 1}
 check.equal(
@@ -1228,23 +1268,35 @@ check.score()
 
 # %% [markdown]
 # ### 4.2 Where may a stream be cut? <small>★★★ · 35 min · 5 points</small>
-# A file of 100 GB comes in chunks, and a chunk ends anywhere: inside a word, inside a special token. If each chunk were encoded by itself, the ids would depend on the
-# chunks. So keep a *buffer*, encode its beginning up to a safe place, and keep the rest until more text has come.
+# A file of 100 GB comes in chunks, and a chunk ends anywhere: inside a word, inside a special token.
+# If each chunk were encoded by itself, the ids would depend on the chunks.
+# So keep a *buffer*, encode its beginning up to a safe place, and keep the rest until more text has come.
 #
-# `safe_cut(text, special_tokens)` gives a place `cut` such that, **whatever text follows**, encoding `text[:cut]` and then the rest is the same as encoding everything at
-# once. Three things can go wrong at the end of the buffer:
+# `safe_cut(text, special_tokens)` gives a place `cut` such that, **whatever text follows**, encoding `text[:cut]` and then the rest is the same as encoding everything at once.
+# Three things can go wrong at the end of the buffer:
 #
-# - **Special tokens.** Let $L$ be the length of the longest one. One that starts in the last $L - 1$ characters may not be complete, or may turn out to be a longer one. What starts
-#   before `limit = len(text) - (L - 1)` is certain. (Without special tokens take $L = 1$.)
-# - **Pre-tokens that change.** The last one may grow. With GPT-2's pattern even the last *two* may change: "don'l" is cut into "don", "'", "l", and with one more "l" into
-#   "don", "'ll". All earlier ones are certain.
-# - **White space.** `text[:cut]` is encoded as if the text ended there. But "\n\n" at the end of a text is one pre-token, and before a word it is two. So do not cut behind white space.
+# - **Special tokens.**
+#   Let $L$ be the length of the longest one.
+#   One that starts in the last $L - 1$ characters may not be complete, or may turn out to be a longer one.
+#   What starts before `limit = len(text) - (L - 1)` is certain.
+#   (Without special tokens take $L = 1$.)
+# - **Pre-tokens that change.**
+#   The last one may grow.
+#   With GPT-2's pattern even the last *two* may change: "don'l" is cut into "don", "'", "l", and with one more "l" into "don", "'ll".
+#   All earlier ones are certain.
+# - **White space.**
+#   `text[:cut]` is encoded as if the text ended there.
+#   But "\n\n" at the end of a text is one pre-token, and before a word it is two.
+#   So do not cut behind white space.
 #
-# So go through the pieces of `split_special` that start before `limit`. The end of a special token is a safe place, and so is the beginning of a piece. In a piece of ordinary text, up to its end or to `limit`, the beginning of a
-# pre-token is safe if it is not the last pre-token, and if the character before it is not white space. The last safe place of all is the answer. It is 0 when nothing is certain yet.
+# So go through the pieces of `split_special` that start before `limit`.
+# The end of a special token is a safe place, and so is the beginning of a piece.
+# In a piece of ordinary text, up to its end or to `limit`, the beginning of a pre-token is safe if it is not the last pre-token, and if the character before it is not white space.
+# The last safe place of all is the answer.
+# It is 0 when nothing is certain yet.
 #
-# *An example with all three.* Take `"so.<|endoftext|>Yes.\n\nThey'l<|endof"`, 35 characters, with the special token `<|endoftext|>`, so that
-# $L = 13$ and `limit` is 23.
+# *An example with all three.*
+# Take `"so.<|endoftext|>Yes.\n\nThey'l<|endof"`, 35 characters, with the special token `<|endoftext|>`, so that $L = 13$ and `limit` is 23.
 #
 # | piece | starts at | pre-tokens up to its end or to `limit`, with their beginnings | safe |
 # | --- | --- | --- | --- |
@@ -1254,10 +1306,11 @@ check.score()
 #
 # The answer is 20: ``so.<|endoftext|>Yes.`` is encoded, and ``\n\nThey'l<|endof`` waits for more text.
 #
-# You must not hold back too much, either: the last two pre-tokens, white space before them, and $L - 1$ characters. (Cutting only at white space is no way out: some texts have none.)
+# You must not hold back too much, either: the last two pre-tokens, white space before them, and $L - 1$ characters.
+# (Cutting only at white space is no way out: some texts have none.)
 
 
-# %% nbgrader={"grade": false, "grade_id": "safe-cut", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="safe-cut"
 def safe_cut(text, special_tokens=()):
     """A place in text where cutting changes no token, whatever follows. Holds back little: see above."""
     ### BEGIN SOLUTION
@@ -1277,7 +1330,7 @@ def safe_cut(text, special_tokens=()):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "safe-cut-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% test="safe-cut" points=5
 check = Check("safe-cut", points=5)
 
 
@@ -1376,11 +1429,13 @@ check.score()
 
 # %% [markdown]
 # ### 4.3 Save and load <small>★★☆ · 10 min · 3 points</small>
-# A tokenizer must outlive the notebook: a model is useless without the exact vocabulary it was trained with. Write the three parts as one JSON text and read them back. JSON knows neither bytes nor
-# numbers as keys nor tuples. And most tokens are not valid UTF-8 by themselves, so choose a form that loses nothing: `token.hex()` and `bytes.fromhex(…)`, or `latin-1`, which has a character for each byte.
+# A tokenizer must outlive the notebook: a model is useless without the exact vocabulary it was trained with.
+# Write the three parts as one JSON text and read them back.
+# JSON knows neither bytes nor numbers as keys nor tuples.
+# And most tokens are not valid UTF-8 by themselves, so choose a form that loses nothing: `token.hex()` and `bytes.fromhex(…)`, or `latin-1`, which has a character for each byte.
 
 
-# %% nbgrader={"grade": false, "grade_id": "json", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="json"
 def to_json(vocab, merges, special_tokens):
     """The three parts of a tokenizer as one JSON text."""
     ### BEGIN SOLUTION
@@ -1404,7 +1459,7 @@ def from_json(text):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "json-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="json" points=3
 check = Check("json", points=3)
 given = ({0: b"a", 1: b"b", 2: b"ab", 3: b"<s>"}, [(b"a", b"b")], ["<s>"])
 written = check.run(to_json, *given)
@@ -1461,18 +1516,23 @@ check.score()
 
 # %% [markdown]
 # ### 4.4 The tokenizer <small>★★★ · 40 min · 8 points</small>
-# Assemble it. What is given: `word_ids(word)` gives the ids of one pre-token and remembers the last 8,192 of them (natural text repeats itself, and a limit keeps the memory small), and `save` and `load`.
+# Assemble it.
+# What is given: `word_ids(word)` gives the ids of one pre-token and remembers the last 8,192 of them (natural text repeats itself, and a limit keeps the memory small), and `save` and `load`.
 #
 # - **`__init__`**: special tokens that are not in the vocabulary yet are added behind its largest id, one after the other.
-# - **`encode(text)`**: split at the special tokens; a special token is one id, every other piece is cut into pre-tokens, each encoded by itself with `word_ids`. A list of ids.
-# - **`encode_iterable(chunks)`**: a generator of ids for an iterable of texts, the same ids as for all the chunks joined. Keep a buffer: add a chunk, `safe_cut`, yield the ids of the beginning, keep the rest. What is left at the end is encoded at the end. Never join all the chunks.
+# - **`encode(text)`**: split at the special tokens; a special token is one id, every other piece is cut into pre-tokens, each encoded by itself with `word_ids`.
+#   A list of ids.
+# - **`encode_iterable(chunks)`**: a generator of ids for an iterable of texts, the same ids as for all the chunks joined.
+#   Keep a buffer: add a chunk, `safe_cut`, yield the ids of the beginning, keep the rest.
+#   What is left at the end is encoded at the end.
+#   Never join all the chunks.
 # - **`decode_bytes(ids)`** and **`decode(ids)`**: Part 1.
 #
-# `encode` also takes `bytes`, any bytes: the line that is given turns each byte that is not UTF-8 into a stand-in character (Python's "surrogateescape"), and `word_ids` turns it back. So
-# `decode_bytes(encode(data)) == data` for everything.
+# `encode` also takes `bytes`, any bytes: the line that is given turns each byte that is not UTF-8 into a stand-in character (Python's "surrogateescape"), and `word_ids` turns it back.
+# So `decode_bytes(encode(data)) == data` for everything.
 
 
-# %% nbgrader={"grade": false, "grade_id": "tokenizer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="tokenizer"
 class Tokenizer:
     """A byte-level BPE tokenizer: vocab {id: bytes}, merges [(bytes, bytes)] in order, special_tokens [str] or None."""
 
@@ -1541,7 +1601,7 @@ class Tokenizer:
         return cls(*from_json(Path(path).read_text(encoding="utf-8")))
 
 
-# %% nbgrader={"grade": true, "grade_id": "tokenizer-test", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+# %% test="tokenizer" points=8
 check = Check("tokenizer", points=8)
 simple = {number: bytes([number]) for number in range(256)} | {256: b"th", 257: b"the", 258: b" the"}
 small = [(b"t", b"h"), (b"th", b"e"), (b" ", b"the")]
@@ -1690,7 +1750,9 @@ check.score()
 
 # %% [markdown]
 # ### Look: it is GPT-2's tokenizer
-# Your class does not know where its tables come from. Give it GPT-2's, and it gives GPT-2's ids. The sample is well known: `[15496, 11, 995, 0]`.
+# Your class does not know where its tables come from.
+# Give it GPT-2's, and it gives GPT-2's ids.
+# The sample is well known: `[15496, 11, 995, 0]`.
 
 # %%
 gpt2 = Tokenizer(*tokens.gpt2(), [END])
@@ -1700,7 +1762,9 @@ for name, text in {"GPT-2": "The naïve tokenizer's 12345 tokens — 🙂", "Pyt
 
 # %% [markdown]
 # ### Look: play with your own merges
-# Type a text, and move the slider from 0 merges (bytes) to all of them. Watch which words become whole first. Try a name, a number, another language, an emoji.
+# Type a text, and move the slider from 0 merges (bytes) to all of them.
+# Watch which words become whole first.
+# Try a name, a number, another language, an emoji.
 
 # %%
 speaker = Tokenizer(vocab, merges, [END])
@@ -1712,11 +1776,11 @@ tokens.playground(
 # ## 5 What a vocabulary costs, and whom
 #
 # ### 5.1 Two measures <small>★☆☆ · 10 min · 3 points</small>
-# *Compression* is the number of bytes per token: how much text fits into a context of fixed length. *Fertility* is the number of tokens per word, where words are what white space
-# separates (`str.split`): how much more a model has to read and write than there are words.
+# *Compression* is the number of bytes per token: how much text fits into a context of fixed length.
+# *Fertility* is the number of tokens per word, where words are what white space separates (`str.split`): how much more a model has to read and write than there are words.
 
 
-# %% nbgrader={"grade": false, "grade_id": "measures", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="measures"
 def bytes_per_token(text, ids):
     """Bytes of the text per token; ids is the list of its ids."""
     ### BEGIN SOLUTION
@@ -1731,7 +1795,7 @@ def fertility(text, ids):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "measures-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="measures" points=3
 check = Check("measures", points=3)
 check.close(check.run(bytes_per_token, "four byte", [5, 6, 7]), 3.0, "nine bytes in three tokens")
 check.close(
@@ -1774,9 +1838,12 @@ check.score()
 
 # %% [markdown]
 # ### Look: how large should the vocabulary be?
-# You need not train again for each size: the first merges are the same whatever comes later. So cut the list. The text measured is held out.
+# You need not train again for each size: the first merges are the same whatever comes later.
+# So cut the list.
+# The text measured is held out.
 #
-# *Before you run it:* sketch the curve of bytes per token against the size of the vocabulary, on a logarithmic axis. Does it bend, and why?
+# *Before you run it:* sketch the curve of bytes per token against the size of the vocabulary, on a logarithmic axis.
+# Does it bend, and why?
 
 # %%
 sizes = [v for v in (256, 512, 1024, 2048, 4096, 8192, 16384, 32768) if v < V] + [V]
@@ -1800,10 +1867,12 @@ figure.tight_layout()
 plt.show()
 
 # %% [markdown]
-# With the full corpus and 10,000 tokens, doubling the vocabulary from 512 to 1,024 saves 0.6 to 0.7 tokens per word, and from 4,096 to 8,192 only 0.15: the frequent words are done, and every new token serves a rarer one. It is not free, either: each token has a row in the embedding and one in the output layer.
+# With the full corpus and 10,000 tokens, doubling the vocabulary from 512 to 1,024 saves 0.6 to 0.7 tokens per word, and from 4,096 to 8,192 only 0.15: the frequent words are done, and every new token serves a rarer one.
+# It is not free, either: each token has a row in the embedding and one in the output layer.
 #
 # ### Look: the same sentence in twelve languages
-# Everyone pays for tokens, in money, time and context length. Here is one sentence, about the same content in each language.
+# Everyone pays for tokens, in money, time and context length.
+# Here is one sentence, about the same content in each language.
 
 # %%
 costs = {name: [len(gpt2.encode(text)), len(speaker.encode(text))] for name, text in tokens.SENTENCE.items()}
@@ -1823,36 +1892,48 @@ plt.show()
 # ### 5.2 Written <small>★★☆ · 20 min · 6 points</small>
 # Answer in about 150 to 250 words, with what you saw in the notebook.
 #
-# 1. A user types the prompt "The president of the United" and then, by mistake, one space at the end. Compare the ids of the prompt with and without the space
-#    (and with " States" behind it). Why is the model's next word likely to be worse with the space?
-# 2. Name two causes of the differences between languages in the last figure, and one change that would make them smaller. What would it cost speakers of English?
+# 1. A user types the prompt "The president of the United" and then, by mistake, one space at the end.
+#    Compare the ids of the prompt with and without the space (and with " States" behind it).
+#    Why is the model's next word likely to be worse with the space?
+# 2. Name two causes of the differences between languages in the last figure, and one change that would make them smaller.
+#    What would it cost speakers of English?
 # 3. What can a byte-level vocabulary do that a vocabulary of words cannot, and what price does it pay?
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "written", "locked": false, "points": 6, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="written" points=6
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** (1) With the pattern, a space belongs to the word behind it: " States" is one token. In the training text a lone space token before a word hardly ever occurs: single spaces are always
 # attached to the next word, and a lone space stands for the end of a longer run of white space. A prompt that ends in a space ends in such a rare token, and the model must now continue with "States" without
 # its space, which it has rarely seen in this place. The text looks nearly the same; the ids do not.
 #
-# (2) First, the merges follow the training text: frequent English words got tokens of their own, and words of other languages did not. Second, UTF-8: Greek, Cyrillic and Arabic letters have two bytes, Devanagari,
-# Chinese and Korean ones three, so a text without merges starts from two to three tokens a letter. Training on a balanced mixture of languages, or a larger vocabulary, makes the differences
-# smaller. At the same size of the vocabulary, English words lose some of their tokens, so English texts become longer; a larger vocabulary costs parameters in the embedding and the output layer.
+# (2) First, the merges follow the training text: frequent English words got tokens of their own, and words of other languages did not.
+# Second, UTF-8: Greek, Cyrillic and Arabic letters have two bytes, Devanagari, Chinese and Korean ones three, so a text without merges starts from two to three tokens a letter.
+# Training on a balanced mixture of languages, or a larger vocabulary, makes the differences smaller.
+# At the same size of the vocabulary, English words lose some of their tokens, so English texts become longer; a larger vocabulary costs parameters in the embedding and the output layer.
 #
-# (3) It can write everything: no unknown word, any language, any bytes, and exactly back. The price is longer sequences for what is rare, tokens that are not whole characters (the model can produce
-# bytes that are not UTF-8), and pieces that do not follow the structure of words or numbers.
+# (3) It can write everything: no unknown word, any language, any bytes, and exactly back.
+# The price is longer sequences for what is rare, tokens that are not whole characters (the model can produce bytes that are not UTF-8), and pieces that do not follow the structure of words or numbers.
 #
-# **Rubric.** 2 points each. (1) One for: the space is normally part of the next word's token; one for: so the prompt ends in a token that is rare before a word. (2) One for two causes (training text, bytes per character), one for a
-# change with its cost. (3) One for no unknown words or exact round trip, one for a real price. Half a point off for a claim that contradicts the figures.
+# **Rubric.**
+# 2 points each.
+# (1) One for: the space is normally part of the next word's token; one for: so the prompt ends in a token that is rare before a word.
+# (2) One for two causes (training text, bytes per character), one for a change with its cost.
+# (3) One for no unknown words or exact round trip, one for a real price.
+# Half a point off for a claim that contradicts the figures.
 # <!-- END SOLUTION -->
 
 # %% [markdown]
 # ## 6 Bonus: the merges from the vocabulary alone <small>★★★ · 25 min · 4 bonus points</small>
-# Some models publish their tokens with their ids, but not the merges. They are not lost. Each token was the merge of two earlier ones. Which two? Encode the token's bytes with the merges found *so far*: two tokens are left, and they are the pair.
+# Some models publish their tokens with their ids, but not the merges.
+# They are not lost.
+# Each token was the merge of two earlier ones.
+# Which two?
+# Encode the token's bytes with the merges found *so far*: two tokens are left, and they are the pair.
 #
-# `vocab` holds the 256 single bytes (ids 0 to 255, in any order) and then one token for each merge, with ids in the order of training. No special tokens.
+# `vocab` holds the 256 single bytes (ids 0 to 255, in any order) and then one token for each merge, with ids in the order of training.
+# No special tokens.
 
 
-# %% nbgrader={"grade": false, "grade_id": "bonus-recover", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="bonus-recover"
 def recover_merges(vocab):
     """The list of merges behind vocab {id: bytes}, whose tokens of several bytes have ids in the order of training."""
     ### BEGIN SOLUTION
@@ -1864,7 +1945,7 @@ def recover_merges(vocab):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "bonus-recover-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="bonus-recover" points=4
 check = Check("bonus-recover", points=4)
 base = {number: bytes([number]) for number in range(256)}
 check.equal(

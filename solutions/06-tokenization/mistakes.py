@@ -1,6 +1,6 @@
 """Wrong answers that the tests of 06-tokenization must catch, and right ones that they must accept."""
 
-from autograder.mistakes import Mistake, Right
+from autograder.authoring.mistakes import Mistake, Right
 
 # Two functions share a cell in `decode`, `queue` and `json`: the right one, to go with one that is wrong.
 BYTES_OF = """

@@ -8,20 +8,26 @@
 # | **Time** | about four and a half hours; each exercise says its own |
 # | **Points** | 63, and 4 bonus |
 #
-# A Transformer is one block, repeated. The block has four parts: attention, which moves information between positions; a feed-forward
-# layer, which works on each position alone; normalisation; and residual connections. Each part is a few lines. Each has a detail that is
-# easy to get wrong and hard to see, because nothing raises an error. Here you build every part, prove it equal to PyTorch's, and then
-# stack the blocks 32 deep to see what norms and residuals are for.
+# A Transformer is one block, repeated.
+# The block has four parts: attention, which moves information between positions; a feed-forward layer, which works on each position alone; normalisation; and residual connections.
+# Each part is a few lines.
+# Each has a detail that is easy to get wrong and hard to see, because nothing raises an error.
+# Here you build every part, prove it equal to PyTorch's, and then stack the blocks 32 deep to see what norms and residuals are for.
 #
-# **Notation.** $B$ sequences in a batch, $T$ positions, width $D$, $H$ heads. A tensor of activations has shape `(B, T, D)`; one vector
-# $x \in \mathbb{R}^D$ is what stands at one position. Masks are boolean, and `True` means *may look*, as in 03.
+# **Notation.**
+# $B$ sequences in a batch, $T$ positions, width $D$, $H$ heads.
+# A tensor of activations has shape `(B, T, D)`; one vector $x \in \mathbb{R}^D$ is what stands at one position.
+# Masks are boolean, and `True` means *may look*, as in 03.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. *Before you run it* marks a
-# prediction: write it down first. Where a module has learned parts, the docstring says their names: the tests load weights by name. Leave
-# inputs as they are, and use torch operations all the way, so that gradients flow. You may use `nn.Linear` and `nn.Parameter`, and
-# everything you wrote in an earlier exercise.
+# **How to work.**
+# Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
+# Grading runs further checks of the same ideas.
+# *Before you run it* marks a prediction: write it down first.
+# Where a module has learned parts, the docstring says their names: the tests load weights by name.
+# Leave inputs as they are, and use torch operations all the way, so that gradients flow.
+# You may use `nn.Linear` and `nn.Parameter`, and everything you wrote in an earlier exercise.
 
-# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% locked="setup"
 import math
 
 import ipywidgets
@@ -30,10 +36,12 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from helpers import checks, depth, plots
+from helpers import checks
 from helpers.checks import Check, randn
-from helpers.device import seed
-from helpers.scale import pick
+from helpers.kit import plots
+from helpers.kit.scale import pick
+from helpers.kit.seeding import seed
+from helpers.transformer_blocks import depth
 
 # %% [markdown]
 # ## 1 Normalisation
@@ -54,7 +62,7 @@ from helpers.scale import pick
 # $D = 4096$?
 
 
-# %% nbgrader={"grade": false, "grade_id": "layer-norm", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="layer-norm"
 def layer_norm(x, weight, bias, eps=1e-5):
     """Layer normalisation of x (..., D) over its last axis, with weight (D,) and bias (D,). Returns (..., D)."""
     ### BEGIN SOLUTION
@@ -64,7 +72,7 @@ def layer_norm(x, weight, bias, eps=1e-5):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "layer-norm-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="layer-norm" points=4
 check = Check("layer-norm", points=4)
 one, zero = torch.ones(4), torch.zeros(4)
 out = check.run(layer_norm, torch.tensor([[0.0, 0.0, 4.0, 4.0]]), one, zero, shape=(1, 4))
@@ -183,7 +191,7 @@ check.score()
 # J/\partial x_i$?
 
 
-# %% nbgrader={"grade": false, "grade_id": "layer-norm-backward", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="layer-norm-backward"
 def layer_norm_backward(g, x, weight, eps=1e-5):
     """Gradients of a loss through LayerNorm, by formula and without autograd.
 
@@ -199,7 +207,7 @@ def layer_norm_backward(g, x, weight, eps=1e-5):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "layer-norm-backward-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% test="layer-norm-backward" points=5
 check = Check("layer-norm-backward", points=5)
 g, x, w = randn(4, 3, dtype=torch.float64), randn(4, 3, dtype=torch.float64), randn(3, dtype=torch.float64)
 found = check.run(layer_norm_backward, g, x, w)
@@ -285,20 +293,21 @@ check.avoids(
 check.score()
 
 # %% [markdown]
-# Read your formula as geometry. Up to $\varepsilon$, the vectors $\mathbf 1$ and $\hat x$ are orthogonal, and the gradient is $\hat g$
-# with its parts along both removed, divided by $s$. Two consequences matter in Part 6: the norm does not let through any change in mean
-# or length, and what it lets through is divided by the size of its input.
+# Read your formula as geometry.
+# Up to $\varepsilon$, the vectors $\mathbf 1$ and $\hat x$ are orthogonal, and the gradient is $\hat g$ with its parts along both removed, divided by $s$.
+# Two consequences matter in Part 6: the norm does not let through any change in mean or length, and what it lets through is divided by the size of its input.
 #
 # ### 1.3 RMSNorm <small>★☆☆ · 10 min · 3 points</small>
 # Zhang and Sennrich (2019) leave out the mean and the bias:
 #
 # $$ y = \gamma \odot \frac{x}{\sqrt{\frac1D \sum_i x_i^2 + \varepsilon}} . $$
 #
-# Half-precision numbers need care: in `float16` the square of 300 is infinite. So if x is `float16` or `bfloat16`, convert it to
-# `float32` first, and convert the result back to the dtype of x at the end. (Converting always is fine, too.)
+# Half-precision numbers need care: in `float16` the square of 300 is infinite.
+# So if x is `float16` or `bfloat16`, convert it to `float32` first, and convert the result back to the dtype of x at the end.
+# (Converting always is fine, too.)
 
 
-# %% nbgrader={"grade": false, "grade_id": "rms-norm", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="rms-norm"
 def rms_norm(x, weight, eps=1e-5):
     """Root-mean-square normalisation of x (..., D) over its last axis, with weight (D,). Returns (..., D) in the dtype of x.
 
@@ -311,7 +320,7 @@ def rms_norm(x, weight, eps=1e-5):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "rms-norm-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="rms-norm" points=3
 check = Check("rms-norm", points=3)
 out = check.run(rms_norm, torch.tensor([[1.0, 1.0, 1.0, 7.0]]), torch.ones(4), shape=(1, 4))
 root13 = 13**0.5
@@ -396,10 +405,12 @@ check.score()
 
 # %% [markdown]
 # ### 1.4 As modules <small>★☆☆ · 10 min · 3 points</small>
-# A module holds what is learned. Wrap both functions. The learned parts are `nn.Parameter`s; a new norm has $\gamma = 1$ and $\beta = 0$.
+# A module holds what is learned.
+# Wrap both functions.
+# The learned parts are `nn.Parameter`s; a new norm has $\gamma = 1$ and $\beta = 0$.
 
 
-# %% nbgrader={"grade": false, "grade_id": "norm-modules", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="norm-modules"
 class LayerNorm(nn.Module):
     """LayerNorm of width D. Parameters: `weight` (D,), ones at first, and `bias` (D,), zeros at first."""
 
@@ -433,7 +444,7 @@ class RMSNorm(nn.Module):
         ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "norm-modules-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="norm-modules" points=3
 check = Check("norm-modules", points=3)
 x = randn(2, 3, 5)
 layer, rms = check.keep(LayerNorm, 5), check.keep(RMSNorm, 5)
@@ -514,19 +525,22 @@ check.score()
 
 # %% [markdown]
 # ### 1.5 Who influences whom? <small>★★☆ · 15 min · 3 points</small>
-# Batch normalisation (Ioffe and Szegedy, 2015) has the same formula, but its mean and variance run over the batch *and* the positions,
-# one pair for each of the $D$ features. In training these are the statistics of the batch at hand, in evaluation running averages. It
-# made image networks trainable. Why is it not used for text?
+# Batch normalisation (Ioffe and Szegedy, 2015) has the same formula, but its mean and variance run over the batch *and* the positions, one pair for each of the $D$ features.
+# In training these are the statistics of the batch at hand, in evaluation running averages.
+# It made image networks trainable.
+# Why is it not used for text?
 #
-# Measure it. For a function $f$ that maps `(T, D)` to `(T, D)`, shift the input at position $j$ by a vector $\delta$, and see how far the
-# output at position $i$ moves:
+# Measure it.
+# For a function $f$ that maps `(T, D)` to `(T, D)`, shift the input at position $j$ by a vector $\delta$, and see how far the output at position $i$ moves:
 #
 # $$ M_{ij} = \big\| f(x^{(j)})_i - f(x)_i \big\|, \qquad x^{(j)} = x \text{ with } \delta \text{ added to row } j . $$
 #
-# *Before you run it:* what does $M$ look like for LayerNorm? For BatchNorm in training? For causal attention?
+# *Before you run it:* what does $M$ look like for LayerNorm?
+# For BatchNorm in training?
+# For causal attention?
 
 
-# %% nbgrader={"grade": false, "grade_id": "influence", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="influence"
 def influence(f, x, delta):
     """M (T, T): how far output i of f moves (Euclidean length) when delta (D,) is added to position j of x (T, D). Rows are outputs."""
     ### BEGIN SOLUTION
@@ -539,7 +553,7 @@ def influence(f, x, delta):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "influence-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="influence" points=3
 check = Check("influence", points=3)
 x, shift = randn(4, 3), torch.tensor([3.0, 0.0, 4.0])
 running = checks.Counted(lambda z: z.cumsum(0))
@@ -616,14 +630,16 @@ figure.tight_layout()
 plt.show()
 
 # %% [markdown]
-# Above the diagonal lies the future. In training, BatchNorm lets every position see all the others, later ones included: a language model
-# could read what it should predict. In evaluation it does not, but then it is another function.
+# Above the diagonal lies the future.
+# In training, BatchNorm lets every position see all the others, later ones included: a language model could read what it should predict.
+# In evaluation it does not, but then it is another function.
 #
 # ### Look: the same sentence in other company
-# A second measurement, on real sentences (a State of the Union address; every word gets a fixed random vector). One sentence is put in
-# batches with $n$ other sentences, drawn twice. How far do the sentence's own normalised vectors move from one draw to the other,
-# relative to their length? And how far are they from those in evaluation, where BatchNorm uses the statistics of all sentences? Shaded:
-# from the least to the most of several draws.
+# A second measurement, on real sentences (a State of the Union address; every word gets a fixed random vector).
+# One sentence is put in batches with $n$ other sentences, drawn twice.
+# How far do the sentence's own normalised vectors move from one draw to the other, relative to their length?
+# And how far are they from those in evaluation, where BatchNorm uses the statistics of all sentences?
+# Shaded: from the least to the most of several draws.
 
 # %%
 vectors = depth.embed(depth.sentences(pick(smoke=60, laptop=300, gpu=300)), 32)
@@ -664,11 +680,11 @@ for n, change, distance in zip(mates, moved.mean(0).tolist(), gap.mean(0).tolist
 
 # %% [markdown]
 # ### 1.6 Why not BatchNorm? <small>★★☆ · 15 min · 3 points, graded by hand</small>
-# Explain to someone who knows BatchNorm from image classification why Transformers for text use LayerNorm. Use what you measured: (a) the
-# table of influences, for a causal language model; (b) the figure, for small batches; (c) sentences of unequal length, which are padded
-# to one length, and generation, which goes word by word. About 120 words.
+# Explain to someone who knows BatchNorm from image classification why Transformers for text use LayerNorm.
+# Use what you measured: (a) the table of influences, for a causal language model; (b) the figure, for small batches; (c) sentences of unequal length, which are padded to one length, and generation, which goes word by word.
+# About 120 words.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "written-batchnorm", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="written-batchnorm" points=3
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** (a) In training, BatchNorm's statistics are taken over all positions of all sequences, so that every entry of the
 # table is non-zero: an output depends on later words and on other sentences. A causal model could use that leak in training, and finds it
@@ -702,10 +718,12 @@ for n, change, distance in zip(mates, moved.mean(0).tolist(), gap.mean(0).tolist
 #
 # Write all four with basic functions (`torch.erf`, `torch.tanh`, `torch.sigmoid`, `clamp`…), without `F.relu`, `F.gelu` and `F.silu`.
 #
-# *Before you run it:* which function is Swish for $\beta = 0$? Which for $\beta \to \infty$? Which of the four are negative anywhere?
+# *Before you run it:* which function is Swish for $\beta = 0$?
+# Which for $\beta \to \infty$?
+# Which of the four are negative anywhere?
 
 
-# %% nbgrader={"grade": false, "grade_id": "activations", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="activations"
 def relu(x):
     """max(0, x), entry by entry."""
     ### BEGIN SOLUTION
@@ -734,7 +752,7 @@ def swish(x, beta=1.0):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "activations-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="activations" points=4
 check = Check("activations", points=4)
 at = torch.tensor([-2.0, -0.5, 0.0, 0.5, 3.0])
 check.close(
@@ -834,7 +852,9 @@ check.score()
 
 # %% [markdown]
 # ### Look: turn β
-# Move the slider. Where is Swish closest to GELU? (GELU is close to $x\,\sigma(1.702\,x)$.)
+# Move the slider.
+# Where is Swish closest to GELU?
+# (GELU is close to $x\,\sigma(1.702\,x)$.)
 
 
 # %%
@@ -865,7 +885,7 @@ print(
 # `nn.Linear(a, b)` maps width $a$ to width $b$; its weight has the shape `(b, a)`.
 
 
-# %% nbgrader={"grade": false, "grade_id": "feed-forward", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="feed-forward"
 class FeedForward(nn.Module):
     """Linear, activation, linear, with biases: (..., D) to (..., D). Parts: `up` (D to hidden) and `down` (hidden to D), both nn.Linear."""
 
@@ -900,7 +920,7 @@ class SwiGLU(nn.Module):
         ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "feed-forward-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% test="feed-forward" points=5
 check = Check("feed-forward", points=5)
 x = randn(2, 3, 4)
 plain_one, gated = check.keep(FeedForward, 4, 7), check.keep(SwiGLU, 4, 7)
@@ -996,14 +1016,15 @@ check.score()
 # ## 3 Multi-head attention
 #
 # ### 3.1 Split and merge <small>★★☆ · 10 min · 3 points</small>
-# $H$ heads share the width: head $h$ owns columns $hD/H$ to $(h+1)D/H - 1$. Attention runs over the last two axes, so the head axis has
-# to move in front of the positions: `(B, T, D)` becomes `(B, H, T, D/H)`. A `view` straight to that shape runs without any error and is
-# wrong. (You may know this exercise from 03. Here it is the start of a module.)
+# $H$ heads share the width: head $h$ owns columns $hD/H$ to $(h+1)D/H - 1$.
+# Attention runs over the last two axes, so the head axis has to move in front of the positions: `(B, T, D)` becomes `(B, H, T, D/H)`.
+# A `view` straight to that shape runs without any error and is wrong.
+# (You may know this exercise from 03. Here it is the start of a module.)
 #
 # *Before you run it:* for $T = 4$, $D = 4$, $H = 2$, what would the wrong `view(B, H, T, D // H)` put into head 0?
 
 
-# %% nbgrader={"grade": false, "grade_id": "heads", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="heads"
 def split_heads(x, H):
     """x (B, T, D) as H heads: (B, H, T, D // H). Head 0 gets the first D // H columns."""
     ### BEGIN SOLUTION
@@ -1020,7 +1041,7 @@ def merge_heads(x):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "heads-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="heads" points=3
 check = Check("heads", points=3)
 count_up = torch.arange(2 * 3 * 8.0).view(2, 3, 8)
 cut = check.run(
@@ -1067,20 +1088,21 @@ check.score()
 
 # %% [markdown]
 # ### 3.2 The module <small>★★☆ · 25 min · 6 points</small>
-# Project, split, attend, merge, project. With weights named as in the docstring:
+# Project, split, attend, merge, project.
+# With weights named as in the docstring:
 #
 # $$ \mathrm{MHA}(x) = W_o\, \mathrm{merge}\big(\mathrm{attention}(\mathrm{split}(W_q x), \mathrm{split}(W_k x), \mathrm{split}(W_v
 # x))\big), $$
 #
-# biases left out of the formula. Each head scales its scores by $1/\sqrt{D/H}$. For the attention itself you may call
-# `F.scaled_dot_product_attention(q, k, v, attn_mask=mask)`, or write it again as in 03. If $D$ is not a multiple of $H$, raise a
-# `ValueError` in `__init__`.
+# biases left out of the formula.
+# Each head scales its scores by $1/\sqrt{D/H}$.
+# For the attention itself you may call `F.scaled_dot_product_attention(q, k, v, attn_mask=mask)`, or write it again as in 03. If $D$ is not a multiple of $H$, raise a `ValueError` in `__init__`.
 #
 # The mask is `None` or boolean, with two axes or more, and broadcastable to `(B, H, T, T)`; `True` means *may look*.
 # (`F.scaled_dot_product_attention` agrees. `nn.MultiheadAttention` does not: there `True` means *must not look*.)
 
 
-# %% nbgrader={"grade": false, "grade_id": "multi-head", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="multi-head"
 class MultiHeadAttention(nn.Module):
     """Multi-head self-attention of x (B, T, D) in H heads: (B, T, D).
 
@@ -1108,7 +1130,7 @@ class MultiHeadAttention(nn.Module):
         ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "multi-head-test", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% test="multi-head" points=6
 check = Check("multi-head", points=6)
 mha = check.keep(MultiHeadAttention, 6, 3)
 parts = ["q_proj", "k_proj", "v_proj", "o_proj"]
@@ -1257,9 +1279,8 @@ check.score()
 
 # %% [markdown]
 # ### Look: what one wrong line does
-# The wrong `view` raises nothing, and gradients flow through it. So look at who influences whom, under a causal mask, with 6 positions
-# and 3
-# heads:
+# The wrong `view` raises nothing, and gradients flow through it.
+# So look at who influences whom, under a causal mask, with 6 positions and 3 heads:
 
 # %%
 seed(1)
@@ -1295,20 +1316,23 @@ figure.tight_layout()
 plt.show()
 
 # %% [markdown]
-# On the right each "head" holds a third of the *sequence*, not of the width. Output 5 sees positions 4 and 5 and nothing before. Every
-# shape is right, and the memory of this layer ends after two words.
+# On the right each "head" holds a third of the *sequence*, not of the width.
+# Output 5 sees positions 4 and 5 and nothing before.
+# Every shape is right, and the memory of this layer ends after two words.
 #
 # ## 4 The block
 #
 # ### 4.1 Dropout <small>★☆☆ · 10 min · 3 points</small>
-# In training, dropout (Srivastava et al., 2014) sets each entry to zero with probability $p$, independently, and multiplies the others by
-# $1/(1-p)$, so that the expected value stays the same. In evaluation it does nothing. $p = 1$ drops everything. Write it with
-# `torch.rand` or `torch.bernoulli`, not with `F.dropout`.
+# In training, dropout (Srivastava et al., 2014) sets each entry to zero with probability $p$, independently, and multiplies the others by $1/(1-p)$, so that the expected value stays the same.
+# In evaluation it does nothing.
+# $p = 1$ drops everything.
+# Write it with `torch.rand` or `torch.bernoulli`, not with `F.dropout`.
 #
-# *Before you run it:* a model is evaluated with dropout still switched on. What happens to its loss from run to run?
+# *Before you run it:* a model is evaluated with dropout still switched on.
+# What happens to its loss from run to run?
 
 
-# %% nbgrader={"grade": false, "grade_id": "dropout", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="dropout"
 def dropout(x, p, training):
     """x with each entry dropped with probability p (0 ≤ p ≤ 1) and the rest scaled by 1 / (1 − p); x itself if not training."""
     ### BEGIN SOLUTION
@@ -1319,7 +1343,7 @@ def dropout(x, p, training):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "dropout-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="dropout" points=3
 check = Check("dropout", points=3)
 x = randn(3, 4)
 check.close(
@@ -1377,22 +1401,24 @@ check.score()
 
 # %% [markdown]
 # ### 4.2 Pre-LN and post-LN <small>★★★ · 30 min · 6 points</small>
-# A block has two branches $f$: attention first, then the feed-forward layer. What surrounds each branch comes in two orders:
+# A block has two branches $f$: attention first, then the feed-forward layer.
+# What surrounds each branch comes in two orders:
 #
 # | | one branch | used by |
 # | --- | --- | --- |
 # | post-LN | $x \leftarrow \mathrm{LN}(x + f(x))$ | the original Transformer, BERT |
 # | pre-LN | $x \leftarrow x + f(\mathrm{LN}(x))$ | GPT-2 and most models since |
 #
-# In pre-LN, the *residual stream* $x$ is never normalised: branches read a normalised copy and add to it. Dropout acts on the branch:
-# $f(\cdot)$ is replaced by $\mathrm{dropout}(f(\cdot))$, only in training: `self.training` says which it is. For the experiments of Part
-# 6, `residual=False` leaves out "$x +$" in both branches.
+# In pre-LN, the *residual stream* $x$ is never normalised: branches read a normalised copy and add to it.
+# Dropout acts on the branch: $f(\cdot)$ is replaced by $\mathrm{dropout}(f(\cdot))$, only in training: `self.training` says which it is.
+# For the experiments of Part 6, `residual=False` leaves out "$x +$" in both branches.
 #
-# The attention uses `norm1`, the feed-forward layer `norm2`, in both orders. The method `branch` is a suggestion: what surrounds a branch
-# is the same both times. If you do without it, delete it.
+# The attention uses `norm1`, the feed-forward layer `norm2`, in both orders.
+# The method `branch` is a suggestion: what surrounds a branch is the same both times.
+# If you do without it, delete it.
 
 
-# %% nbgrader={"grade": false, "grade_id": "block", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="block"
 class Block(nn.Module):
     """A Transformer block, (B, T, D) to (B, T, D). `norm` is "pre" or "post", `p` the dropout probability of each branch.
 
@@ -1424,7 +1450,7 @@ class Block(nn.Module):
         ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "block-test", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% test="block" points=6
 check = Check("block", points=6)
 x = randn(2, 5, 6)
 pre, post = check.keep(Block, 6, 3, 10), check.keep(Block, 6, 3, 10, norm="post")
@@ -1612,22 +1638,23 @@ check.score()
 # ## 5 Count the parameters
 #
 # ### 5.1 By formula <small>★★☆ · 25 min · 5 points</small>
-# How large is a model? You can say so before any of it exists. A linear map from $a$ to $b$ has $ab$ weights and, if it has a bias, $b$
-# more.
+# How large is a model?
+# You can say so before any of it exists.
+# A linear map from $a$ to $b$ has $ab$ weights and, if it has a bias, $b$ more.
 #
 # 1. `block_parameters`: your `Block` of 4.2, with inner width `hidden`.
-# 2. `gpt2_parameters`: token embeddings ($V \times D$), learned positions ($T \times D$), $L$ blocks as in 1 with `hidden` $= 4D$, one
-#    last LayerNorm. The output layer reuses the token embeddings and costs nothing.
-# 3. `swiglu_hidden`: a classical layer of inner width $4D$ has $8D^2$ weights, biases not counted. Which inner width gives SwiGLU as
-#    many? Round *up* to a multiple of `multiple`.
-# 4. `llama_parameters`: token embeddings ($V \times D$) and a separate output layer ($D \times V$), no biases anywhere, no parameters for
-#    positions; $L$ blocks of attention, SwiGLU and two RMSNorms; one last RMSNorm.
+# 2. `gpt2_parameters`: token embeddings ($V \times D$), learned positions ($T \times D$), $L$ blocks as in 1 with `hidden` $= 4D$, one last LayerNorm.
+#    The output layer reuses the token embeddings and costs nothing.
+# 3. `swiglu_hidden`: a classical layer of inner width $4D$ has $8D^2$ weights, biases not counted.
+#    Which inner width gives SwiGLU as many?
+#    Round *up* to a multiple of `multiple`.
+# 4. `llama_parameters`: token embeddings ($V \times D$) and a separate output layer ($D \times V$), no biases anywhere, no parameters for positions; $L$ blocks of attention, SwiGLU and two RMSNorms; one last RMSNorm.
 #
-# *Before you run it:* for $D = 768$ and `hidden` $= 4D$, which has more parameters: the attention or the feed-forward layer? By what
-# factor?
+# *Before you run it:* for $D = 768$ and `hidden` $= 4D$, which has more parameters: the attention or the feed-forward layer?
+# By what factor?
 
 
-# %% nbgrader={"grade": false, "grade_id": "count", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="count"
 def block_parameters(D, hidden):
     """Number of parameters of Block(D, H, hidden)."""
     ### BEGIN SOLUTION
@@ -1658,7 +1685,7 @@ def llama_parameters(V, L, D, hidden):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "count-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% test="count" points=5
 check = Check("count", points=5)
 total = sum(math.prod(shape) for shape in depth.block_shapes(6, 10).values())
 check.close(
@@ -1785,7 +1812,7 @@ for label, V_size, T_size, L_size, D_size in [
 # \ell)$, taken as one long vector, for each block. Calling it twice gives the same numbers.
 
 
-# %% nbgrader={"grade": false, "grade_id": "gradient-norms", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="gradient-norms"
 class Stack(nn.Module):
     """L blocks, `blocks`; pre-LN stacks have one more LayerNorm, `final`, after the last block."""
 
@@ -1809,7 +1836,7 @@ def gradient_norms(stack, x, cotangent):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "gradient-norms-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="gradient-norms" points=3
 check = Check("gradient-norms", points=3)
 x, back = randn(2, 3, 4), randn(2, 3, 4)
 stack = check.keep(Stack, 3, 4, 2, 6)
@@ -1886,8 +1913,8 @@ check.score()
 
 # %% [markdown]
 # ### Look: gradients at depth 2 to 32
-# Four stacks, with and without residuals, and as a control the two without any norm. Weights are drawn by Xavier's rule with biases zero,
-# as in the original Transformer; the cotangent has length one.
+# Four stacks, with and without residuals, and as a control the two without any norm.
+# Weights are drawn by Xavier's rule with biases zero, as in the original Transformer; the cotangent has length one.
 #
 # *Before you run it:* which of the six explode, which vanish, which hold?
 
@@ -1941,14 +1968,15 @@ for residual in (True, False):
     print(f"no norm, {'with' if residual else 'no'} residual, {depths[-1]} blocks: first {lengths_of[0]:.1e}, last {lengths_of[-1]:.1e}")
 
 # %% [markdown]
-# Drag the depth. The axis stays the same, so that you can compare.
+# Drag the depth.
+# The axis stays the same, so that you can compare.
 
 # %%
 depth.explore_depth({variant: {L: by_depth[L].mean(0).tolist() for L in depths} for variant, by_depth in measured.items()})
 
 # %% [markdown]
-# And the stream itself: its root mean square after each block, for pre-LN, with the prediction $\sqrt{1 + 2 \ell c}$. The only number
-# taken from the measurement is $c$, from the size after the last block.
+# And the stream itself: its root mean square after each block, for pre-LN, with the prediction $\sqrt{1 + 2 \ell c}$.
+# The only number taken from the measurement is $c$, from the size after the last block.
 
 # %%
 stack_shown, stream, _ = deep(depths[-1], "pre", True, 0)
@@ -1974,21 +2002,27 @@ for place in (0, len(added) // 2, len(added) - 1):
     print(f"block {place + 1:>2} adds a variance of {added[place][0]:.2f} by attention, {added[place][1]:.2f} by the feed-forward layer")
 
 # %% [markdown]
-# The order of magnitude is right, the shape not quite: the stream first grows more slowly than predicted, then faster. The printed
-# numbers say why. The feed-forward layer adds the same in every block. Attention averages: among unlike vectors most of it cancels, among
-# alike ones nothing does. It adds more in later blocks, so the positions must become more alike. That is the next measurement.
+# The order of magnitude is right, the shape not quite: the stream first grows more slowly than predicted, then faster.
+# The printed numbers say why.
+# The feed-forward layer adds the same in every block.
+# Attention averages: among unlike vectors most of it cancels, among alike ones nothing does.
+# It adds more in later blocks, so the positions must become more alike.
+# That is the next measurement.
 #
 # ### 6.2 Can positions be told apart? <small>★☆☆ · 10 min · 3 points</small>
-# Attention averages. If all it does is average, all positions end up alike. Let $\bar x$ be the mean of the $T$ vectors at the positions
-# of one sequence. Measure what share of them is their own:
+# Attention averages.
+# If all it does is average, all positions end up alike.
+# Let $\bar x$ be the mean of the $T$ vectors at the positions of one sequence.
+# Measure what share of them is their own:
 #
 # $$ \mathrm{distinctness}(x) = \frac{\sqrt{\sum_t \|x_t - \bar x\|^2}}{\sqrt{\sum_t \|x_t\|^2}} \in [0, 1] . $$
 #
-# 0: all positions hold the same vector. 1: they have nothing in common, $\bar x = 0$. If all vectors have the same length, the mean
-# cosine of all pairs of positions (each with itself included) is $1 - \mathrm{distinctness}^2$; the test checks that, too.
+# 0: all positions hold the same vector.
+# 1: they have nothing in common, $\bar x = 0$.
+# If all vectors have the same length, the mean cosine of all pairs of positions (each with itself included) is $1 - \mathrm{distinctness}^2$; the test checks that, too.
 
 
-# %% nbgrader={"grade": false, "grade_id": "distinctness", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="distinctness"
 def distinctness(x):
     """Share of x (..., T, D) that is not common to all T positions of its sequence, between 0 and 1. Returns (...)."""
     ### BEGIN SOLUTION
@@ -1997,7 +2031,7 @@ def distinctness(x):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "distinctness-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="distinctness" points=3
 check = Check("distinctness", points=3)
 check.close(
     check.run(distinctness, torch.ones(5, 3) * torch.tensor([1.0, 2.0, 3.0])),
@@ -2056,8 +2090,8 @@ check.score()
 # ### Look: how identity fades
 # Random vectors go through stacks with and without residuals, in `float64`.
 #
-# *Before you run it:* after how many blocks without residuals are the positions hard to tell apart? (In float32 everything below about
-# $10^{-7}$ is rounding.)
+# *Before you run it:* after how many blocks without residuals are the positions hard to tell apart?
+# (In float32 everything below about $10^{-7}$ is rounding.)
 
 # %%
 faded = {}
@@ -2082,19 +2116,23 @@ for variant, (_, values) in faded.items():
     print(f"{variant:>21}: " + ", ".join(f"{place}: {values[:, place].mean():.1e}" for place in shown))
 
 # %% [markdown]
-# Without residuals, each block does not only multiply the distinctness by a small number: the number itself gets smaller from block to
-# block, until rounding stops it. Dong, Cordonnier and Loukas (2021) prove such a fall, faster than exponential, for attention alone.
-# With residuals, post-LN still loses about a constant factor per block here, as each norm scales the old content down together with what was added;
-# pre-LN loses least. A gradient of a healthy size says that something flows. It does not say that what flows can tell two words apart.
+# Without residuals, each block does not only multiply the distinctness by a small number: the number itself gets smaller from block to block, until rounding stops it.
+# Dong, Cordonnier and Loukas (2021) prove such a fall, faster than exponential, for attention alone.
+# With residuals, post-LN still loses about a constant factor per block here, as each norm scales the old content down together with what was added; pre-LN loses least.
+# A gradient of a healthy size says that something flows.
+# It does not say that what flows can tell two words apart.
 # All this is the start of training: learned weights can do better.
 #
 # ### 6.3 What are norms and residuals for? <small>★★☆ · 25 min · 4 points, graded by hand</small>
-# Use your figures. (a) Compare the last block's gradient in pre-LN and post-LN as $L$ grows, and explain it with the stream's size and
-# your formula of 1.2. (b) Which part keeps gradients from vanishing or exploding, and which part keeps positions apart? Name the curves
-# you conclude this from. (c) Post-LN Transformers are usually trained with a learning rate that warms up slowly. What in your figures
-# fits that, and what would you still have to measure to be sure? About 180 words.
+# Use your figures.
+# (a) Compare the last block's gradient in pre-LN and post-LN as $L$ grows, and explain it with the stream's size and your formula of 1.2.
+# (b) Which part keeps gradients from vanishing or exploding, and which part keeps positions apart?
+# Name the curves you conclude this from.
+# (c) Post-LN Transformers are usually trained with a learning rate that warms up slowly.
+# What in your figures fits that, and what would you still have to measure to be sure?
+# About 180 words.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "written-depth", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="written-depth" points=4
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** (a) From $L = 2$ to $32$ the last block's gradient falls from about 8.3 to 2.6 in pre-LN, from $L = 4$ on close to
 # $1/\sqrt L$, and
@@ -2127,7 +2165,7 @@ for variant, (_, values) in faded.items():
 #    already, and the centred part stays the same. Then LayerNorm with $\gamma = 1, \beta = 0$ and RMSNorm agree.
 
 
-# %% nbgrader={"grade": false, "grade_id": "bonus-fold", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="bonus-fold"
 def fold_norm(gamma, beta, W, b):
     """W' (k, D) and b' (k,) with W (γ ⊙ x̂ + β) + b = W' x̂ + b' for every x̂, given gamma (D,), beta (D,), W (k, D), b (k,)."""
     ### BEGIN SOLUTION
@@ -2142,7 +2180,7 @@ def centre_writer(W, b):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "bonus-fold-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="bonus-fold" points=4
 check = Check("bonus-fold", points=4)
 gamma, beta, W, b = randn(5), randn(5), randn(3, 5), randn(3)
 hats = randn(7, 5)
@@ -2219,5 +2257,5 @@ check.score()
 # - Count the parameters of GPT-2 and LLaMA exactly.
 # - Say which part of a deep stack keeps gradients in range, and which keeps words apart.
 #
-# One thing is still missing. Shuffle the words, and every block here just shuffles its output: `08-positions` gives the model a sense of
-# order.
+# One thing is still missing.
+# Shuffle the words, and every block here just shuffles its output: `08-positions` gives the model a sense of order.

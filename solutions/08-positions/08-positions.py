@@ -8,30 +8,38 @@
 # | **Time** | about five hours; each exercise says its own |
 # | **Points** | 53, and 3 bonus |
 #
-# "Dog bites man" and "man bites dog" have the same words. Attention compares every word with every other one, and a comparison does not know where its
-# two words stand. Unless somebody says so, the two sentences are one and the same to it. This notebook writes down six ways of saying it,
-# and then trains a small model with each of them at one length and tests it at up to eight times that length.
+# "Dog bites man" and "man bites dog" have the same words.
+# Attention compares every word with every other one, and a comparison does not know where its two words stand.
+# Unless somebody says so, the two sentences are one and the same to it.
+# This notebook writes down six ways of saying it, and then trains a small model with each of them at one length and tests it at up to eight times that length.
 #
-# **Notation.** $B$ sequences of $T$ positions of width $D$; $H$ heads of width $d = D/H$. Positions are whole numbers and start at 0. $n$ queries
-# stand at positions `q_positions`, an integer tensor $(n,)$, and $m$ keys at `k_positions`, $(m,)$. Both are arguments, because they need not be
-# $0, 1, 2, \ldots$: a model that generates text asks with one new query, far from the beginning. $D$ and $d$ are even throughout.
+# **Notation.**
+# $B$ sequences of $T$ positions of width $D$; $H$ heads of width $d = D/H$.
+# Positions are whole numbers and start at 0. $n$ queries stand at positions `q_positions`, an integer tensor $(n,)$, and $m$ keys at `k_positions`, $(m,)$.
+# Both are arguments, because they need not be $0, 1, 2, \ldots$: a model that generates text asks with one new query, far from the beginning.
+# $D$ and $d$ are even throughout.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. *Before you run it* marks a
-# prediction: write it down first. Loops are allowed, and so are your functions of earlier exercises. Leave inputs as they are, and use torch operations:
-# in Part 8 a model is trained through your functions.
+# **How to work.**
+# Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
+# Grading runs further checks of the same ideas.
+# *Before you run it* marks a prediction: write it down first.
+# Loops are allowed, and so are your functions of earlier exercises.
+# Leave inputs as they are, and use torch operations: in Part 8 a model is trained through your functions.
 
-# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% locked="setup"
 import math
 
 import matplotlib.pyplot as plt
 import torch
 
-from helpers import checks, extrapolation, plots
+from helpers import checks
 from helpers.checks import Check, rand, randn
-from helpers.device import seed
-from helpers.extrapolation import Scheme
-from helpers.rotary_dial import rotary_dial
-from helpers.scale import pick
+from helpers.kit import plots
+from helpers.kit.scale import pick
+from helpers.kit.seeding import seed
+from helpers.positions import extrapolation
+from helpers.positions.extrapolation import Scheme
+from helpers.positions.rotary_dial import rotary_dial
 
 # %% [markdown]
 # ## 1 Attention does not see order
@@ -41,10 +49,11 @@ from helpers.scale import pick
 #
 # $$ w_{ij} = \mathrm{softmax}_j\!\left(\frac{q_i \cdot k_j}{\sqrt d} + b_{ij}\right), \qquad o_i = \sum_j w_{ij} v_j . $$
 #
-# Half of the schemes of this notebook enter through $b$. The mask is boolean, **True where looking is allowed**; every query may look at something.
+# Half of the schemes of this notebook enter through $b$.
+# The mask is boolean, **True where looking is allowed**; every query may look at something.
 
 
-# %% nbgrader={"grade": false, "grade_id": "attend", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="attend"
 def attend(q, k, v, bias=None, mask=None):
     """Attention of q (..., n, d) over k (..., m, d) and v (..., m, e). Returns (..., n, e).
 
@@ -60,7 +69,7 @@ def attend(q, k, v, bias=None, mask=None):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "attend-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="attend" points=3
 check = Check("attend", points=3)
 q, k, v = randn(2, 3, 5, 8), randn(2, 3, 4, 8), randn(2, 3, 4, 6)
 out = check.run(attend, q, k, v, shape=(2, 3, 5, 6), hint="without a bias and a mask it is attention as in 03: one output per query")
@@ -133,17 +142,22 @@ check.score()
 
 # %% [markdown]
 # ### 1.2 A test for blindness <small>★★☆ · 15 min · 3 points</small>
-# Let $P$ be a permutation matrix: $PX$ has the rows of $X$ in another order. A function of a sequence is *permutation-equivariant* if $f(PX) = P f(X)$:
-# shuffle the words, and you get the same outputs, shuffled in the same way. No position can be told from another.
+# Let $P$ be a permutation matrix: $PX$ has the rows of $X$ in another order.
+# A function of a sequence is *permutation-equivariant* if $f(PX) = P f(X)$: shuffle the words, and you get the same outputs, shuffled in the same way.
+# No position can be told from another.
 #
-# For unmasked self-attention this is three short steps. All queries, keys and values are shuffled: $PQ$, $PK$, $PV$. The scores become
-# $PQ(PK)^\top = P\,QK^\top P^\top$. Softmax works on each row and does not care in which order the entries stand, so the weights are $P\,W P^\top$. And $P W P^\top P V = P\,W V$, because $P^\top P = I$.
+# For unmasked self-attention this is three short steps.
+# All queries, keys and values are shuffled: $PQ$, $PK$, $PV$.
+# The scores become $PQ(PK)^\top = P\,QK^\top P^\top$.
+# Softmax works on each row and does not care in which order the entries stand, so the weights are $P\,W P^\top$.
+# And $P W P^\top P V = P\,W V$, because $P^\top P = I$.
 #
-# Now prove it by test. Write the measure: the largest absolute difference between $f(PX)$ and $P f(X)$, over all rows and columns.
+# Now prove it by test.
+# Write the measure: the largest absolute difference between $f(PX)$ and $P f(X)$, over all rows and columns.
 # The permutation is given as an index: $PX$ is `x[order]`.
 
 
-# %% nbgrader={"grade": false, "grade_id": "equivariance-gap", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="equivariance-gap"
 def equivariance_gap(f, x, order):
     """How far f is from f(Px) = P f(x): the largest absolute difference, one number.
 
@@ -154,7 +168,7 @@ def equivariance_gap(f, x, order):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "equivariance-gap-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="equivariance-gap" points=3
 check = Check("equivariance-gap", points=3)
 x, turn_round = torch.tensor([[1.0], [2.0], [4.0]]), torch.tensor([1, 2, 0])
 check.close(
@@ -218,7 +232,8 @@ check.close(check.run(equivariance_gap, lambda z: z + 1, randn(1, 3), torch.tens
 check.score()
 
 # %% [markdown]
-# *Before you run it:* which of these four is equivariant? Self-attention; a stack of two layers with a feed-forward part between; self-attention with a causal mask; the mean of all rows, repeated for every row.
+# *Before you run it:* which of these four is equivariant?
+# Self-attention; a stack of two layers with a feed-forward part between; self-attention with a causal mask; the mean of all rows, repeated for every row.
 
 # %%
 seed(0)
@@ -242,15 +257,17 @@ for name, f in candidates.items():
     print(f"{name:>36}: gap {equivariance_gap(f, sentence, shuffled):.1e}")
 
 # %% [markdown]
-# Rounding aside, the gap is 0 for all but the causal one: depth does not help, but *a mask does*. The first position sees one key, the second two: a causal
-# decoder without any positions can count what it sees and learn something about order (Haviv et al., 2022). An encoder without a mask cannot: nothing tells its
-# positions apart.
+# Rounding aside, the gap is 0 for all but the causal one: depth does not help, but *a mask does*.
+# The first position sees one key, the second two: a causal decoder without any positions can count what it sees and learn something about order (Haviv et al., 2022).
+# An encoder without a mask cannot: nothing tells its positions apart.
 #
-# So positions must be put in. There are three doors: add something to the **embeddings**, change **queries and keys**, or add something to the **scores**.
+# So positions must be put in.
+# There are three doors: add something to the **embeddings**, change **queries and keys**, or add something to the **scores**.
 #
 # ## 2 Sinusoidal positions
 #
-# Vaswani et al. (2017) give every position $p$ a fixed vector and add it to the embedding. Its numbers are sines and cosines of the angles $p\,\omega_i$, one frequency for each pair of columns:
+# Vaswani et al. (2017) give every position $p$ a fixed vector and add it to the embedding.
+# Its numbers are sines and cosines of the angles $p\,\omega_i$, one frequency for each pair of columns:
 #
 # $$ \omega_i = \mathrm{base}^{-2i/D}, \qquad i = 0, \ldots, D/2 - 1, \qquad \mathrm{base} = 10000 . $$
 #
@@ -259,7 +276,7 @@ for name, f in candidates.items():
 # ### 2.1 The frequencies <small>★☆☆ · 5 min · 2 points</small>
 
 
-# %% nbgrader={"grade": false, "grade_id": "frequencies", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="frequencies"
 def frequencies(D, base=10000.0):
     """The D / 2 angular frequencies base ** (-2 i / D), largest first: a floating tensor (D / 2,)."""
     ### BEGIN SOLUTION
@@ -267,7 +284,7 @@ def frequencies(D, base=10000.0):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "frequencies-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="frequencies" points=2
 check = Check("frequencies", points=2)
 eight = check.run(frequencies, 8, shape=(4,), hint="D / 2 frequencies, one for each pair of columns")
 check.close(
@@ -305,18 +322,20 @@ check.score()
 
 # %% [markdown]
 # ### 2.2 The vectors, in both layouts <small>★★☆ · 15 min · 4 points</small>
-# Two layouts are in use. Both hold the same numbers.
+# Two layouts are in use.
+# Both hold the same numbers.
 #
 # - `"interleaved"`, as in the paper: $(\sin p\omega_0, \cos p\omega_0, \sin p\omega_1, \cos p\omega_1, \ldots)$.
 # - `"halves"`, as in the first implementation and in many models since: all sines, then all cosines.
 #
-# A model trained with one and run with the other is a broken model, without any error message. So the layout is an argument.
+# A model trained with one and run with the other is a broken model, without any error message.
+# So the layout is an argument.
 #
-# $D$ is even in every model you will meet, and in the tests. If you want to allow an odd one, leave out the last cosine, in both layouts, so
-# that exactly $D$ columns come back: $\lceil D/2 \rceil$ sines and $\lfloor D/2 \rfloor$ cosines.
+# $D$ is even in every model you will meet, and in the tests.
+# If you want to allow an odd one, leave out the last cosine, in both layouts, so that exactly $D$ columns come back: $\lceil D/2 \rceil$ sines and $\lfloor D/2 \rfloor$ cosines.
 
 
-# %% nbgrader={"grade": false, "grade_id": "sinusoidal", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="sinusoidal"
 def sinusoidal(positions, D, layout="interleaved", base=10000.0):
     """Sinusoidal vectors (..., D) of integer positions (...); layout is "interleaved" (sin, cos, sin, cos, …) or "halves"."""
     ### BEGIN SOLUTION
@@ -327,7 +346,7 @@ def sinusoidal(positions, D, layout="interleaved", base=10000.0):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "sinusoidal-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="sinusoidal" points=4
 check = Check("sinusoidal", points=4)
 s, c, small = math.sin(1), math.cos(1), 0.01
 first = check.run(sinusoidal, torch.tensor([0, 1]), 4, shape=(2, 4), hint="one row of width D for each position")
@@ -403,13 +422,15 @@ plt.show()
 
 # %% [markdown]
 # ### 2.3 How alike are two positions? <small>★★☆ · 15 min · 2 points</small>
-# Derive the inner product of the vectors of two positions $p$ and $p + r$. Take one pair of columns, use $\cos(a - b) = \cos a \cos b + \sin a \sin b$, then sum over the pairs. Where does $p$ go?
+# Derive the inner product of the vectors of two positions $p$ and $p + r$.
+# Take one pair of columns, use $\cos(a - b) = \cos a \cos b + \sin a \sin b$, then sum over the pairs.
+# Where does $p$ go?
 # Write the result as a function of the distance $r$ alone.
 #
 # *Before you run it:* does the result fall steadily as $r$ grows?
 
 
-# %% nbgrader={"grade": false, "grade_id": "sinusoidal-product", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="sinusoidal-product"
 def sinusoidal_product(distance, D, base=10000.0):
     """Inner product of the sinusoidal vectors of two positions that are `distance` (an integer tensor (...)) apart. Returns (...)."""
     ### BEGIN SOLUTION
@@ -417,7 +438,7 @@ def sinusoidal_product(distance, D, base=10000.0):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "sinusoidal-product-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="sinusoidal-product" points=2
 check = Check("sinusoidal-product", points=2)
 got = check.run(sinusoidal_product, torch.tensor([0, 1, -1]), 4, shape=(3,), hint="one number for each distance")
 near = math.cos(1) + math.cos(0.01)
@@ -482,15 +503,17 @@ plots.curves({"D = 64": (reach, likeness)}, "distance r", "inner product", "Fall
 plt.show()
 
 # %% [markdown]
-# The inner product depends on the distance alone, and not on its sign. It falls on average; but it goes up and down on the way, so two far positions can look nearer than two close ones.
+# The inner product depends on the distance alone, and not on its sign.
+# It falls on average; but it goes up and down on the way, so two far positions can look nearer than two close ones.
 #
 # ### 2.4 A step is a rotation <small>★★☆ · 20 min · 3 points</small>
-# The authors hoped that a model could learn to attend by *relative* position, because a step by $r$ is the same linear map everywhere: there is a matrix $M_r$ with
-# $M_r\,s(p) = s(p + r)$ for **every** $p$, where $s(p)$ is the sinusoidal vector as a column, interleaved. Find it. Start with one pair of columns
-# and $\sin(a + b) = \sin a \cos b + \cos a \sin b$, $\cos(a + b) = \cos a \cos b - \sin a \sin b$: that is a $2 \times 2$ block. (`torch.block_diag` puts blocks together.)
+# The authors hoped that a model could learn to attend by *relative* position, because a step by $r$ is the same linear map everywhere: there is a matrix $M_r$ with $M_r\,s(p) = s(p + r)$ for **every** $p$, where $s(p)$ is the sinusoidal vector as a column, interleaved.
+# Find it.
+# Start with one pair of columns and $\sin(a + b) = \sin a \cos b + \cos a \sin b$, $\cos(a + b) = \cos a \cos b - \sin a \sin b$: that is a $2 \times 2$ block.
+# (`torch.block_diag` puts blocks together.)
 
 
-# %% nbgrader={"grade": false, "grade_id": "shift-matrix", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="shift-matrix"
 def shift_matrix(r, D, base=10000.0):
     """The matrix M (D, D) with M @ s(p) = s(p + r) for every position p, s interleaved; r is a Python integer."""
     ### BEGIN SOLUTION
@@ -502,7 +525,7 @@ def shift_matrix(r, D, base=10000.0):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "shift-matrix-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="shift-matrix" points=3
 check = Check("shift-matrix", points=3)
 check.close(check.run(shift_matrix, 0, 6, shape=(6, 6)), torch.eye(6), "a step of 0 changes nothing: M_0 is the identity", atol=1e-5)
 two = check.run(shift_matrix, 1, 2, shape=(2, 2))
@@ -547,18 +570,21 @@ for step, width, root in [(5, 6, 10000.0), (-2, 8, 50.0), (12, 2, 10000.0)]:
 check.score()
 
 # %% [markdown]
-# Each block is a rotation. Keep that in mind for Part 5, which applies the rotation to queries and keys themselves.
+# Each block is a rotation.
+# Keep that in mind for Part 5, which applies the rotation to queries and keys themselves.
 #
 # ## 3 Learned positions
 #
-# BERT and GPT-2 have a table with one learned row for each position, up to some largest length $L$, and add row $p$ to the embedding at position $p$. Simple, and good up to $L$.
+# BERT and GPT-2 have a table with one learned row for each position, up to some largest length $L$, and add row $p$ to the embedding at position $p$.
+# Simple, and good up to $L$.
 # Beyond $L$ there is no row, and nothing to fall back on.
 #
 # ### 3.1 A table with an end <small>★☆☆ · 10 min · 2 points</small>
-# The first of the $T$ embeddings stands at position `start` (0 unless the sequence goes on from an earlier piece). Refuse what is beyond the table with a `ValueError`: a wrong row would be worse.
+# The first of the $T$ embeddings stands at position `start` (0 unless the sequence goes on from an earlier piece).
+# Refuse what is beyond the table with a `ValueError`: a wrong row would be worse.
 
 
-# %% nbgrader={"grade": false, "grade_id": "learned", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="learned"
 def add_learned(x, table, start=0):
     """x (B, T, D) plus rows start … start + T - 1 of table (L, D). Raises ValueError if the table has no such rows."""
     ### BEGIN SOLUTION
@@ -569,7 +595,7 @@ def add_learned(x, table, start=0):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "learned-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="learned" points=2
 check = Check("learned", points=2)
 x, rows = randn(2, 3, 4), randn(6, 4)
 check.close(
@@ -628,20 +654,21 @@ check.score()
 # %% [markdown]
 # ## 4 Relative positions
 #
-# Shaw, Uszkoreit and Vaswani (2018) say what is meant: not "I am at 17", but "you are three before me". There is a learned vector $a_r$ for each distance $r$, and it enters
-# the scores as if it were part of the key:
+# Shaw, Uszkoreit and Vaswani (2018) say what is meant: not "I am at 17", but "you are three before me".
+# There is a learned vector $a_r$ for each distance $r$, and it enters the scores as if it were part of the key:
 #
 # $$ e_{ij} = \frac{q_i \cdot (k_j + a_{j - i})}{\sqrt d} = \frac{q_i \cdot k_j}{\sqrt d} + \underbrace{\frac{q_i \cdot a_{j-i}}{\sqrt d}}_{b_{ij}} . $$
 #
-# So it is a bias of the scores, one that depends on the query. Distances are clipped to $-c, \ldots, c$: beyond $c$, far is far. That leaves $2c + 1$ vectors, in a table
-# whose row 0 is for $-c$ and whose last row, $2c$, is for $+c$. (They add such vectors to the values, too, and report that
-# leaving those out hardly changes their translation results.)
+# So it is a bias of the scores, one that depends on the query.
+# Distances are clipped to $-c, \ldots, c$: beyond $c$, far is far.
+# That leaves $2c + 1$ vectors, in a table whose row 0 is for $-c$ and whose last row, $2c$, is for $+c$.
+# (They add such vectors to the values, too, and report that leaving those out hardly changes their translation results.)
 #
 # ### 4.1 Which row? <small>★☆☆ · 10 min · 2 points</small>
 # The distance is the **key's position minus the query's**: negative for the past.
 
 
-# %% nbgrader={"grade": false, "grade_id": "relative-index", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="relative-index"
 def relative_index(q_positions, k_positions, clip):
     """Rows of a table with 2 * clip + 1 rows: (n, m), entry [i, j] is k_positions[j] - q_positions[i], clipped, plus clip."""
     ### BEGIN SOLUTION
@@ -650,7 +677,7 @@ def relative_index(q_positions, k_positions, clip):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "relative-index-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="relative-index" points=2
 check = Check("relative-index", points=2)
 got = check.run(relative_index, torch.arange(4), torch.arange(4), 2, shape=(4, 4))
 check.equal(got.dtype.is_floating_point, False, "these are rows of a table: whole numbers, an integer tensor")
@@ -693,10 +720,12 @@ check.score()
 
 # %% [markdown]
 # ### 4.2 The bias <small>★★☆ · 15 min · 3 points</small>
-# $b_{ij} = q_i \cdot a_{j-i} / \sqrt d$. All heads and sequences share the table. How large `clip` is, the table says: it has $2c + 1$ rows.
+# $b_{ij} = q_i \cdot a_{j-i} / \sqrt d$.
+# All heads and sequences share the table.
+# How large `clip` is, the table says: it has $2c + 1$ rows.
 
 
-# %% nbgrader={"grade": false, "grade_id": "shaw-bias", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="shaw-bias"
 def shaw_bias(q, table, q_positions, k_positions):
     """Bias (..., n, m) of queries q (..., n, d) with a table (2 * clip + 1, d) of relative vectors: q_i · a_ij / sqrt(d)."""
     ### BEGIN SOLUTION
@@ -705,7 +734,7 @@ def shaw_bias(q, table, q_positions, k_positions):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "shaw-bias-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="shaw-bias" points=3
 check = Check("shaw-bias", points=3)
 three = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])  # before, here, after
 asks = torch.tensor([[2.0, 4.0, 6.0, 0.0], [20.0, 40.0, 60.0, 0.0]])
@@ -756,25 +785,28 @@ check.score()
 # %% [markdown]
 # ## 5 Rotary positions
 #
-# A rotation of both vectors by the same angle leaves their inner product alone; a rotation by *different* angles changes it by the difference. RoPE (Su et al., 2021) turns the query at
-# position $m$ by $m\,\omega_i$ and the key at position $n$ by $n\,\omega_i$, in pairs of columns, with the frequencies of 2.1 for width $d$. Nothing is added anywhere, and values are not turned.
+# A rotation of both vectors by the same angle leaves their inner product alone; a rotation by *different* angles changes it by the difference.
+# RoPE (Su et al., 2021) turns the query at position $m$ by $m\,\omega_i$ and the key at position $n$ by $n\,\omega_i$, in pairs of columns, with the frequencies of 2.1 for width $d$.
+# Nothing is added anywhere, and values are not turned.
 # For one pair $(a, b)$ at position $p$:
 #
 # $$ \begin{pmatrix} a' \\ b' \end{pmatrix} = \begin{pmatrix} \cos p\omega_i & -\sin p\omega_i \\ \sin p\omega_i & \phantom{-}\cos p\omega_i \end{pmatrix} \begin{pmatrix} a \\ b \end{pmatrix}. $$
 #
 # ### 5.1 Turn, in both pairings <small>★★★ · 25 min · 5 points</small>
-# Which two columns make pair $i$? Again two conventions are in use, and a checkpoint works with one of them only:
+# Which two columns make pair $i$?
+# Again two conventions are in use, and a checkpoint works with one of them only:
 #
 # - `"interleaved"`: columns $2i$ and $2i + 1$ (the paper, the original LLaMA code);
 # - `"halves"`: columns $i$ and $i + d/2$ (GPT-NeoX, and the `transformers` library's LLaMA).
 #
-# The result has the columns in the same places. `positions` says where each vector stands. It need not start at 0, and it broadcasts against the axes of `x` without the last:
-# $(T,)$ serves all heads and sequences alike; one row for each sequence of $(B, H, T, d)$ is $(B, 1, T)$.
+# The result has the columns in the same places.
+# `positions` says where each vector stands.
+# It need not start at 0, and it broadcasts against the axes of `x` without the last: $(T,)$ serves all heads and sequences alike; one row for each sequence of $(B, H, T, d)$ is $(B, 1, T)$.
 #
 # *Before you run it:* does it matter for the scores whether queries and keys are turned to the left or to the right?
 
 
-# %% nbgrader={"grade": false, "grade_id": "rope", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="rope"
 def rope(x, positions, pairing="interleaved", base=10000.0):
     """x (..., T, d), each pair of columns i turned by positions * frequencies(d, base)[i]. Same shape and dtype as x.
 
@@ -789,7 +821,7 @@ def rope(x, positions, pairing="interleaved", base=10000.0):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "rope-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% test="rope" points=5
 check = Check("rope", points=5)
 s, c = math.sin(1), math.cos(1)
 slow_s, slow_c = math.sin(0.01), math.cos(0.01)
@@ -889,18 +921,22 @@ check.score()
 
 # %% [markdown]
 # ### Look: turning dials
-# Four pairs of a query and of a key, with $\omega = 1, 0.1, 0.01, 0.001$ ($d = 8$). Move $m$ and $n$ one by one, then both together. What changes the score, and what does not?
+# Four pairs of a query and of a key, with $\omega = 1, 0.1, 0.01, 0.001$ ($d = 8$).
+# Move $m$ and $n$ one by one, then both together.
+# What changes the score, and what does not?
 
 # %%
 rotary_dial()
 
 # %% [markdown]
 # ### 5.2 The score, from the distance alone <small>★★★ · 20 min · 3 points</small>
-# Derive what the dials show. Write $R_p$ for the rotation of one pair by $p\,\omega$, so that $R_m^\top R_n = R_{n - m}$. Work out $(R_m q) \cdot (R_n k) = q^\top R_{n-m}\, k$ for one pair in terms of
-# $q_0, q_1, k_0, k_1$ and the angle, then sum over the pairs. $m$ and $n$ must drop out but for $r = m - n$, the query's position minus the key's.
+# Derive what the dials show.
+# Write $R_p$ for the rotation of one pair by $p\,\omega$, so that $R_m^\top R_n = R_{n - m}$.
+# Work out $(R_m q) \cdot (R_n k) = q^\top R_{n-m}\, k$ for one pair in terms of $q_0, q_1, k_0, k_1$ and the angle, then sum over the pairs.
+# $m$ and $n$ must drop out but for $r = m - n$, the query's position minus the key's.
 
 
-# %% nbgrader={"grade": false, "grade_id": "rope-score", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="rope-score"
 def rope_score(q, k, r, base=10000.0):
     """Inner product of q (d,), turned to position m, and k (d,), turned to position n, for r = m - n. Interleaved pairs, unscaled.
 
@@ -913,7 +949,7 @@ def rope_score(q, k, r, base=10000.0):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "rope-score-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="rope-score" points=3
 check = Check("rope-score", points=3)
 east, north = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
 check.close(
@@ -986,16 +1022,18 @@ plots.curves(
 plt.show()
 
 # %% [markdown]
-# With $q = k = (1, 1, \ldots, 1)$ this is twice the curve of 2.3: RoPE moved the sinusoids from the embeddings into the scores. With other vectors it is another curve: each query
-# can choose, by its content, which distances it likes. And the direction of the rotation does matter: turning the other way is the same as turning $r$ into $-r$, which changes the part with the sine.
+# With $q = k = (1, 1, \ldots, 1)$ this is twice the curve of 2.3: RoPE moved the sinusoids from the embeddings into the scores.
+# With other vectors it is another curve: each query can choose, by its content, which distances it likes.
+# And the direction of the rotation does matter: turning the other way is the same as turning $r$ into $-r$, which changes the part with the sine.
 # A model can be trained with either direction, but not trained with one and run with the other.
 #
 # ### 5.3 From one pairing to the other <small>★★☆ · 10 min · 2 points</small>
-# The two pairings are the same model with the columns in another order. Find the order: an index with
-# `rope(x, p, "interleaved")[..., order]` equal to `rope(x[..., order], p, "halves")` for every `x` and `p`. (Whoever converts LLaMA checkpoints applies it to the rows of $W_q$ and $W_k$.)
+# The two pairings are the same model with the columns in another order.
+# Find the order: an index with `rope(x, p, "interleaved")[..., order]` equal to `rope(x[..., order], p, "halves")` for every `x` and `p`.
+# (Whoever converts LLaMA checkpoints applies it to the rows of $W_q$ and $W_k$.)
 
 
-# %% nbgrader={"grade": false, "grade_id": "pairing-order", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="pairing-order"
 def pairing_order(d):
     """The order (d,) of columns, an integer tensor, that turns interleaved pairs into halves: x[..., order]."""
     ### BEGIN SOLUTION
@@ -1003,7 +1041,7 @@ def pairing_order(d):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "pairing-order-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="pairing-order" points=2
 check = Check("pairing-order", points=2)
 got = check.run(pairing_order, 6, shape=(6,))
 check.equal(got.dtype.is_floating_point, False, "an order is an index: whole numbers, an integer tensor")
@@ -1038,16 +1076,19 @@ check.score()
 # %% [markdown]
 # ## 6 ALiBi
 #
-# Press, Smith and Lewis (2022) put nothing in at all. They only make looking far away cost something: head $h$ subtracts a multiple of the distance, $b_{ij} = -\mu_h\,|i - j|$, from the
-# scores. The slopes $\mu_h$ are fixed, not learned.
+# Press, Smith and Lewis (2022) put nothing in at all.
+# They only make looking far away cost something: head $h$ subtracts a multiple of the distance, $b_{ij} = -\mu_h\,|i - j|$, from the scores.
+# The slopes $\mu_h$ are fixed, not learned.
 #
 # ### 6.1 Slopes for any number of heads <small>★★☆ · 20 min · 3 points</small>
 # For a power of two $H = N$ the slopes are $2^{-8h/N}$ for $h = 1, \ldots, N$: for eight heads $\frac12, \frac14, \ldots, \frac1{256}$.
-# If $H$ is no power of two, let $N$ be the largest power of two below $H$. Take the $N$ slopes for $N$ heads; then, for the remaining $H - N$ heads, go through the slopes for $2N$ heads and
-# take every other one: the first, the third, the fifth, and so on. (The second, fourth, … are there already.) The order is as told; nothing is sorted.
+# If $H$ is no power of two, let $N$ be the largest power of two below $H$.
+# Take the $N$ slopes for $N$ heads; then, for the remaining $H - N$ heads, go through the slopes for $2N$ heads and take every other one: the first, the third, the fifth, and so on.
+# (The second, fourth, … are there already.)
+# The order is as told; nothing is sorted.
 
 
-# %% nbgrader={"grade": false, "grade_id": "alibi-slopes", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="alibi-slopes"
 def alibi_slopes(H):
     """The slopes (H,) of H heads, a positive floating tensor; H is any positive integer."""
     ### BEGIN SOLUTION
@@ -1058,7 +1099,7 @@ def alibi_slopes(H):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "alibi-slopes-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="alibi-slopes" points=3
 check = Check("alibi-slopes", points=3)
 check.close(
     check.run(alibi_slopes, 8, shape=(8,), hint="one slope for each head"),
@@ -1119,10 +1160,11 @@ check.score()
 
 # %% [markdown]
 # ### 6.2 The bias <small>★☆☆ · 10 min · 2 points</small>
-# $b_{hij} = -\mu_h\,|p_i - p_j|$ with the positions $p_i$ of the query and $p_j$ of the key. With a causal mask only $j \le i$ counts; without one the same formula looks both ways.
+# $b_{hij} = -\mu_h\,|p_i - p_j|$ with the positions $p_i$ of the query and $p_j$ of the key.
+# With a causal mask only $j \le i$ counts; without one the same formula looks both ways.
 
 
-# %% nbgrader={"grade": false, "grade_id": "alibi-bias", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="alibi-bias"
 def alibi_bias(q_positions, k_positions, slopes):
     """Bias (H, n, m): minus slope times distance, for queries (n,), keys (m,) and slopes (H,)."""
     ### BEGIN SOLUTION
@@ -1131,7 +1173,7 @@ def alibi_bias(q_positions, k_positions, slopes):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "alibi-bias-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="alibi-bias" points=2
 check = Check("alibi-bias", points=2)
 got = check.run(
     alibi_bias,
@@ -1185,20 +1227,25 @@ check.score()
 # %% [markdown]
 # ## 7 T5's buckets
 #
-# T5 (Raffel et al., 2020) learns one number per head for each *bucket* of distances, and adds it to the score. (T5 leaves out the factor $1/\sqrt d$; here `attend` keeps it.) Near distances have a bucket each; far ones share buckets that grow wider, up to
-# `max_distance`; everything beyond falls into the last. Let `distance` be the key's position minus the query's, as in Part 4.
+# T5 (Raffel et al., 2020) learns one number per head for each *bucket* of distances, and adds it to the score.
+# (T5 leaves out the factor $1/\sqrt d$; here `attend` keeps it.)
+# Near distances have a bucket each; far ones share buckets that grow wider, up to `max_distance`; everything beyond falls into the last.
+# Let `distance` be the key's position minus the query's, as in Part 4.
 #
-# **One direction** (a causal decoder), $N$ buckets. Let $r = \max(-\text{distance}, 0)$, how far back the key is; keys in the future count as 0. Half of the buckets are exact, $E = N/2$ (`//`). Then
+# **One direction** (a causal decoder), $N$ buckets.
+# Let $r = \max(-\text{distance}, 0)$, how far back the key is; keys in the future count as 0. Half of the buckets are exact, $E = N/2$ (`//`).
+# Then
 #
 # $$ \mathrm{bucket}(r) = \begin{cases} r & r < E \\[2pt] \min\!\left(E + \left\lfloor \dfrac{\log (r/E)}{\log(r_{\max}/E)} (N - E) \right\rfloor,\; N - 1\right) & r \ge E . \end{cases} $$
 #
-# **Both directions** (an encoder): half of the buckets serve each side. Let $r = |\text{distance}|$, use the formula with $N/2$ in place of $N$, and add $N/2$ to the bucket where the distance is *positive* (the future).
+# **Both directions** (an encoder): half of the buckets serve each side.
+# Let $r = |\text{distance}|$, use the formula with $N/2$ in place of $N$, and add $N/2$ to the bucket where the distance is *positive* (the future).
 #
 # ### 7.1 The bucket <small>★★★ · 25 min · 4 points</small>
 # *Before you run it:* with 32 buckets in both directions and $r_{\max} = 128$, how many distances have a bucket of their own?
 
 
-# %% nbgrader={"grade": false, "grade_id": "t5-bucket", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="t5-bucket"
 def t5_bucket(distance, bidirectional, buckets=32, max_distance=128):
     """T5's bucket of each distance (key's position minus query's, an integer tensor (...)): integers (...) in 0 … buckets - 1."""
     ### BEGIN SOLUTION
@@ -1216,7 +1263,7 @@ def t5_bucket(distance, bidirectional, buckets=32, max_distance=128):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "t5-bucket-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="t5-bucket" points=4
 check = Check("t5-bucket", points=4)
 backwards = -torch.tensor([0, 1, 2, 3, 4, 5, 6, 7, 9, 11, 12, 15, 17, 100])
 got = check.run(t5_bucket, backwards, False, 8, 16, shape=(14,), hint="one bucket for each distance")
@@ -1285,10 +1332,11 @@ check.score()
 
 # %% [markdown]
 # ### 7.2 The bias <small>★☆☆ · 10 min · 2 points</small>
-# The table has a row for each bucket and a column for each head. Look up, and bring the head's axis to the front.
+# The table has a row for each bucket and a column for each head.
+# Look up, and bring the head's axis to the front.
 
 
-# %% nbgrader={"grade": false, "grade_id": "t5-bias", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="t5-bias"
 def t5_bias(q_positions, k_positions, table, bidirectional, max_distance=128):
     """Bias (H, n, m) from a table (buckets, H), for queries at q_positions (n,) and keys at k_positions (m,)."""
     ### BEGIN SOLUTION
@@ -1297,7 +1345,7 @@ def t5_bias(q_positions, k_positions, table, bidirectional, max_distance=128):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "t5-bias-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="t5-bias" points=2
 check = Check("t5-bias", points=2)
 names = torch.arange(8.0)[:, None] + torch.tensor([0.0, 100.0, 200.0])  # row b, column h: the number 100 h + b
 got = check.run(
@@ -1374,16 +1422,23 @@ print(
 )
 
 # %% [markdown]
-# ALiBi's bias falls steadily in every head; only the steepness differs. T5's buckets are exact nearby and coarse far away; what a bucket is worth is learned. In both directions the 15 distances
-# from −7 to 7 have a bucket of their own, and bucket 16 stays empty: it would be the future at distance 0.
+# ALiBi's bias falls steadily in every head; only the steepness differs.
+# T5's buckets are exact nearby and coarse far away; what a bucket is worth is learned.
+# In both directions the 15 distances from −7 to 7 have a bucket of their own, and bucket 16 stays empty: it would be the future at distance 0.
 #
 # ## 8 Longer than ever seen
 #
-# Now all six in the same model and the same task. The task is *recall*. Each token is a pair of one of 8 keys and one of 8 values. At every step the model has to give the value that the token's key had **the last time before**.
-# Content says which earlier tokens have the same key; only position says which of them is the latest, and the longer the sequence, the more old ones there are. Guessing gives 1/8.
+# Now all six in the same model and the same task.
+# The task is *recall*.
+# Each token is a pair of one of 8 keys and one of 8 values.
+# At every step the model has to give the value that the token's key had **the last time before**.
+# Content says which earlier tokens have the same key; only position says which of them is the latest, and the longer the sequence, the more old ones there are.
+# Guessing gives 1/8.
 #
-# The model has one layer of causal attention, `attend`, with 4 heads and width 64. It is trained on sequences of length $L = 32$ only and tested at lengths from 8 to $8L = 256$, always on the last eight positions. `Scheme` says
-# where positions enter: `embed` changes the embeddings, `turn` the queries and keys, `bias` adds to the scores. Read the six lines: they are the summary of this notebook. "None" is the control.
+# The model has one layer of causal attention, `attend`, with 4 heads and width 64. It is trained on sequences of length $L = 32$ only and tested at lengths from 8 to $8L = 256$, always on the last eight positions.
+# `Scheme` says where positions enter: `embed` changes the embeddings, `turn` the queries and keys, `bias` adds to the scores.
+# Read the six lines: they are the summary of this notebook.
+# "None" is the control.
 #
 # You may stop the cell (the ■ button): you get what there is so far, and running the cell again goes on from there.
 #
@@ -1435,7 +1490,8 @@ ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
 plt.show()
 
 # %% [markdown]
-# What we measured (500 steps, three seeds, two CPU cores; the range over the seeds is given). Your numbers will be close.
+# What we measured (500 steps, three seeds, two CPU cores; the range over the seeds is given).
+# Your numbers will be close.
 #
 # | accuracy at length | 32 | 64 | 256 |
 # | --- | --- | --- | --- |
@@ -1447,9 +1503,11 @@ plt.show()
 # | T5, `max_distance` 128 | .87–.89 | .54–.57 | .26–.28 |
 # | none | .51–.52 | .35–.36 | .19–.21 |
 #
-# T5's fall may surprise you: its bias is defined at every distance. But *defined* is not *trained*. At length 32 no distance is larger than 31, so the buckets for 32 and more keep the numbers they
-# started with. T5 itself was trained at length 512 with `max_distance` 128: there all buckets are in use. You can test this explanation: with `max_distance=24` everything from 24 on shares one
-# bucket, and training at length 32 reaches it.
+# T5's fall may surprise you: its bias is defined at every distance.
+# But *defined* is not *trained*.
+# At length 32 no distance is larger than 31, so the buckets for 32 and more keep the numbers they started with.
+# T5 itself was trained at length 512 with `max_distance` 128: there all buckets are in use.
+# You can test this explanation: with `max_distance=24` everything from 24 on shares one bucket, and training at length 32 reaches it.
 #
 # *Before you run it:* sketch the new curve.
 
@@ -1477,10 +1535,14 @@ ax.set(ylim=(0, 1.02), xticks=[8, 16, 32, 64, 128, 256], xticklabels=[8, 16, 32,
 plt.show()
 
 # %% [markdown]
-# We measured .87–.89 at length 32 as before, then .76–.77 at 64 and .53–.54 at 256, against .54–.57 and .26–.28. So untrained buckets explain a good part of the fall, but not all of it.
+# We measured .87–.89 at length 32 as before, then .76–.77 at 64 and .53–.54 at 256, against .54–.57 and .26–.28.
+# So untrained buckets explain a good part of the fall, but not all of it.
 #
-# Part of the rest is arithmetic. Beyond the last bucket all keys have the same bias $b$. A sequence of length $T$ has about $T/8$ matching keys out there, and each weighs $e^{b}$ times what content gives it: together
-# they grow with $T$ and outvote the latest one in the end. How soon depends on $b$: Shaw's vectors are clipped, too, and fall more slowly. With ALiBi the far keys together weigh at most $\sum_{r} e^{-\mu r} = 1/(1 - e^{-\mu})$, however long the sequence is: a geometric series, which does not grow.
+# Part of the rest is arithmetic.
+# Beyond the last bucket all keys have the same bias $b$.
+# A sequence of length $T$ has about $T/8$ matching keys out there, and each weighs $e^{b}$ times what content gives it: together they grow with $T$ and outvote the latest one in the end.
+# How soon depends on $b$: Shaw's vectors are clipped, too, and fall more slowly.
+# With ALiBi the far keys together weigh at most $\sum_{r} e^{-\mu r} = 1/(1 - e^{-\mu})$, however long the sequence is: a geometric series, which does not grow.
 # The next cell checks the sum, for the steepest of four heads and for a bias that stops falling at 24.
 
 # %%
@@ -1492,10 +1554,13 @@ for longest_distance in (32, 64, 256, 4096):
 
 # %% [markdown]
 # ### 8.1 Read the figure <small>★★☆ · 15 min · 3 points, graded by hand</small>
-# Which schemes hold their accuracy beyond the training length here, which lose it, and which cannot even be asked? Give a reason for one that holds and for one that falls, from the
-# formulas of this notebook. Then say what this experiment does *not* show: name at least two limits. About 150 words. Use the numbers of your own run.
+# Which schemes hold their accuracy beyond the training length here, which lose it, and which cannot even be asked?
+# Give a reason for one that holds and for one that falls, from the formulas of this notebook.
+# Then say what this experiment does *not* show: name at least two limits.
+# About 150 words.
+# Use the numbers of your own run.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "written-experiment", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="written-experiment" points=3
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** In our run ALiBi holds: .78–.82 at 32 and .75–.79 at 256, and Shaw's clipped vectors nearly do (.95–.96, then .79–.83). RoPE (.85 to .34–.39) and T5 with
 # `max_distance` 128 (.88 to .27) lose most of it, the sinusoidal model everything beyond chance (.80 to .14–.19; chance is .125). The learned table ends at 32 and cannot be asked. The differences are much larger than the
@@ -1513,21 +1578,24 @@ for longest_distance in (32, 64, 256, 4096):
 
 # %% [markdown]
 # ### 8.2 In your own words <small>★★☆ · 25 min · 5 points, graded by hand</small>
-# Explain to a fellow student, in about 250 words: why a Transformer needs positions at all; through which doors they enter, with a scheme for each; and how three of the more recent schemes
-# (of Shaw, RoPE, ALiBi, T5) differ from the sinusoidal one: absolute or relative, added where, in which layers, learned or fixed, what happens beyond the training length.
+# Explain to a fellow student, in about 250 words: why a Transformer needs positions at all; through which doors they enter, with a scheme for each; and how three of the more recent schemes (of Shaw, RoPE, ALiBi, T5) differ from the sinusoidal one: absolute or relative, added where, in which layers, learned or fixed, what happens beyond the training length.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "written-positions", "locked": false, "points": 5, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="written-positions" points=5
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** Self-attention without a mask is permutation-equivariant: shuffle the input and the outputs are shuffled in the same way, because scores compare contents and softmax and the
 # weighted sum do not care about order. Feed-forward layers work on each position alone, so depth does not help. "Dog bites man" would equal "man bites dog". A causal mask breaks the symmetry, but leaves it to the model to count.
 #
-# There are three doors. *Embeddings*: a vector for each position is added once, before the first layer (sinusoidal: fixed; learned: a table up to $L$). *Queries and keys*: RoPE turns them by an angle
-# proportional to the position, in every layer. *Scores*: a bias is added in every layer (Shaw: query times a vector for the distance; T5: a learned number for each bucket of distances and head; ALiBi: minus slope times distance).
+# There are three doors.
+# *Embeddings*: a vector for each position is added once, before the first layer (sinusoidal: fixed; learned: a table up to $L$).
+# *Queries and keys*: RoPE turns them by an angle proportional to the position, in every layer.
+# *Scores*: a bias is added in every layer (Shaw: query times a vector for the distance; T5: a learned number for each bucket of distances and head; ALiBi: minus slope times distance).
 #
-# The sinusoidal scheme is absolute: the model has to find out distances for itself, through products in which content and position are mixed, and what it needs must survive all layers. RoPE uses the same frequencies, but
-# multiplies instead of adding, so that the score depends on the distance exactly; content decides which distances matter; values stay free of positions; nothing is learned. ALiBi is relative, fixed and has no vectors at all: nearer is better, with a
-# steepness for each head. It meets nothing new on longer sequences, but cannot ask for "exactly three back". T5 learns its preferences for each head, precisely nearby and coarsely far away; beyond `max_distance` all is one bucket. Beyond the training length the sinusoidal model
-# sees vectors, and RoPE angles, that it was never trained on; a learned table has no rows there; clipped, bucketed and linear biases are defined at any length.
+# The sinusoidal scheme is absolute: the model has to find out distances for itself, through products in which content and position are mixed, and what it needs must survive all layers.
+# RoPE uses the same frequencies, but multiplies instead of adding, so that the score depends on the distance exactly; content decides which distances matter; values stay free of positions; nothing is learned.
+# ALiBi is relative, fixed and has no vectors at all: nearer is better, with a steepness for each head.
+# It meets nothing new on longer sequences, but cannot ask for "exactly three back".
+# T5 learns its preferences for each head, precisely nearby and coarsely far away; beyond `max_distance` all is one bucket.
+# Beyond the training length the sinusoidal model sees vectors, and RoPE angles, that it was never trained on; a learned table has no rows there; clipped, bucketed and linear biases are defined at any length.
 #
 # | points | rubric |
 # | --- | --- |
@@ -1539,12 +1607,15 @@ for longest_distance in (32, 64, 256, 4096):
 
 # %% [markdown]
 # ## 9 Bonus: Shaw's bias without the cube <small>★★★ · 20 min · 3 bonus points</small>
-# In 4.2 it is natural to build a tensor $(n, m, d)$, the vector $a_{j-i}$ for each pair. There are only $2c + 1$ different vectors. Compute the products $q_i \cdot a_r$ with each of them first, then
-# *gather* the right one for each pair. (`torch.gather(x, -1, index)` picks along the last axis.) For queries $(n, d)$, no tensor you create may have more than $n \cdot \max(m, 2c + 1)$ elements; $d \le 2c+1$ where this is measured.
+# In 4.2 it is natural to build a tensor $(n, m, d)$, the vector $a_{j-i}$ for each pair.
+# There are only $2c + 1$ different vectors.
+# Compute the products $q_i \cdot a_r$ with each of them first, then *gather* the right one for each pair.
+# (`torch.gather(x, -1, index)` picks along the last axis.)
+# For queries $(n, d)$, no tensor you create may have more than $n \cdot \max(m, 2c + 1)$ elements; $d \le 2c+1$ where this is measured.
 # If one has, no result counts.
 
 
-# %% nbgrader={"grade": false, "grade_id": "bonus-shaw-lean", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="bonus-shaw-lean"
 def shaw_bias_lean(q, table, q_positions, k_positions):
     """The same as shaw_bias, for q (n, d): (n, m). Never more than n * max(m, 2 * clip + 1) elements in one tensor."""
     ### BEGIN SOLUTION
@@ -1553,7 +1624,7 @@ def shaw_bias_lean(q, table, q_positions, k_positions):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "bonus-shaw-lean-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="bonus-shaw-lean" points=3
 check = Check("bonus-shaw-lean", points=3)
 spent = check.measure(checks.cost, shaw_bias_lean, randn(20, 8), randn(11, 8), torch.arange(20), torch.arange(30))
 thrifty = (spent.largest <= 20 * 30) & (spent.flops >= 2 * 20 * 11 * 8)  # the product with the table, which every answer needs

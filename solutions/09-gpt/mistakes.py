@@ -1,6 +1,6 @@
 """Wrong answers that the tests of 09-gpt must catch, and right ones that they must accept."""
 
-from autograder.mistakes import Mistake, Right
+from autograder.authoring.mistakes import Mistake, Right
 
 IN_PLACE = "your code changes its input in place"
 

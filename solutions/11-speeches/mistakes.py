@@ -1,6 +1,6 @@
 """Wrong answers that the tests of 11-speeches must catch, and right ones that they must accept."""
 
-from autograder.mistakes import Mistake, Right
+from autograder.authoring.mistakes import Mistake, Right
 
 IN_PLACE = "your code changes its input in place"
 
@@ -575,66 +575,6 @@ def perplexities(losses, targets):
     known = real - unknown
     mean = lambda weight: float(((losses.double() * weight).sum() / weight.sum()).exp())
     return {"all": mean(real), "known": mean(known), "unknown": float(unknown.sum() / real.sum())}
-""",
-        ),
-    ],
-    "alibi": [
-        Mistake("sign", change={"return -slopes": "return slopes"}, hint="the sign is wrong"),
-        Mistake(
-            "no absolute value",
-            change={"(torch.arange(T)[:, None] - torch.arange(T)).abs()": "(torch.arange(T)[:, None] - torch.arange(T))"},
-            hint="the future is rewarded",
-        ),
-        Mistake(
-            "no absolute value, turned",
-            change={"(torch.arange(T)[:, None] - torch.arange(T)).abs()": "(torch.arange(T) - torch.arange(T)[:, None])"},
-            hint="the past is rewarded",
-        ),
-        Mistake(
-            "steps of one half",
-            change={"-8 * torch.arange(1, N + 1) / N)": "-1.0 * torch.arange(1, N + 1))"},
-            hint="for two heads the steps are large",
-        ),
-        Mistake("from h", change={"torch.arange(1, N + 1) / N": "torch.arange(0, N) / N"}, hint="h + 1, not h"),
-        Mistake("reversed", change={"torch.arange(1, N + 1) / N": "torch.arange(N, 0, -1) / N"}, hint="the order is reversed"),
-        Mistake("squared", change={"* distance": "* distance**2"}, hint="the distance is squared"),
-        Mistake("lower half only", change={").abs()  # (T, T)": ").clamp(min=0)"}, hint="the upper half is missing"),
-        Mistake("no power of two", change={"N = 2 ** (H.bit_length() - 1)": "N = H"}, hint="the number of heads is no power of two"),
-        Mistake(
-            "even slopes", change={"torch.arange(1, 2 * N + 1, 2)": "torch.arange(2, 2 * N + 1, 2)"}, hint="take the first, third, fifth"
-        ),
-        Mistake(
-            "sorted",
-            change={
-                "slopes = torch.cat([slopes, between[: H - N]])": "slopes = torch.cat([slopes, between[: H - N]]).sort(descending=True).values"
-            },
-            hint="the slopes are sorted",
-        ),
-        Right(
-            "loops",
-            code="""
-def alibi(H, T):
-    N = 1
-    while 2 * N <= H:
-        N *= 2
-    slopes = [2 ** (-8 * (h + 1) / N) for h in range(N)]
-    slopes += [2 ** (-4 * (2 * h + 1) / N) for h in range(H - N)]
-    return torch.tensor([[[-slope * abs(i - j) for j in range(T)] for i in range(T)] for slope in slopes])
-""",
-        ),
-        Right(
-            "recursion and cdist",
-            code="""
-def slopes_of(H):
-    if H & (H - 1) == 0:
-        return [2.0 ** (-8.0 * (h + 1) / H) for h in range(H)]
-    N = 2 ** math.floor(math.log2(H))
-    return slopes_of(N) + slopes_of(2 * N)[0::2][: H - N]
-
-
-def alibi(H, T):
-    at = torch.arange(T, dtype=torch.float64)[:, None]
-    return -torch.einsum("h,ij->hij", torch.tensor(slopes_of(H), dtype=torch.float64), torch.cdist(at, at, p=1))
 """,
         ),
     ],

@@ -4,15 +4,17 @@
 # | | |
 # | --- | --- |
 # | **You will be able to** | say what every argument of a tokenizer does, and build a batch from unequal sentences · use a pretrained encoder frozen, and fine-tune it with your own loop and with the `Trainer` · evaluate without fooling yourself · see where the training and validation curves part · compare optimisers fairly and search settings at random · touch the test set once, and say how sure the result is |
-# | **You need** | 01-big-picture (encoders, heads, padding); a training loop in PyTorch (09-gpt has one) |
-# | **Time** | about five and a half hours; each exercise says its own |
-# | **Points** | 69, and 4 bonus |
+# | **You need** | `01-big-picture` (encoders, heads, padding); a training loop in PyTorch (`09-gpt` has one); `11-speeches` and `13-training-craft` help |
+# | **Time** | about five hours; each exercise says its own |
+# | **Points** | 66, and 4 bonus |
 #
-# Few people train an encoder from scratch. They take one that has read a large amount of text, put a small head on it, and teach both a task with a few thousand labelled
-# examples (Devlin et al., 2019). The task here: does a sentence from a film review speak for the film or against it? The source of this assignment fine-tunes RoBERTa-base (Liu et al., 2019) on SST-2
-# (Socher et al., 2013; 6,920 sentences to train on, 872 to validate, 1,821 to test) and reports 93.8 % on the validation set and 94.6 % on the test set.
+# Few people train an encoder from scratch.
+# They take one that has read a large amount of text, put a small head on it, and teach both a task with a few thousand labelled examples (Devlin et al., 2019).
+# The task here: does a sentence from a film review speak for the film or against it?
+# The source of this assignment fine-tunes RoBERTa-base (Liu et al., 2019) on SST-2 (Socher et al., 2013; 6,920 sentences to train on, 872 to validate, 1,821 to test) and reports 93.8 % on the validation set and 94.6 % on the test set.
 #
-# **Which model, which data.** Everything you need is installed with the course and works without a network:
+# **Which model, which data.**
+# Everything you need is installed with the course and works without a network:
 #
 # | setting | on a laptop | with `COURSE_SCALE=gpu` |
 # | --- | --- | --- |
@@ -21,16 +23,31 @@
 # | `COURSE_MODEL` | another model: the path of a folder that holds a saved model with its own tokenizer (`config.json`, `model.safetensors`, and `tokenizer.json` or `vocab.json` with `merges.txt`), or a name on the hub | the same |
 # | `COURSE_SST2` | the path of a folder with SST-2's files as you got them: `train.tsv`, `dev.tsv`, `test.tsv`, from GLUE or without a header; `stsa.binary.train` and so on; csv; jsonl; parquet (with pyarrow); the treebank's `train.txt`. Or a data set on the hub | the same |
 #
-# Set the variables before Jupyter starts, with whole paths: `COURSE_SCALE=gpu COURSE_MODEL=/home/you/roberta-base COURSE_SST2=/home/you/SST-2 make lab`. On Colab write `%env COURSE_SST2=/content/SST-2` into a new cell above the first.
-# Python reads them once: restart the kernel after a change. For RoBERTa take `gpu`, whose learning rates are made for it. Where there is no network, `gpu` falls back to what is installed and says so.
+# **Do not mix the two corpora.**
+# The package's sentences and SST-2's come from the same reviews (Pang and Lee, 2005).
+# Compared sentence by sentence, a model that was tuned on the package's has seen 56 % of SST-2's test set.
+# Its accuracy there would be too high, and no result.
+# For a result on SST-2, set `COURSE_SST2` and start again from a model that was not tuned on the package's sentences.
+#
+# Set the variables before Jupyter starts, with whole paths: `COURSE_SCALE=gpu COURSE_MODEL=/home/you/roberta-base COURSE_SST2=/home/you/SST-2 make lab`.
+# On Colab write `%env COURSE_SST2=/content/SST-2` into a new cell above the first.
+# Python reads them once: restart the kernel after a change.
+# For RoBERTa take `gpu`, whose learning rates are made for it.
+# Where there is no network, `gpu` falls back to what is installed and says so.
 # Graders use a tiny random model (`smoke`): no point depends on how well a model does.
 #
-# **Notation.** $B$ sentences in a batch, at most $T$ tokens in a sentence, width $D$, $N$ sentences in all. Rows, epochs and tokens are counted from 0.
+# **Notation.**
+# $B$ sentences in a batch, at most $T$ tokens in a sentence, width $D$, $N$ sentences in all.
+# Rows, epochs and tokens are counted from 0.
 #
-# **How to work.** Replace `raise NotImplementedError()` with your code, run the cell, run the test below it. Grading runs further checks of the same ideas. A test that fails tells you which idea to check.
-# *Before you run it* marks a prediction: write it down first, on paper. Leave the arguments of your functions as they are: return new lists and tensors.
+# **How to work.**
+# Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
+# Grading runs further checks of the same ideas.
+# A test that fails tells you which idea to check.
+# *Before you run it* marks a prediction: write it down first, on paper.
+# Leave the arguments of your functions as they are: return new lists and tensors.
 
-# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% locked="setup"
 import math
 import random
 import tempfile
@@ -43,19 +60,25 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
 
-from helpers import plots, pretrained, sentiment, training, tuning_figures
 from helpers.checks import Check, Failed, rand, randint, randn
-from helpers.device import device, seed
-from helpers.pretrained import ToyClassifier, ToyEncoder
-from helpers.scale import pick
-from helpers.sentiment import SealedTest
+from helpers.fine_tuning import figures as tuning_figures
+from helpers.fine_tuning import pretrained, sentiment
+from helpers.fine_tuning.pretrained import ToyClassifier, ToyEncoder
+from helpers.fine_tuning.sentiment import SealedTest
+from helpers.kit import plots, training
+from helpers.kit.scale import pick
+from helpers.kit.seeding import device, seed
 
 # %% [markdown]
 # ## 1 From sentences to tokens
 #
-# Three sets, three jobs. The model learns from the *training* set. You choose between models on the *validation* set. The *test* set says, once and at the very end, how good your choice is.
-# In this notebook it is sealed: `corpus.test` shows its sentences, keeps its labels, and accepts one submission of predictions, as the server of a benchmark does. Loading the corpus again, or in
-# other sizes, gives no second one. (A new kernel does: then it is up to you.)
+# Three sets, three jobs.
+# The model learns from the *training* set.
+# You choose between models on the *validation* set.
+# The *test* set says, once and at the very end, how good your choice is.
+# In this notebook it is sealed: `corpus.test` shows its sentences, keeps its labels, and accepts one submission of predictions, as the server of a benchmark does.
+# Loading the corpus again, or in other sizes, gives no second one.
+# (A new kernel does: then it is up to you.)
 
 # %%
 corpus = sentiment.load(
@@ -72,8 +95,8 @@ for sentence, label in list(zip(*corpus.train))[:4]:
     print(f"  {label}  {sentence[:110]}")
 
 # %% [markdown]
-# A model and its tokenizer belong together: the model's embedding has one row per token *of that tokenizer*. The `Auto` classes look into the model's configuration and give you the fitting classes,
-# whatever the model is: `AutoTokenizer`, `AutoModel` (the encoder alone), `AutoModelForSequenceClassification` (the encoder with a new head).
+# A model and its tokenizer belong together: the model's embedding has one row per token *of that tokenizer*.
+# The `Auto` classes look into the model's configuration and give you the fitting classes, whatever the model is: `AutoTokenizer`, `AutoModel` (the encoder alone), `AutoModelForSequenceClassification` (the encoder with a new head).
 
 # %%
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
@@ -92,11 +115,15 @@ print(
 )
 
 # %% [markdown]
-# A rare word is cut into pieces, and two special tokens are added: one at the start, one at the end. The numbers are rows of the embedding. Nothing else of the text reaches the model.
+# A rare word is cut into pieces, and two special tokens are added: one at the start, one at the end.
+# The numbers are rows of the embedding.
+# Nothing else of the text reaches the model.
 # (BERT's tokenizer also gives `token_type_ids`, which tell two sentences of a pair apart; RoBERTa's does not. With one sentence they are all 0, which the model assumes by itself: leave them out.)
 #
 # ### Look: the arguments of a tokenizer
-# Four arguments decide what a *batch* of sentences becomes. Change one at a time. The number under a token is its attention mask: 1 for a token, 0 for filler that nobody may look at.
+# Four arguments decide what a *batch* of sentences becomes.
+# Change one at a time.
+# The number under a token is its attention mask: 1 for a token, 0 for filler that nobody may look at.
 # *Before you touch it:* which combinations make `return_tensors="pt"` fail?
 
 # %%
@@ -104,16 +131,19 @@ tuning_figures.tokenizer_arguments(tokenizer, ["Bad.", "A slow but honest film a
 
 # %% [markdown]
 # ### 1.1 Predict the lengths <small>★☆☆ · 10 min · 3 points</small>
-# Put what you saw into a function. Sentence $i$ has `counts[i]` tokens before anything is added. The tokenizer then does three things, in this order:
+# Put what you saw into a function.
+# Sentence $i$ has `counts[i]` tokens before anything is added.
+# The tokenizer then does three things, in this order:
 #
 # 1. it adds the **two** special tokens;
 # 2. with `truncation=True` it cuts every row that is longer than `max_length` down to `max_length`, special tokens included;
-# 3. `padding=False` does nothing; `padding="longest"` (or `True`) fills all rows up to the longest row *of this batch*; `padding="max_length"` fills every row up to `max_length`. Padding never shortens a row.
+# 3. `padding=False` does nothing; `padding="longest"` (or `True`) fills all rows up to the longest row *of this batch*; `padding="max_length"` fills every row up to `max_length`.
+#    Padding never shortens a row.
 #
 # Return the length of each row of `input_ids`, a list of integers.
 
 
-# %% nbgrader={"grade": false, "grade_id": "row-lengths", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="row-lengths"
 def row_lengths(counts, padding, truncation, max_length):
     """Lengths of the rows that a tokenizer gives for sentences of `counts` tokens: a list of ints.
 
@@ -130,7 +160,7 @@ def row_lengths(counts, padding, truncation, max_length):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "row-lengths-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="row-lengths" points=3
 check = Check("row-lengths", points=3)
 plain_rows = check.run(row_lengths, [3, 7, 1], False, False, 6)
 check.equal(
@@ -210,7 +240,9 @@ for asked in (
 # %% [markdown]
 # ## 2 From tokens to batches
 #
-# Tokenising is quick and always gives the same result: do it once, without padding. What remains per batch is to bring unequal rows to one length. First, how long are they?
+# Tokenising is quick and always gives the same result: do it once, without padding.
+# What remains per batch is to bring unequal rows to one length.
+# First, how long are they?
 
 # %%
 MAX_LENGTH = pick(smoke=24, laptop=48, gpu=128)
@@ -238,11 +270,13 @@ print(f"{sum(n > MAX_LENGTH for n in full) / len(full):.1%} of the sentences are
 
 # %% [markdown]
 # ### 2.1 A data set <small>★☆☆ · 10 min · 3 points</small>
-# A PyTorch `Dataset` answers two questions: how many items are there, and what is item $i$? Write one that holds token rows and labels.
-# Item $i$ is the dictionary `{"input_ids": row, "label": label}`: one sentence, not yet padded. Rows and labels of different number are a mistake that would go unnoticed for long: raise a `ValueError`.
+# A PyTorch `Dataset` answers two questions: how many items are there, and what is item $i$?
+# Write one that holds token rows and labels.
+# Item $i$ is the dictionary `{"input_ids": row, "label": label}`: one sentence, not yet padded.
+# Rows and labels of different number are a mistake that would go unnoticed for long: raise a `ValueError`.
 
 
-# %% nbgrader={"grade": false, "grade_id": "dataset", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="dataset"
 class ReviewDataset(Dataset):
     """Token rows (a list of lists of ints) and their labels (a list of 0 and 1). Item i is {"input_ids": row i, "label": label i}."""
 
@@ -268,7 +302,7 @@ def all_items(dataset):  # given: what a loader does with your data set, without
     return [dataset[i] for i in range(len(dataset))]
 
 
-# %% nbgrader={"grade": true, "grade_id": "dataset-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="dataset" points=3
 check = Check("dataset", points=3)
 some_rows, some_labels = [[101, 7, 102], [101, 102], [101, 8, 9, 10, 102]], [1, 0, 1]
 
@@ -319,7 +353,9 @@ check.score()
 
 # %% [markdown]
 # ### 2.2 Collate: a batch from unequal rows <small>★★☆ · 15 min · 4 points</small>
-# The loader draws a list of items and asks your *collate* function to make one batch of it. Pad to the longest row **of this list**. The batch is a dictionary of three `int64` tensors:
+# The loader draws a list of items and asks your *collate* function to make one batch of it.
+# Pad to the longest row **of this list**.
+# The batch is a dictionary of three `int64` tensors:
 #
 # | key | shape | meaning |
 # | --- | --- | --- |
@@ -327,10 +363,11 @@ check.score()
 # | `attention_mask` | `(B, T)` | 1 where there is a token, 0 where there is filler |
 # | `labels` | `(B,)` | 0 or 1. In the plural: with this name the model computes the loss itself |
 #
-# The filler's id is 0 for BERT, and 1 for RoBERTa. Do not find the mask by comparing ids with `pad_id`: the lengths of the rows are what you know for sure.
+# The filler's id is 0 for BERT, and 1 for RoBERTa.
+# Do not find the mask by comparing ids with `pad_id`: the lengths of the rows are what you know for sure.
 
 
-# %% nbgrader={"grade": false, "grade_id": "collate", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="collate"
 def collate(items, pad_id=0):
     """A batch from items {"input_ids": list of ints, "label": 0 or 1}, padded on the right to the longest: a dict of int64 tensors.
 
@@ -348,7 +385,7 @@ def collate(items, pad_id=0):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "collate-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="collate" points=4
 check = Check("collate", points=4)
 three = [{"input_ids": [5, 6], "label": 1}, {"input_ids": [7, 8, 9, 4], "label": 0}, {"input_ids": [3], "label": 1}]
 made = check.run(collate, three)
@@ -424,17 +461,22 @@ check.score()
 
 # %% [markdown]
 # ### 2.3 Loaders <small>★★☆ · 10 min · 3 points</small>
-# A `DataLoader` cuts a data set into batches and calls `collate_fn` on each. Make one:
+# A `DataLoader` cuts a data set into batches and calls `collate_fn` on each.
+# Make one:
 #
-# - **training** batches are shuffled, in every epoch anew: neighbours in a file are often alike, and a model must not see the classes in blocks. Give the loader `generator=torch.Generator().manual_seed(seed)`, so that a run can be repeated;
-# - **validation** batches keep their order. Shuffling would not change the accuracy, but prediction $i$ would no longer belong to sentence $i$;
-# - no sentence is dropped: the last batch may be small. The filler is `pad_id`: `partial(collate, pad_id=pad_id)` is `collate` with that argument filled in. The loader wants
-#   a function: hand it over, do not call it.
+# - **training** batches are shuffled, in every epoch anew: neighbours in a file are often alike, and a model must not see the classes in blocks.
+#   Give the loader `generator=torch.Generator().manual_seed(seed)`, so that a run can be repeated;
+# - **validation** batches keep their order.
+#   Shuffling would not change the accuracy, but prediction $i$ would no longer belong to sentence $i$;
+# - no sentence is dropped: the last batch may be small.
+#   The filler is `pad_id`: `partial(collate, pad_id=pad_id)` is `collate` with that argument filled in.
+#   The loader wants a function: hand it over, do not call it.
 #
-# The loader's `num_workers` says how many processes prepare batches while the model computes. Here the rows are tokenised already and little is left to prepare: the default of 0 (do it in this process) is enough.
+# The loader's `num_workers` says how many processes prepare batches while the model computes.
+# Here the rows are tokenised already and little is left to prepare: the default of 0 (do it in this process) is enough.
 
 
-# %% nbgrader={"grade": false, "grade_id": "loader", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="loader"
 def make_loader(dataset, batch_size, training, seed=0, pad_id=0):
     """A DataLoader that collates `batch_size` items at a time: shuffled by `seed` if `training`, else in order. The last batch may be small."""
     ### BEGIN SOLUTION
@@ -450,7 +492,7 @@ def ids_in(loader):  # given: one epoch, the ids of every batch
     return [batch["input_ids"].tolist() for batch in batches]
 
 
-# %% nbgrader={"grade": true, "grade_id": "loader-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="loader" points=3
 check = Check("loader", points=3)
 ten = [{"input_ids": [i], "label": i % 2} for i in range(50, 60)]
 
@@ -526,14 +568,15 @@ print("row 0, decoded:", tokenizer.decode(batch["input_ids"][0]))
 
 # %% [markdown]
 # ### 2.4 Sentences of a length <small>★★☆ · 20 min · 4 points</small>
-# Filler costs as much time as text. If a batch holds sentences of similar length, there is little of it.
+# Filler costs as much time as text.
+# If a batch holds sentences of similar length, there is little of it.
 #
 # 1. `padding_share(lengths, batches)`: the share of all positions that is filler, when `batches` is a list of lists of sentence numbers and every batch is padded to its longest sentence.
-# 2. `length_buckets(lengths, batch_size, seed)`: sort the sentence numbers by length, cut the sorted list into batches of `batch_size` (one batch may be smaller), and shuffle **the order of the batches**,
-#    repeatably, with `random.Random(seed)`. A model that met all short sentences first and all long ones last would learn something about length.
+# 2. `length_buckets(lengths, batch_size, seed)`: sort the sentence numbers by length, cut the sorted list into batches of `batch_size` (one batch may be smaller), and shuffle **the order of the batches**, repeatably, with `random.Random(seed)`.
+#    A model that met all short sentences first and all long ones last would learn something about length.
 
 
-# %% nbgrader={"grade": false, "grade_id": "buckets", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="buckets"
 def padding_share(lengths, batches):
     """The share of filler among all positions, a float: sentence i has lengths[i] tokens, batches is a list of lists of sentence numbers."""
     ### BEGIN SOLUTION
@@ -553,7 +596,7 @@ def length_buckets(lengths, batch_size, seed):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "buckets-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="buckets" points=4
 check = Check("buckets", points=4)
 check.close(
     check.run(padding_share, [4, 2, 3, 3], [[0, 1], [2, 3]]),
@@ -662,19 +705,23 @@ def bucket_loader(dataset, batch_size, seed):
 # %% [markdown]
 # ## 3 Frozen: use what it knows
 #
-# The cheapest use of a pretrained encoder leaves it as it is. Every sentence goes through it **once**; the results are kept as *features*, and only a logistic head on top is trained. With an encoder that
-# never changes there is no reason to compute anything twice.
+# The cheapest use of a pretrained encoder leaves it as it is.
+# Every sentence goes through it **once**; the results are kept as *features*, and only a logistic head on top is trained.
+# With an encoder that never changes there is no reason to compute anything twice.
 #
 # ### 3.1 One vector per sentence <small>★★☆ · 10 min · 3 points</small>
-# The encoder gives one vector per token. Average them over the tokens that are real:
+# The encoder gives one vector per token.
+# Average them over the tokens that are real:
 #
 # $$ f_b = \frac{\sum_t m_{bt}\, h_{bt}}{\sum_t m_{bt}} , $$
 #
-# with the hidden states $h_{bt} \in \mathbb{R}^D$ and the attention mask $m_{bt}$. Filler has hidden states, too, and they are not zero: the mask keeps tokens from *looking at* filler, it does not remove it.
-# Every row has at least one real token. To multiply `(B, T, D)`, the mask `(B, T)` needs a third axis.
+# with the hidden states $h_{bt} \in \mathbb{R}^D$ and the attention mask $m_{bt}$.
+# Filler has hidden states, too, and they are not zero: the mask keeps tokens from *looking at* filler, it does not remove it.
+# Every row has at least one real token.
+# To multiply `(B, T, D)`, the mask `(B, T)` needs a third axis.
 
 
-# %% nbgrader={"grade": false, "grade_id": "mean-pool", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="mean-pool"
 def mean_pool(hidden, mask):
     """Mean of the hidden states (B, T, D) over the positions where the mask (B, T), of 0 and 1, is 1: (B, D)."""
     ### BEGIN SOLUTION
@@ -683,7 +730,7 @@ def mean_pool(hidden, mask):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "mean-pool-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="mean-pool" points=3
 check = Check("mean-pool", points=3)
 states = torch.tensor([[[1.0, 2.0], [3.0, 6.0], [100.0, 100.0]], [[5.0, 5.0], [50.0, 50.0], [50.0, 50.0]]])
 seen_mask = torch.tensor([[1, 1, 0], [1, 0, 0]])
@@ -740,13 +787,16 @@ check.score()
 
 # %% [markdown]
 # ### 3.2 All features, once <small>★★☆ · 15 min · 4 points</small>
-# Go through the batches, call `encoder(input_ids=…, attention_mask=…)`, pool its `.last_hidden_state`, and collect. Two switches belong to it:
+# Go through the batches, call `encoder(input_ids=…, attention_mask=…)`, pool its `.last_hidden_state`, and collect.
+# Two switches belong to it:
 #
-# - `encoder.eval()`: dropout off. In training mode the same sentence would get other features every time;
-# - `torch.no_grad()`: no graph is recorded. Nothing will be differentiated, and the graph would fill the memory.
+# - `encoder.eval()`: dropout off.
+#   In training mode the same sentence would get other features every time;
+# - `torch.no_grad()`: no graph is recorded.
+#   Nothing will be differentiated, and the graph would fill the memory.
 
 
-# %% nbgrader={"grade": false, "grade_id": "extract", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="extract"
 def extract(encoder, batches):
     """Features (N, D) and labels (N,) of all batches, in their order; the encoder in evaluation mode, no gradients recorded."""
     ### BEGIN SOLUTION
@@ -768,7 +818,7 @@ def toy_features(
     return extract(toy, iter(batches)), toy.facts()
 
 
-# %% nbgrader={"grade": true, "grade_id": "extract-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="extract" points=4
 check = Check("extract", points=4)
 rows_of_states = randn(9, 5)
 two_batches = [
@@ -841,15 +891,20 @@ print("training features", tuple(train_features.shape), "labels", tuple(train_la
 
 # %% [markdown]
 # ### 3.3 A logistic head, by hand <small>★★☆ · 20 min · 4 points</small>
-# The head gives sentence $n$ with the features $f_n \in \mathbb{R}^D$ the score $z_n = w \cdot f_n + b$ and the probability $p_n = 1 / (1 + e^{-z_n})$ of being positive. With labels $y_n \in \{0, 1\}$ and a little weight decay $\lambda$ the loss is
+# The head gives sentence $n$ with the features $f_n \in \mathbb{R}^D$ the score $z_n = w \cdot f_n + b$ and the probability $p_n = 1 / (1 + e^{-z_n})$ of being positive.
+# With labels $y_n \in \{0, 1\}$ and a little weight decay $\lambda$ the loss is
 #
 # $$ J(w, b) = \frac1N \sum_n \Bigl( \log\bigl(1 + e^{z_n}\bigr) - y_n z_n \Bigr) + \frac{\lambda}{2} \lVert w \rVert^2 . $$
 #
-# (Check on paper that the bracket is $-\log p_n$ for $y_n = 1$ and $-\log(1 - p_n)$ for $y_n = 0$.) Derive $\partial J / \partial w$ and $\partial J / \partial b$. Start with the derivative of the bracket by $z_n$: it is short.
-# Return all three. Do not let autograd do it. For large $z$ the number $e^z$ overflows: `F.softplus(z)` is $\log(1 + e^z)$ without that.
+# (Check on paper that the bracket is $-\log p_n$ for $y_n = 1$ and $-\log(1 - p_n)$ for $y_n = 0$.)
+# Derive $\partial J / \partial w$ and $\partial J / \partial b$.
+# Start with the derivative of the bracket by $z_n$: it is short.
+# Return all three.
+# Do not let autograd do it.
+# For large $z$ the number $e^z$ overflows: `F.softplus(z)` is $\log(1 + e^z)$ without that.
 
 
-# %% nbgrader={"grade": false, "grade_id": "head", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="head"
 def head_gradient(features, labels, w, b, decay):
     """The loss J and its gradients by w (D,) and b, for features (N, D), labels (N,) of 0.0 and 1.0, weights w (D,) and a bias b (a number)."""
     ### BEGIN SOLUTION
@@ -860,7 +915,7 @@ def head_gradient(features, labels, w, b, decay):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "head-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="head" points=4
 check = Check("head", points=4)
 X, truth, w, bias = (
     randn(6, 4, dtype=torch.float64),
@@ -954,8 +1009,9 @@ check.unchanged(head_gradient, X, truth, w, bias, 0.1)
 check.score()
 
 # %% [markdown]
-# Now fit the head with your gradients. L-BFGS is a method for smooth problems of this size: it needs a loss and its gradient, and a few dozen evaluations. The features are brought to mean 0 and
-# standard deviation 1 with the numbers of the *training* set: whatever touches the validation set must come from the training set alone.
+# Now fit the head with your gradients.
+# L-BFGS is a method for smooth problems of this size: it needs a loss and its gradient, and a few dozen evaluations.
+# The features are brought to mean 0 and standard deviation 1 with the numbers of the *training* set: whatever touches the validation set must come from the training set alone.
 
 # %%
 centre, spread = train_features.mean(0), train_features.std(0) + 1e-6
@@ -993,11 +1049,15 @@ print(f"frozen features and a logistic head: {frozen_accuracy:.3f} on the valida
 # %% [markdown]
 # ## 4 Fine-tuning: let it learn
 #
-# Now the encoder learns, too. `AutoModelForSequenceClassification` puts a new, random head on the pretrained encoder. (The library warns that some weights are newly initialised. Here it is kept quiet, but the warning is
-# right: before training, this model guesses.)
+# Now the encoder learns, too.
+# `AutoModelForSequenceClassification` puts a new, random head on the pretrained encoder.
+# (The library warns that some weights are newly initialised. Here it is kept quiet, but the warning is right: before training, this model guesses.)
 #
 # ### 4.1 Not all weights alike <small>★★☆ · 15 min · 4 points</small>
-# Fine-tuning wants small steps: large ones would wipe out what the encoder knows. But the head starts from noise and has a long way to go. So weights are put into groups. By their *names*, for the base rate $\eta$ and a decay $\lambda$:
+# Fine-tuning wants small steps: large ones would wipe out what the encoder knows.
+# But the head starts from noise and has a long way to go.
+# So weights are put into groups.
+# By their *names*, for the base rate $\eta$ and a decay $\lambda$:
 #
 # | weight | learning rate | weight decay |
 # | --- | --- | --- |
@@ -1007,10 +1067,11 @@ print(f"frozen features and a logistic head: {frozen_accuracy:.3f} on the valida
 # | …, if the name ends with `bias` or contains `LayerNorm` | | 0 |
 # | …, otherwise | | $\lambda$ |
 #
-# The frozen embeddings hold more than half of MiniLM's parameters (they are only looked up, so the backward pass ends above them). Shrinking gains and biases has no use: they do not overfit, and a gain of 0 switches a channel off.
+# The frozen embeddings hold more than half of MiniLM's parameters (they are only looked up, so the backward pass ends above them).
+# Shrinking gains and biases has no use: they do not overfit, and a gain of 0 switches a channel off.
 
 
-# %% nbgrader={"grade": false, "grade_id": "groups", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="groups"
 def parameter_settings(names, rate, decay, head_factor=10.0):
     """The learning rate and weight decay of each trained weight: {name: {"lr": …, "weight_decay": …}}. Frozen weights are left out."""
     ### BEGIN SOLUTION
@@ -1025,7 +1086,7 @@ def parameter_settings(names, rate, decay, head_factor=10.0):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "groups-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="groups" points=4
 check = Check("groups", points=4)
 some_names = [
     "bert.embeddings.word_embeddings.weight",
@@ -1153,16 +1214,21 @@ print(f"frozen                   {frozen:>23,} numbers, {frozen / sum(p.numel() 
 
 # %% [markdown]
 # ### 4.2 What three calls do <small>★☆☆ · 10 min · 2 points</small>
-# Every training loop has the same three calls, and it pays to know exactly what each one changes. Take a model with one weight $w$, the loss $\tfrac12 (w - c)^2$, and plain gradient descent with the rate $\eta$:
+# Every training loop has the same three calls, and it pays to know exactly what each one changes.
+# Take a model with one weight $w$, the loss $\tfrac12 (w - c)^2$, and plain gradient descent with the rate $\eta$:
 #
 # - `zero_grad` sets the stored gradient $g$ to 0;
 # - `backward` computes the gradient at the present $w$, which is $w - c$, and **adds** it to $g$;
-# - `step` sets $w \leftarrow w - \eta\, g$. It does not touch $g$.
+# - `step` sets $w \leftarrow w - \eta\, g$.
+#   It does not touch $g$.
 #
-# Play computer: go through a list of calls and return $w$ and $g$ at the end. At the start $g = 0$. *Before you run it:* where does `["backward", "step", "backward", "step"]` lead from $w = 1$, with $c = 0$ and $\eta = 1$? And with `zero_grad` in between?
+# Play computer: go through a list of calls and return $w$ and $g$ at the end.
+# At the start $g = 0$.
+# *Before you run it:* where does `["backward", "step", "backward", "step"]` lead from $w = 1$, with $c = 0$ and $\eta = 1$?
+# And with `zero_grad` in between?
 
 
-# %% nbgrader={"grade": false, "grade_id": "calls", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="calls"
 def after_calls(calls, w, c, rate):
     """The weight and the stored gradient, (w, g), after the calls, a list of "zero_grad", "backward" and "step"; g starts at 0."""
     ### BEGIN SOLUTION
@@ -1178,7 +1244,7 @@ def after_calls(calls, w, c, rate):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "calls-test", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+# %% test="calls" points=2
 check = Check("calls", points=2)
 check.close(
     check.run(after_calls, ["backward"], 3.0, 1.0, 0.5),
@@ -1225,11 +1291,14 @@ check.score()
 
 # %% [markdown]
 # ### 4.3 One epoch <small>★★☆ · 20 min · 5 points</small>
-# Write the loop. The model is in training mode. For each batch: `model(**batch)` gives `.loss` (because the batch has `labels`) and `.logits`; clear the old gradients; backward; clip the gradients' common norm to
-# `clip` (`nn.utils.clip_grad_norm_`); step. If there is a scheduler, call its `step()` after the optimiser's: it sets the next learning rate. Return the losses, one float per batch.
+# Write the loop.
+# The model is in training mode.
+# For each batch: `model(**batch)` gives `.loss` (because the batch has `labels`) and `.logits`; clear the old gradients; backward; clip the gradients' common norm to `clip` (`nn.utils.clip_grad_norm_`); step.
+# If there is a scheduler, call its `step()` after the optimiser's: it sets the next learning rate.
+# Return the losses, one float per batch.
 
 
-# %% nbgrader={"grade": false, "grade_id": "epoch", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="epoch"
 def train_epoch(model, batches, optimizer, scheduler=None, clip=1.0):
     """One pass over the batches (dicts with input_ids, attention_mask, labels). Gives the list of their losses, floats."""
     ### BEGIN SOLUTION
@@ -1255,7 +1324,7 @@ def toy_epoch(table, batches, name="SGD", clip=1.0, falling=False):  # given: yo
     return {"losses": losses, "weights": toy.weights(), "training": toy.facts()["training"]}
 
 
-# %% nbgrader={"grade": true, "grade_id": "epoch-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% test="epoch" points=5
 check = Check("epoch", points=5)
 weights_before = 3 * randn(7, 2, dtype=torch.float64)
 masked = [(torch.arange(4) < torch.tensor([4, 2, 3])[:, None]).long() for _ in range(5)]
@@ -1324,11 +1393,11 @@ check.score()
 
 # %% [markdown]
 # ### 4.4 Evaluation <small>★★☆ · 15 min · 5 points</small>
-# The mean loss and the accuracy over all sentences. Three rules, and breaking any one gives a number that looks fine: evaluation mode inside, **the mode you found** afterwards; no gradients; and every *sentence* counts the same, so that a small last
-# batch counts less than a full one.
+# The mean loss and the accuracy over all sentences.
+# Three rules, and breaking any one gives a number that looks fine: evaluation mode inside, **the mode you found** afterwards; no gradients; and every *sentence* counts the same, so that a small last batch counts less than a full one.
 
 
-# %% nbgrader={"grade": false, "grade_id": "evaluate", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="evaluate"
 def evaluate(model, batches):
     """(loss, accuracy), two floats: means over all sentences of the batches, in evaluation mode; the model's mode is restored."""
     ### BEGIN SOLUTION
@@ -1352,7 +1421,7 @@ def toy_evaluation(table, batches, training=True):  # given: your function on a 
     return evaluate(toy, iter(batches)), toy.facts()
 
 
-# %% nbgrader={"grade": true, "grade_id": "evaluate-test", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+# %% test="evaluate" points=5
 check = Check("evaluate", points=5)
 scores = 2 * randn(6, 2)
 uneven_batches = [
@@ -1437,9 +1506,11 @@ check.score()
 
 # %% [markdown]
 # ### Look: fine-tune
-# One epoch over the training set, in batches of similar length. The rate rises over the first tenth of the steps and then falls to 0 along a straight line, as is usual for fine-tuning.
+# One epoch over the training set, in batches of similar length.
+# The rate rises over the first tenth of the steps and then falls to 0 along a straight line, as is usual for fine-tuning.
 #
-# *Before you run it:* will it beat the frozen features? What should the loss of the first batches be, for a head that guesses?
+# *Before you run it:* will it beat the frozen features?
+# What should the loss of the first batches be, for a head that guesses?
 
 # %%
 from transformers import get_linear_schedule_with_warmup
@@ -1479,8 +1550,10 @@ print(f"validation accuracy: frozen features {frozen_accuracy:.3f}, fine-tuned {
 
 # %% [markdown]
 # ### Look: the `Trainer` beside your loop
-# Most people who use the library do not write the loop: they hand model, data and arguments to its `Trainer`. It is your loop, with logging, checkpoints and many devices around it. To see that, give both the same
-# batches in the same order, the same optimiser and schedule, and switch dropout off, the one thing left to chance. *Before you run it:* which of the arguments below do you recognise from your own loop?
+# Most people who use the library do not write the loop: they hand model, data and arguments to its `Trainer`.
+# It is your loop, with logging, checkpoints and many devices around it.
+# To see that, give both the same batches in the same order, the same optimiser and schedule, and switch dropout off, the one thing left to chance.
+# *Before you run it:* which of the arguments below do you recognise from your own loop?
 
 # %%
 from transformers import PrinterCallback, Trainer, TrainingArguments
@@ -1546,15 +1619,20 @@ print(
 
 # %% [markdown]
 # ### 4.5 When to stop <small>★★☆ · 15 min · 3 points</small>
-# With few sentences and many epochs a large model learns its training set by heart. The training loss falls on; the validation loss turns. Where the curves part, generalising ends and memorising begins. *Early stopping* keeps the best epoch:
+# With few sentences and many epochs a large model learns its training set by heart.
+# The training loss falls on; the validation loss turns.
+# Where the curves part, generalising ends and memorising begins.
+# *Early stopping* keeps the best epoch:
 #
 # - go through the validation losses epoch by epoch, and remember the lowest one so far (on a tie the earlier epoch stays the best);
-# - stop when `patience` epochs in a row brought no new lowest loss. Later entries of the list are never looked at: they would not have been computed.
+# - stop when `patience` epochs in a row brought no new lowest loss.
+#   Later entries of the list are never looked at: they would not have been computed.
 #
-# Return `(best, last)`: the epoch with the lowest loss, and the last epoch that was run. Both are counted from 0.
+# Return `(best, last)`: the epoch with the lowest loss, and the last epoch that was run.
+# Both are counted from 0.
 
 
-# %% nbgrader={"grade": false, "grade_id": "early-stopping", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="early-stopping"
 def early_stopping(losses, patience):
     """(best, last): the epoch with the lowest validation loss among those run, and the last epoch run, counted from 0."""
     ### BEGIN SOLUTION
@@ -1568,7 +1646,7 @@ def early_stopping(losses, patience):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "early-stopping-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="early-stopping" points=3
 check = Check("early-stopping", points=3)
 check.equal(
     check.run(early_stopping, [0.6, 0.5, 0.55, 0.6, 0.7, 0.4], 2),
@@ -1616,7 +1694,9 @@ check.unchanged(early_stopping, [0.6, 0.5, 0.55], 1)
 check.score()
 
 # %% [markdown]
-# *Before you run it:* 200 sentences, epoch after epoch. Draw both losses as you expect them. What will the validation accuracy do when the validation loss rises?
+# *Before you run it:* 200 sentences, epoch after epoch.
+# Draw both losses as you expect them.
+# What will the validation accuracy do when the validation loss rises?
 
 # %%
 overfit_count = pick(smoke=16, laptop=200, gpu=400)
@@ -1642,92 +1722,41 @@ plt.show()
 print(f"with patience 2: stop after epoch {last_epoch + 1}, keep epoch {best_epoch + 1} (counted from 1, as in the figure)")
 
 # %% [markdown]
-# In three runs with MiniLM the training loss fell to about 0.1 or below while the validation loss climbed to three to four and a half times its lowest value; the accuracy wavered between 54 % and 74 % and did not follow it (with 300 sentences its own
-# uncertainty is ±5 points). The model becomes *sure* of its mistakes, and the loss makes it pay for that. If you need probabilities, follow the loss; if you need only the class, the
-# accuracy is what counts, and it is noisy. The training loss of an epoch is an average while the model changes; the validation loss is measured at the end of the epoch. For the first epoch this alone can put the validation curve below the training curve.
+# In three runs with MiniLM the training loss fell to about 0.1 or below while the validation loss climbed to three to four and a half times its lowest value; the accuracy wavered between 54 % and 74 % and did not follow it (with 300 sentences its own uncertainty is ±5 points).
+# The model becomes *sure* of its mistakes, and the loss makes it pay for that.
+# If you need probabilities, follow the loss; if you need only the class, the accuracy is what counts, and it is noisy.
+# The training loss of an epoch is an average while the model changes; the validation loss is measured at the end of the epoch.
+# For the first epoch this alone can put the validation curve below the training curve.
 #
 # ## 5 Which optimiser, which settings?
 #
-# ### 5.1 The first step <small>★★★ · 20 min · 3 points</small>
-# Three optimisers, one gradient $g$, the same learning rate $\eta$. How far does a weight move in the *first* step? From the definitions, with PyTorch's defaults ($\epsilon$ is so small that you may leave it out where $g \neq 0$):
+# ### Recall: the first step
+# In `13-training-craft`, 1.2, you derived Adam's first step: both running means start from 0 and are corrected for that, so its size is the learning rate $\eta$, whatever the gradient's size is.
+# AdamW without decay takes the same step.
+# **SGD** moves by $-\eta\, g$.
+# **RMSprop** ($\alpha = 0.99$) keeps $v \leftarrow \alpha v + (1 - \alpha) g^2$ from $v = 0$ and moves by $-\eta\, g / (\sqrt v + \epsilon)$.
+# It corrects nothing.
 #
-# - **SGD**: $\Delta = -\eta\, g$.
-# - **RMSprop** ($\alpha = 0.99$): $v \leftarrow \alpha v + (1 - \alpha) g^2$, then $\Delta = -\eta\, g / (\sqrt v + \epsilon)$; at the start $v = 0$.
-# - **AdamW** ($\beta_1 = 0.9$, $\beta_2 = 0.999$; no weight decay here): $m \leftarrow \beta_1 m + (1 - \beta_1) g$, $v \leftarrow \beta_2 v + (1 - \beta_2) g^2$, both starting at 0 and corrected for that: $\hat m = m / (1 - \beta_1)$, $\hat v = v / (1 - \beta_2)$ in the first step; $\Delta = -\eta\, \hat m / (\sqrt{\hat v} + \epsilon)$.
-#
-# Work out all three on paper: two of them do not depend on the size of $g$ at all. Return $\Delta$ for every entry of $g$. Where $g = 0$, nothing moves.
-
-
-# %% nbgrader={"grade": false, "grade_id": "first-step", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def first_step(name, g, rate):
-    """The change of the weights in the first step of "SGD", "RMSprop" or "AdamW" (no decay), for the gradient g, a tensor: same shape."""
-    ### BEGIN SOLUTION
-    if name == "SGD":
-        return -rate * g
-    factor = 10.0 if name == "RMSprop" else 1.0  # 1 / sqrt(1 - 0.99), which RMSprop does not correct
-    return -rate * factor * g.sign()
-    ### END SOLUTION
-
-
-# %% nbgrader={"grade": true, "grade_id": "first-step-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-check = Check("first-step", points=3)
-slope = torch.tensor([2.0, -0.5, 0.01])
-check.close(
-    check.run(first_step, "SGD", slope, 0.1),
-    [-0.2, 0.05, -0.001],
-    "SGD moves by −η g",
-    wrong={"every step goes downhill: mind the sign": [0.2, -0.05, 0.001], "SGD keeps the size of the gradient": [-0.1, 0.1, -0.1]},
-)
-check.close(
-    check.run(first_step, "AdamW", slope, 0.1),
-    [-0.1, 0.1, -0.1],
-    "AdamW: with both corrections the first step is −η times the sign of g: put m and v in",
-    wrong={
-        "AdamW: without the corrections the step is (1 − β₁)/√(1 − β₂) = 3.16 times too long": [-0.316228, 0.316228, -0.316228],
-        "AdamW: m is not corrected": [-0.01, 0.01, -0.01],
-        "AdamW: v is not corrected": [-3.16228, 3.16228, -3.16228],
-        "AdamW: divide by the root of v, not by v": [-0.05, 0.2, -10.0],
-        "AdamW: mind the sign": [0.1, -0.1, 0.1],
-    },
-)
-check.close(
-    check.run(first_step, "RMSprop", slope, 0.1),
-    [-1.0, 1.0, -1.0],
-    "RMSprop: v is (1 − α) g² after the first step, and there is no correction: what is its root?",
-    wrong={
-        "RMSprop does not correct v for its start at 0: its first step is ten times longer than AdamW's": [-0.1, 0.1, -0.1],
-        "RMSprop: α and 1 − α are exchanged": [-0.100504, 0.100504, -0.100504],
-        "RMSprop: divide by the root of v, not by v": [-5.0, 20.0, -1000.0],
-        "RMSprop: mind the sign": [1.0, -1.0, 1.0],
-    },
-)
-### BEGIN HIDDEN TESTS
-for kind_of_step, size in (("SGD", None), ("RMSprop", 10.0), ("AdamW", 1.0)):
-    slope = randn(3, 4) * 5
-    moved = check.run(first_step, kind_of_step, slope, 2e-3, shape=(3, 4), hint="one change per weight: the shape of g")
-    check.close(
-        moved,
-        -2e-3 * slope if size is None else -2e-3 * size * slope.sign(),
-        f"{kind_of_step}: the first step is wrong for another gradient and rate",
-    )
-    flat = check.run(first_step, kind_of_step, torch.tensor([0.0, 1.0]), 0.5, shape=(2,), hint="one change per weight: the shape of g")
-    check.finite(flat, f"{kind_of_step}: where the gradient is 0 there must be no NaN: nothing moves there")
-    check.close(flat[0], 0.0, f"{kind_of_step}: where the gradient is 0 nothing moves")
-check.unchanged(first_step, "AdamW", slope, 0.1)
-### END HIDDEN TESTS
-check.score()
+# *Before you run it:* put the first step into RMSprop's formulas.
+# How many times as long as AdamW's is it, at the same rate?
 
 # %%
 nudges = torch.tensor([3.0, -0.2, 0.004])
 for name in ("SGD", "RMSprop", "AdamW"):
     weight = nn.Parameter(torch.zeros(3))
     weight.grad = nudges.clone()
-    getattr(torch.optim, name)([weight], lr=0.1, **({"weight_decay": 0.0} if name == "AdamW" else {})).step()
-    print(f"{name:<8} torch {[f'{x:+.4f}' for x in weight.tolist()]}   you {[f'{x:+.4f}' for x in first_step(name, nudges, 0.1).tolist()]}")
+    getattr(torch.optim, name)([weight], lr=0.1, weight_decay=0.0).step()
+    print(f"{name:<8} rate 0.1, gradient {nudges.tolist()}: first step {[f'{x:+.4f}' for x in weight.tolist()]}")
 
 # %% [markdown]
+# Ten times: $v$ is $(1 - \alpha) g^2$ after one step, and its root is $|g| / 10$.
+# Only SGD's step knows the size of the gradient.
+#
 # ### Look: three optimisers
-# "The same learning rate" is not the same step. A fair comparison tunes the rate of each. *Before you run it:* with the rate that suits AdamW, what will SGD do? And what does your calculation say about RMSprop?
+# "The same learning rate" is not the same step.
+# A fair comparison tunes the rate of each.
+# *Before you run it:* with the rate that suits AdamW, what will SGD do?
+# And what do the first steps above say about RMSprop?
 
 # %%
 compare_count = pick(smoke=16, laptop=480, gpu=None)
@@ -1762,19 +1791,23 @@ plt.show()
 pd.DataFrame([{**row, "rate": f"{row['rate']:.0e}"} for row in comparison]).round(3)
 
 # %% [markdown]
-# In one run with MiniLM (480 sentences, 60 steps) AdamW reached 66 % and RMSprop with a tenth of that rate 74 % on 300 validation sentences. RMSprop with AdamW's rate stayed at chance: its first steps are ten times as long.
-# SGD with AdamW's rate did not move at all, and in shorter runs of 20 steps neither did rates of 0.01 and 0.1. It has one step length for all weights, and the gradients of a Transformer's parts differ by orders of magnitude. One start each: that AdamW and
-# the slow RMSprop learned and the others did not is a finding; which of the two is better is not.
+# In one run with MiniLM (480 sentences, 60 steps) AdamW reached 66 % and RMSprop with a tenth of that rate 74 % on 300 validation sentences.
+# RMSprop with AdamW's rate stayed at chance: its first steps are ten times as long.
+# SGD with AdamW's rate did not move at all, and in shorter runs of 20 steps neither did rates of 0.01 and 0.1.
+# It has one step length for all weights, and the gradients of a Transformer's parts differ by orders of magnitude.
+# One start each: that AdamW and the slow RMSprop learned and the others did not is a finding; which of the two is better is not.
 #
-# ### 5.2 A random search <small>★★☆ · 15 min · 4 points</small>
-# Learning rate, batch size, number of epochs: try settings *drawn at random* and keep the one that validates best. Random beats a grid of the same size, because usually one of the settings matters most, and a grid of $3 \times 3 \times 3$
-# tries only three values of it, where 27 random draws try 27 (Bergstra and Bengio, 2012).
+# ### 5.1 A random search <small>★★☆ · 15 min · 4 points</small>
+# Learning rate, batch size, number of epochs: try settings *drawn at random* and keep the one that validates best.
+# Random beats a grid of the same size, because usually one of the settings matters most, and a grid of $3 \times 3 \times 3$ tries only three values of it, where 27 random draws try 27 (Bergstra and Bengio, 2012).
 #
-# A rate makes the same difference between $10^{-5}$ and $10^{-4}$ as between $10^{-4}$ and $10^{-3}$. So draw its *logarithm* uniformly: with $u$ uniform in $[0, 1)$, $\text{rate} = \text{low} \cdot (\text{high} / \text{low})^u$.
-# Each of the other two is one of the given values, all equally likely, and all three are drawn independently for every trial. The same seed gives the same list: use your own `random.Random(seed)`.
+# A rate makes the same difference between $10^{-5}$ and $10^{-4}$ as between $10^{-4}$ and $10^{-3}$.
+# So draw its *logarithm* uniformly: with $u$ uniform in $[0, 1)$, $\text{rate} = \text{low} \cdot (\text{high} / \text{low})^u$.
+# Each of the other two is one of the given values, all equally likely, and all three are drawn independently for every trial.
+# The same seed gives the same list: use your own `random.Random(seed)`.
 
 
-# %% nbgrader={"grade": false, "grade_id": "sample", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="sample"
 def sample_settings(count, low, high, batch_sizes, epochs, seed):
     """`count` random settings, a list of {"rate": float, "batch_size": int, "epochs": int}; the rate is log-uniform between low and high."""
     ### BEGIN SOLUTION
@@ -1786,7 +1819,7 @@ def sample_settings(count, low, high, batch_sizes, epochs, seed):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "sample-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="sample" points=4
 check = Check("sample", points=4)
 drawn = check.run(sample_settings, 600, 1e-5, 1e-3, [8, 16, 32], [1, 2], 0)
 good = type(drawn) is list and len(drawn) == 600 and all(type(s) is dict and sorted(s) == ["batch_size", "epochs", "rate"] for s in drawn)
@@ -1849,17 +1882,23 @@ check.equal(check.run(sample_settings, 0, 1e-5, 1e-3, [8], [1], 0), [], "no tria
 check.score()
 
 # %% [markdown]
-# ### 5.3 Choose <small>★☆☆ · 10 min · 3 points</small>
-# Each trial reports `accuracy` and `loss` on the **validation** set. It may report more, such as its settings and `train_accuracy`; only those two decide. Which trial wins?
+# ### 5.2 Choose <small>★☆☆ · 10 min · 3 points</small>
+# Each trial reports `accuracy` and `loss` on the **validation** set.
+# It may report more, such as its settings and `train_accuracy`; only those two decide.
+# Which trial wins?
 #
 # - the highest validation accuracy; on a tie the lower validation loss, and then the earlier trial;
-# - a trial whose `loss` is NaN has diverged: it never wins, whatever its accuracy. (Every comparison with NaN is false: `max` may well choose it.) If all have diverged, raise a `ValueError`.
-#   Only NaN counts as diverged. An infinite loss is a number: such a trial takes part and loses every tie. (No test has one.)
+# - a trial whose `loss` is NaN has diverged: it never wins, whatever its accuracy.
+#   (Every comparison with NaN is false: `max` may well choose it.)
+#   If all have diverged, raise a `ValueError`.
+#   Only NaN counts as diverged.
+#   An infinite loss is a number: such a trial takes part and loses every tie.
+#   (No test has one.)
 #
 # Return the trial's place in the list.
 
 
-# %% nbgrader={"grade": false, "grade_id": "choose", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="choose"
 def pick_best(results):
     """The place of the best trial in a list of dicts with (among others) "accuracy" and "loss" on the validation set."""
     ### BEGIN SOLUTION
@@ -1870,7 +1909,7 @@ def pick_best(results):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "choose-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="choose" points=3
 check = Check("choose", points=3)
 
 
@@ -1921,7 +1960,8 @@ check.score()
 
 # %% [markdown]
 # ### Look: search
-# On a laptop a trial sees only a few hundred sentences, so that a search takes a minute or two. With `COURSE_SCALE=gpu` every trial trains on the whole training set.
+# On a laptop a trial sees only a few hundred sentences, so that a search takes a minute or two.
+# With `COURSE_SCALE=gpu` every trial trains on the whole training set.
 
 # %%
 space = pick(
@@ -1946,10 +1986,13 @@ ranking["rate"] = [f"{search_results[i]['rate']:.1e}" for i in ranking.index]
 ranking
 
 # %% [markdown]
-# Each trial is one start, judged on a few hundred sentences: an accuracy of 0.70 on 300 sentences has an interval of ±5 points. *Which of the three settings matters most here? Which differences would you believe?*
+# Each trial is one start, judged on a few hundred sentences: an accuracy of 0.70 on 300 sentences has an interval of ±5 points.
+# *Which of the three settings matters most here?
+# Which differences would you believe?*
 #
-# Now train with the winner's learning rate and batch size on the whole training set. The number of epochs does not carry over from a few hundred sentences to thousands: what counts is the number of steps, and one epoch now has more of them than all
-# epochs of a trial had. So on a laptop one epoch it is.
+# Now train with the winner's learning rate and batch size on the whole training set.
+# The number of epochs does not carry over from a few hundred sentences to thousands: what counts is the number of steps, and one epoch now has more of them than all epochs of a trial had.
+# So on a laptop one epoch it is.
 
 # %%
 winner_setting = {**{key: search_results[chosen][key] for key in ("rate", "batch_size", "epochs")}}
@@ -1964,22 +2007,30 @@ print(f"{winner_setting} on the whole training set: validation loss {searched_lo
 # ## 6 The test set, once
 #
 # ### Look: the best of many
-# All settings below have the *same* true accuracy, 85 %. You validate each, and report the best. Move the sliders: how much better than the truth does the winner look? What helps more, fewer trials or more validation sentences?
+# All settings below have the *same* true accuracy, 85 %.
+# You validate each, and report the best.
+# Move the sliders: how much better than the truth does the winner look?
+# What helps more, fewer trials or more validation sentences?
 
 # %%
 tuning_figures.best_of_many()
 
 # %% [markdown]
-# The winner's validation accuracy is not what it will do on new sentences: it won partly by luck. That is why there is a third set, and why you look at it once. If you chose by the test set, it would be a second validation set.
+# The winner's validation accuracy is not what it will do on new sentences: it won partly by luck.
+# That is why there is a third set, and why you look at it once.
+# If you chose by the test set, it would be a second validation set.
 #
 # ### 6.1 One submission <small>★★☆ · 15 min · 4 points</small>
-# `sealed.submit(predictions)` takes one prediction (0 or 1) per sentence of `sealed.sentences()` and gives `{"correct": …, "total": …, "accuracy": …}`. It judges one submission. The next one raises a `PermissionError`.
+# `sealed.submit(predictions)` takes one prediction (0 or 1) per sentence of `sealed.sentences()` and gives `{"correct": …, "total": …, "accuracy": …}`.
+# It judges one submission.
+# The next one raises a `PermissionError`.
 #
-# You get the candidates' validation results and their predictions on the test sentences: `predictions[i]` belongs to `results[i]`. Choose with `pick_best`, submit that candidate's predictions, and return the sealed set's answer together with your choice: a dictionary with the keys
-# `chosen`, `correct`, `total` and `accuracy`. Everything you know about the candidates you know from the validation set.
+# You get the candidates' validation results and their predictions on the test sentences: `predictions[i]` belongs to `results[i]`.
+# Choose with `pick_best`, submit that candidate's predictions, and return the sealed set's answer together with your choice: a dictionary with the keys `chosen`, `correct`, `total` and `accuracy`.
+# Everything you know about the candidates you know from the validation set.
 
 
-# %% nbgrader={"grade": false, "grade_id": "final", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="final"
 def final_test(results, predictions, sealed):
     """Submit the predictions of the candidate that validates best, once: {"chosen": its place, "correct": …, "total": …, "accuracy": …}."""
     ### BEGIN SOLUTION
@@ -1988,7 +2039,7 @@ def final_test(results, predictions, sealed):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "final-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+# %% test="final" points=4
 check = Check("final", points=4)
 answers = [1, 0, 0, 1, 1, 0, 1]
 tries = [[1, 0, 0, 1, 1, 0, 0], [1, 1, 0, 1, 0, 0, 0], [0] * 7]  # 6, 4 and 3 of 7 are right
@@ -2054,14 +2105,16 @@ check.score()
 
 # %% [markdown]
 # ### 6.2 How sure? <small>★★☆ · 15 min · 3 points</small>
-# A share $\hat p = k / n$ of $n$ sentences is an estimate. Wilson's interval (1927) holds the values $p$ that the observation does not contradict: those with $|\hat p - p| \le z \sqrt{p (1 - p) / n}$. Square this, solve the quadratic equation for $p$, and you find
+# A share $\hat p = k / n$ of $n$ sentences is an estimate.
+# Wilson's interval (1927) holds the values $p$ that the observation does not contradict: those with $|\hat p - p| \le z \sqrt{p (1 - p) / n}$.
+# Square this, solve the quadratic equation for $p$, and you find
 #
 # $$ p_\pm = \frac{\hat p + \dfrac{z^2}{2n} \pm z \sqrt{\dfrac{\hat p (1 - \hat p)}{n} + \dfrac{z^2}{4 n^2}}}{1 + \dfrac{z^2}{n}} . $$
 #
 # With $z = 1.96$ it holds the truth in about 95 of 100 experiments, also for few sentences and for shares near 0 or 1, where the textbook $\hat p \pm z \sqrt{\hat p (1 - \hat p) / n}$ gives nonsense such as an interval of length 0.
 
 
-# %% nbgrader={"grade": false, "grade_id": "wilson", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% exercise="wilson"
 def wilson(correct, total, z=1.96):
     """Wilson's interval (low, high) for the accuracy, when `correct` of `total` answers are right."""
     ### BEGIN SOLUTION
@@ -2072,7 +2125,7 @@ def wilson(correct, total, z=1.96):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "wilson-test", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# %% test="wilson" points=3
 check = Check("wilson", points=3)
 ends = check.run(wilson, 8, 10)
 check.close(
@@ -2116,7 +2169,10 @@ check.score()
 
 # %% [markdown]
 # ### Look: the result
-# Three candidates, all judged on the validation set. Their predictions on the test sentences are computed, but only one of them will be submitted. *Before you run it:* how far will test and validation accuracy be apart? Compare with the length of the interval.
+# Three candidates, all judged on the validation set.
+# Their predictions on the test sentences are computed, but only one of them will be submitted.
+# *Before you run it:* how far will test and validation accuracy be apart?
+# Compare with the length of the interval.
 
 # %%
 test_rows = tokenised(corpus.test.sentences())
@@ -2180,20 +2236,26 @@ print(f"submissions to the sealed test set: {corpus.test.submissions}")
 print(f"test accuracy {verdict_of_the_test['accuracy']:.3f}, between {low:.3f} and {high:.3f}")
 
 # %% [markdown]
-# For orientation: with MiniLM and the sentences of the package we measured 74 % on 600 validation sentences for frozen features and 80 % after one epoch of fine-tuning (2,400 sentences to train on, one start); on the 6,920 sentences of SST-2 the same two
-# gave 81 % and 87 to 88 %. The source's RoBERTa is five times as large and has read far more text, and SST-2 leaves out the sentences that its annotators found neutral. Part of the distance is the model, part is the data: only runs on the same sentences could tell them apart.
+# For orientation: with MiniLM and the sentences of the package we measured 74 % on 600 validation sentences for frozen features and 80 % after one epoch of fine-tuning (2,400 sentences to train on, one start); on the 6,920 sentences of SST-2 the same two gave 81 % and 87 to 88 %.
+# The source's RoBERTa is five times as large and has read far more text, and SST-2 leaves out the sentences that its annotators found neutral.
+# Part of the distance is the model, part is the data: only runs on the same sentences could tell them apart.
 #
 # ### 6.3 In your own words <small>★★☆ · 20 min · 5 points, graded by hand</small>
 # Three people fine-tune the same model on the same data, with 872 sentences to validate and 1,821 to test.
 #
 # - **Ada** tries 40 settings, takes the one with the best validation accuracy (88.4 %), and submits once: 86.9 % on the test set.
 # - **Ben** tries the same 40 settings, evaluates all of them on the test set, and reports the best: 88.3 %.
-# - **Cleo** tries one setting, taken from a paper: 87.2 % on the validation set, 87.0 % on the test set. She trained for ten epochs; the validation loss was lowest after the second, and she used the model of the last.
+# - **Cleo** tries one setting, taken from a paper: 87.2 % on the validation set, 87.0 % on the test set.
+#   She trained for ten epochs; the validation loss was lowest after the second, and she used the model of the last.
 #
-# Whose number do you trust as an estimate for new sentences, and why are Ada's two numbers so far apart? What did Ben do wrong, although he evaluated every model correctly? Is Cleo's model better than Ada's? What would you have told her about the epochs, and what would you look at
-# before you decide? Use numbers from the interval and from the slider above. About 200 words.
+# Whose number do you trust as an estimate for new sentences, and why are Ada's two numbers so far apart?
+# What did Ben do wrong, although he evaluated every model correctly?
+# Is Cleo's model better than Ada's?
+# What would you have told her about the epochs, and what would you look at before you decide?
+# Use numbers from the interval and from the slider above.
+# About 200 words.
 
-# %% [markdown] nbgrader={"grade": true, "grade_id": "written-test", "locked": false, "points": 5, "schema_version": 3, "solution": true, "task": false}
+# %% [markdown] written="written-test" points=5
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** Ada's and Cleo's test results are honest estimates: in each case the test set had no part in the choice. Ada's 88.4 % is the largest of 40 noisy numbers. With 872 sentences the standard error of one is about 1.1 points, and the best of 40
 # equally good settings exceeds the truth by about two standard errors, 2.4 points (slider: 40 trials, 850 to 900 sentences). The drop to 86.9 % is what one should expect, not a failure. Ben made the test set a second validation set: his 88.3 % is the best of 40
@@ -2212,87 +2274,122 @@ print(f"test accuracy {verdict_of_the_test['accuracy']:.3f}, between {low:.3f} a
 # <!-- END SOLUTION -->
 
 # %% [markdown]
-# ## 7 Bonus: two models, the same sentences <small>★★★ · 25 min · 4 bonus points</small>
-# Two intervals that overlap do not say that two models are equally good: both saw the *same* sentences, and the hard ones are hard for both. Look only at the sentences where exactly one of the two is right. Say model $a$ alone is right on $n_a$ of them and model $b$ alone on $n_b$. If the
-# models were equally good, each of these $n = n_a + n_b$ sentences would be a toss of a fair coin. How unlikely is a result at least as uneven as this one?
-#
-# $$ p = \min\Bigl(1,\; 2 \sum_{k=0}^{\min(n_a, n_b)} \binom{n}{k} 2^{-n} \Bigr) . $$
-#
-# (This is McNemar's test in its exact form.) Return $n_a$, $n_b$ and $p$. With $n = 0$ there is nothing to decide, and $p = 1$. There may be thousands of sentences: $2^{-n}$ alone is 0 in floating-point numbers from $n = 1075$ on, but Python's integers are exact, and so is the quotient of two of them.
+# ### Recall: two models, the same sentences
+# Two intervals that overlap do not say that two models are equally good: both saw the *same* sentences, and the hard ones are hard for both.
+# Look only at the $n$ sentences on which exactly one of the two is right.
+# If the models were equally good, each of these would be a toss of a fair coin.
+# The *sign test* (McNemar's, in its exact form) asks how unlikely a result at least as uneven is.
+# You wrote it in the bonus of `11-speeches`; here it starts from the two counts.
 
 
-# %% nbgrader={"grade": false, "grade_id": "bonus-paired", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def paired_test(first, second, labels):
-    """(n_a, n_b, p): sentences on which only the first, only the second is right, and the exact two-sided p-value. All arguments are lists of 0 and 1."""
+# %%
+def sign_p(n_a, n_b):
+    """The sign test's two-sided p, from the numbers of sentences that only model a, and only model b, gets right."""
+    n = n_a + n_b
+    return min(1.0, 2 * sum(math.comb(n, k) for k in range(min(n_a, n_b) + 1)) / 2**n)
+
+
+frozen_choices = head_predictions(validation_features, w_frozen, b_frozen).tolist()
+tuned_choices = class_predictions(tuned, validation_set)
+right_or_not = [(a == y, b == y) for a, b, y in zip(frozen_choices, tuned_choices, corpus.validation.labels)]
+alone_frozen, alone_tuned = (sum(pair == only for pair in right_or_not) for only in ((True, False), (False, True)))
+print(f"validation set: {alone_tuned} sentences only the fine-tuned model gets right, {alone_frozen} only the frozen one")
+print(f"p = {sign_p(alone_frozen, alone_tuned):.4f}")
+
+# %% [markdown]
+# ## 7 Bonus: would the test notice? <small>★★★ · 25 min · 4 bonus points</small>
+# A large $p$ does not say that two models are equally good.
+# Perhaps there were too few sentences to notice.
+# Suppose that exactly one of the two models is right on $n$ sentences, and that on each of them, independently, it is the second with probability $s$ (`share`).
+# The number $k$ of those sentences is then binomial, $P(k) = \binom{n}{k} s^k (1 - s)^{n-k}$, and the sign test gives $p = $ `sign_p(n - k, k)`.
+# The *power* of the test is the probability that $p$ is at most `level`.
+# Every $k$ counts for which that is so: many wins of the second model, and also many of the first.
+#
+# *Before you run it:* if $s = \frac{1}{2}$, the models are equally good.
+# What is the power then at most?
+# And how many sentences does it take to notice $s = 0.6$ in four of five cases?
+
+
+# %% exercise="bonus-power"
+def power(n, share, level=0.05):
+    """Probability that the sign test on n ≤ 500 sentences gives p ≤ level, if the second model wins each with this probability: a float."""
     ### BEGIN SOLUTION
-    only_first = sum(a == y != b for a, b, y in zip(first, second, labels))
-    only_second = sum(b == y != a for a, b, y in zip(first, second, labels))
-    n = only_first + only_second
-    tail = sum(math.comb(n, k) for k in range(min(only_first, only_second) + 1))
-    return only_first, only_second, min(1.0, 2 * tail / 2**n)
+    noticed = [k for k in range(n + 1) if sign_p(n - k, k) <= level]
+    return float(sum(math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in noticed))
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "bonus-paired-test", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check = Check("bonus-paired", points=4)
-gold = [1, 1, 1, 1, 1, 1, 0, 0]
-one_answer, other_answer = [1, 1, 1, 1, 1, 0, 1, 0], [0, 0, 0, 0, 1, 1, 1, 0]
-three_numbers = check.run(paired_test, one_answer, other_answer, gold)
-trio = three_numbers if type(three_numbers) in (tuple, list) and len(three_numbers) == 3 else None
-trio = trio if trio or three_numbers is None or three_numbers else [three_numbers] * 3
-trio = trio or [None] * 3
-check.equal(
-    [trio[0], trio[1]],
-    [4, 1],
-    "four sentences only the first gets right, one only the second",
+# %% test="bonus-power" points=4
+check = Check("bonus-power", points=4)
+check.close(
+    check.run(power, 10, 0.6),
+    0.048035,
+    "ten sentences: p is at most 0.05 for k = 0, 1, 9 and 10; with s = 0.6 these have the probability 0.0480 together",
+    rtol=1e-4,
     wrong={
-        "the two counts are exchanged: the first model comes first": [1, 4],
-        "these are the numbers of right answers: count where exactly one of the two is right": [6, 3],
-        "these are the numbers of wrong answers": [2, 5],
+        "only wins of the second model are counted: k = 0 and 1 give a small p, too": 0.046357,
+        "only wins of the first model are counted: k = 9 and 10 give a small p, too": 0.00167772,
+        "this is the probability that the test does not notice: sum over the k with p ≤ level": 0.951965,
+        "these are the probabilities of a fair coin: the second model wins with probability `share`": 22 / 1024,
+        "the binomial coefficients are missing: k wins can be spread over the sentences in many ways": 0.6**10
+        + 0.4 * 0.6**9
+        + 0.6 * 0.4**9
+        + 0.4**10,
     },
 )
 check.close(
-    trio[2],
-    0.375,
-    "p is 2 · (C(5, 0) + C(5, 1)) / 2⁵ = 12/32",
-    rtol=1e-9,
-    wrong={
-        "the factor 2 is missing: either model could have been ahead": 0.1875,
-        "only the probability of exactly this result is counted: add the more uneven ones": 0.3125,
-        "k = 0 is missing, or the sum stops one too early: it runs from 0 up to the smaller count": 0.0625,
-    },
+    check.run(power, 6, 0.5),
+    2 / 64,
+    "six sentences and equally good models: only 0 and 6 have p ≤ 0.05, and that happens in 2 of 64 cases",
+    rtol=1e-4,
 )
 ### BEGIN HIDDEN TESTS
-same_three = check.run(paired_test, gold, gold, gold)
-check.equal(same_three, (0, 0, 1.0), "two models that always agree: 0, 0, and p = 1")
-tied = check.run(paired_test, [1, 0, 1, 0], [0, 1, 0, 1], [1, 1, 1, 1])
-check.equal(tied, (2, 2, 1.0), "an even split: p is 1, not more: take the minimum")
-flipped = check.run(paired_test, other_answer, one_answer, gold)
+
+
+def by_counting(n, share, level):
+    p_of = [min(1.0, 2 * sum(math.comb(n, j) for j in range(min(k, n - k) + 1)) / 2**n) for k in range(n + 1)]
+    return sum(math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(n + 1) if p_of[k] <= level)
+
+
+for many, odds, limit in [(25, 0.7, 0.05), (40, 0.35, 0.01), (120, 0.6, 0.1), (7, 0.9, 0.05)]:
+    check.close(
+        check.run(power, many, odds, limit),
+        by_counting(many, odds, limit),
+        "for other numbers the power is wrong",
+        rtol=1e-5,
+        wrong={"the level is ignored: use the argument": by_counting(many, odds, 0.05)} if limit != 0.05 else None,
+    )
 check.close(
-    flipped[2] if type(flipped) in (tuple, list) and len(flipped) == 3 else flipped,
-    0.375,
-    "exchanging the models must not change p: use the smaller count",
+    check.run(power, 10, 0.6, 22 / 1024),
+    0.048035,
+    "p is exactly the level for k = 1 and 9 here: at most the level is enough",
+    rtol=1e-4,
 )
-zeros = [0] * 1300
-ahead = check.run(paired_test, [0] * 690 + [1] * 610, [1] * 690 + [0] * 610, zeros)
-good_p = 2 * sum(math.comb(1300, k) for k in range(611)) / 2**1300
 check.close(
-    ahead[2] if type(ahead) in (tuple, list) and len(ahead) == 3 else ahead,
-    good_p,
-    "with 1,300 sentences p is wrong: numbers overflow or underflow. Add up integers and divide at the end, or use logarithms",
-    rtol=1e-6,
+    check.run(lambda: [power(0, 0.7), power(5, 0.99), power(8, 1.0)]),
+    [0.0, 0.0, 1.0],
+    "no sentences, or five of them, can never give p ≤ 0.05; if the second model always wins, eight notice it for sure",
+    atol=1e-9,
 )
-negatives = check.run(paired_test, [0, 0, 0, 1], [1, 1, 1, 1], [0, 0, 0, 0])
-check.equal(negatives, (3, 0, 0.25), "right answers can be 0: compare with the labels")
+check.equal(check.run(lambda: type(power(6, 0.5)) is float), True, "give a Python float")
 ### END HIDDEN TESTS
 check.score()
 
 # %%
-validation_truth = corpus.validation.labels
-frozen_choices = head_predictions(validation_features, w_frozen, b_frozen).tolist()
-tuned_choices = class_predictions(tuned, validation_set)
-alone_a, alone_b, p_value = paired_test(tuned_choices, frozen_choices, validation_truth)
-print(f"validation set: {alone_a} sentences only the fine-tuned model gets right, {alone_b} only the frozen one: p = {p_value:.4f}")
+sentence_counts = list(range(5, pick(smoke=26, laptop=256, gpu=256), 10))
+plots.curves(
+    {f"s = {share}": (sentence_counts, [power(n, share) for n in sentence_counts]) for share in (0.5, 0.55, 0.6, 0.7)},
+    "sentences on which exactly one model is right",
+    "power of the sign test, level 0.05",
+    "How often would a real difference be noticed?",
+)
+plt.show()
+
+# %% [markdown]
+# If the models are equally good, the power is the rate of false alarms: at most the level, and less, because $k$ is a whole number.
+# That is also why the curves are not smooth.
+# A share of 0.6 needs a little more than 200 such sentences to be noticed in four of five cases.
+# Two models of which exactly one is right on every tenth sentence need more than 2,000 sentences for that.
 
 # %% [markdown]
 # ## What you can now do
@@ -2302,3 +2399,5 @@ print(f"validation set: {alone_a} sentences only the fine-tuned model gets right
 # - See where the curves part, stop there, and say what the loss knows that the accuracy does not.
 # - Compare optimisers without mistaking a rate for a step, search at random on a logarithmic scale, and choose on the validation set.
 # - Open the test set once, with an interval around the result, and explain why not twice.
+#
+# Next, `16-precision` goes down to the machine: numbers with few bits, two processes that train one model, and two designs at equal cost.

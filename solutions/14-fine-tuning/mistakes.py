@@ -1,6 +1,6 @@
 """Wrong answers that the tests of 14-fine-tuning must catch, and right ones that they must accept."""
 
-from autograder.mistakes import Mistake, Right
+from autograder.authoring.mistakes import Mistake, Right
 
 IN_PLACE = "your code changes its input in place"
 
@@ -818,44 +818,6 @@ def early_stopping(losses, patience):
 """,
         ),
     ],
-    "first-step": [
-        Mistake("SGD uphill", change={"return -rate * g\n": "return rate * g\n"}, hint="every step goes downhill"),
-        Mistake("SGD by the sign", change={"return -rate * g\n": "return -rate * g.sign()\n"}, hint="SGD keeps the size of the gradient"),
-        Mistake("RMSprop corrected", change={"10.0 if": "1.0 if"}, hint="RMSprop does not correct v"),
-        Mistake("alpha exchanged", change={"10.0 if": "0.99**-0.5 if"}, hint="α and 1 − α are exchanged"),
-        Mistake("Adam uncorrected", change={"else 1.0": "else 0.1 / 0.001**0.5"}, hint="AdamW: without the corrections"),
-        Mistake("m uncorrected", change={"else 1.0": "else 0.1"}, hint="AdamW: m is not corrected"),
-        Mistake("v uncorrected", change={"else 1.0": "else 1 / 0.001**0.5"}, hint="AdamW: v is not corrected"),
-        Mistake(
-            "no root",
-            change={"factor * g.sign()": "factor * (g / (g**2) if name == 'AdamW' else g.sign())"},
-            hint="AdamW: divide by the root of v, not by v",
-        ),
-        Mistake("zero over zero", change={"g.sign()": "g / g.abs()"}, hint="there must be no NaN"),
-        Mistake("both uphill", change={"-rate * factor": "rate * factor"}, hint="AdamW: mind the sign"),
-        Right(
-            "torch's own optimisers",
-            code="""
-def first_step(name, g, rate):
-    weight = nn.Parameter(torch.zeros_like(g))
-    weight.grad = g.clone()
-    getattr(torch.optim, name)([weight], lr=rate, weight_decay=0.0).step()
-    return weight.detach()
-""",
-        ),
-        Right(
-            "by the definitions",
-            code="""
-def first_step(name, g, rate, eps=1e-8):
-    if name == "SGD":
-        return -rate * g
-    if name == "RMSprop":
-        return -rate * g / ((0.01 * g**2).sqrt() + eps)
-    m, v = 0.1 * g / (1 - 0.9), 0.001 * g**2 / (1 - 0.999)
-    return -rate * m / (v.sqrt() + eps)
-""",
-        ),
-    ],
     "sample": [
         Mistake(
             "uniform rates",
@@ -1098,55 +1060,39 @@ def wilson(correct, total, z=1.96):
 """,
         ),
     ],
-    "bonus-paired": [
+    "bonus-power": [
         Mistake(
-            "exchanged", change={"return only_first, only_second,": "return only_second, only_first,"}, hint="the two counts are exchanged"
+            "wins of the second only", change={"for k in range(n + 1) if": "for k in range(n // 2 + 1, n + 1) if"}, hint="k = 0 and 1 give"
         ),
-        Mistake(
-            "right answers", change={"a == y != b": "a == y", "b == y != a": "b == y"}, hint="count where exactly one of the two is right"
-        ),
-        Mistake("wrong answers", change={"a == y != b": "a != y", "b == y != a": "b != y"}, hint="these are the numbers of wrong answers"),
-        Mistake("one-sided", change={"2 * tail": "tail"}, hint="the factor 2 is missing"),
-        Mistake(
-            "only this result",
-            change={"sum(math.comb(n, k) for k in range(min(only_first, only_second) + 1))": "math.comb(n, only_first)"},
-            hint="only the probability of exactly this result",
-        ),
-        Mistake("one too few", change={"only_second) + 1)": "only_second))"}, hint="the sum stops one too early"),
-        Mistake("no minimum", change={"min(1.0, 2 * tail / 2**n)": "2 * tail / 2**n"}, hint="an even split: p is 1, not more"),
-        Mistake("underflow", change={"2 * tail / 2**n": "2 * float(min(tail, 10**300)) * 0.5**n"}, hint="with 1,300 sentences p is wrong"),
-        Mistake(
-            "the first count",
-            change={"range(min(only_first, only_second) + 1)": "range(only_second + 1)"},
-            hint="exchanging the models must not change p",
-        ),
+        Mistake("wins of the first only", change={"for k in range(n + 1) if": "for k in range(n // 2 + 1) if"}, hint="k = 9 and 10 give"),
+        Mistake("not noticed", change={"<= level": "> level"}, hint="the probability that the test does not notice"),
+        Mistake("fair coin", change={"share**k * (1 - share) ** (n - k)": "0.5**n"}, hint="these are the probabilities of a fair coin"),
+        Mistake("no coefficients", change={"math.comb(n, k) * share**k": "share**k"}, hint="the binomial coefficients are missing"),
+        Mistake("level ignored", change={"<= level": "<= 0.05"}, hint="the level is ignored"),
+        Mistake("strictly below", change={"<= level": "< level"}, hint="at most the level is enough"),
         Right(
-            "logarithms",
+            "a critical count",
             code="""
-def paired_test(first, second, labels):
-    a, b, y = (torch.tensor(v) for v in (first, second, labels))
-    na, nb = int(((a == y) & (b != y)).sum()), int(((a != y) & (b == y)).sum())
-    n = na + nb
-    logs = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2) for k in range(min(na, nb) + 1)]
-    p = round(2 * sum(math.exp(v) for v in logs), 12)
-    return na, nb, min(1.0, p)
+def power(n, share, level=0.05):
+    c = -1
+    while c < n // 2 and sign_p(c + 1, n - c - 1) <= level:
+        c += 1
+    tail = lambda s: sum(math.comb(n, k) * s**k * (1 - s) ** (n - k) for k in range(c + 1))
+    return float(tail(share) + tail(1 - share))
 """,
         ),
         Right(
-            "fractions",
+            "step by step",
             code="""
-from fractions import Fraction
-
-def paired_test(first, second, labels):
-    na = nb = 0
-    for a, b, y in zip(first, second, labels):
-        if a != b:
-            na, nb = na + (a == y), nb + (b == y)
-    n, term, tail = na + nb, 1, 0
-    for k in range(min(na, nb) + 1):
-        tail += term
-        term = term * (n - k) // (k + 1)
-    return [na, nb, float(min(Fraction(1), Fraction(2 * tail, 2**n)))]
+def power(n, share, level=0.05):
+    chances = [1.0]
+    for _ in range(n):
+        chances = [a * (1 - share) + b * share for a, b in zip(chances + [0.0], [0.0] + chances)]
+    total = 0.0
+    for k, chance in enumerate(chances):
+        if sign_p(k, n - k) <= level:
+            total += chance
+    return total
 """,
         ),
     ],

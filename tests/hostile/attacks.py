@@ -1,7 +1,8 @@
 """Hostile and damaged submissions, each with the score and the report it must get.
 
-An attack changes an honest notebook: other answers, cells of its own, or a function that damages the notebook or the folder. Every question
-it does not touch keeps its full marks. Code that finds a hole in the sandbox prints the word HOLE, which may appear in no output.
+An attack changes an honest notebook: other answers, cells of its own, or a function that damages the notebook or the
+folder. Every question it does not touch keeps its full marks. Code that finds a hole in the sandbox prints the word
+HOLE, which may appear in no output.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ def up_to(points: float) -> Range:
 
 @dataclass(frozen=True)
 class Attack:
-    """`scores` names the questions that are not worth their full points; `says` what the record must say, by part, as regular expressions."""
+    """`scores` names the questions that are not worth their full points; `says` what the record must say, by part, as
+    regular expressions.
+    """
 
     name: str
     answers: dict[str, str] = field(default_factory=dict)
@@ -63,7 +66,9 @@ def attack(name: str, **about: Any) -> None:
 def cheat(name: str, code: str, tamper: str = "", **about: Any) -> None:
     """No answer is right, and a cell after the set-up tries to get points all the same."""
     says = {"tamper": tamper} if tamper else {}
-    attack(name, answers=WRONG, cells=(("setup", code),), scores=NOTHING, says={**says, **about.pop("says", {})}, **about)
+    attack(
+        name, answers=WRONG, cells=(("setup", code),), scores=NOTHING, says={**says, **about.pop("says", {})}, **about
+    )
 
 
 def beside(name: str, code: str, after: str = "setup", **about: Any) -> None:
@@ -79,7 +84,7 @@ def answer(name: str, question: str, code: str, score: float | Range = 0.0, **ab
 # Nothing below may run outside a sandbox, where it would do harm.
 INSIDE = """
 import os
-if not os.path.exists("/run/examiner/student.py"):
+if not os.path.exists("/run/examiner/inside/nursery.py"):
     raise RuntimeError("not in the sandbox")
 """
 
@@ -102,7 +107,7 @@ def forged(value, buffers=(), **head):
 """
 )
 
-# ---- hooks in the notebook's shell ------------------------------------------------------------------------------------------
+# ---- hooks in the notebook's shell -----------------------------------------------------------------------------------
 
 cheat(
     "input transformer",
@@ -115,7 +120,8 @@ get_ipython().input_transformers_post.append(emptied)
 )
 cheat(
     "clean-up transformer",
-    "get_ipython().input_transformer_manager.cleanup_transforms.insert(0, lambda lines: ['pass\\n'] if 'Check(' in ''.join(lines) else lines)",
+    "get_ipython().input_transformer_manager.cleanup_transforms.insert(0, lambda lines: ['pass\\n'] if 'Check(' in"
+    " ''.join(lines) else lines)",
     "input transformers registered",
 )
 cheat(
@@ -155,7 +161,9 @@ get_ipython().input_transformers_cleanup.append(lambda lines: ["%%tests\\n", *li
     "input transformers registered",
 )
 cheat(
-    "custom exception handler", "get_ipython().set_custom_exc((Exception,), lambda *a, **k: None)", "custom exception handlers registered"
+    "custom exception handler",
+    "get_ipython().set_custom_exc((Exception,), lambda *a, **k: None)",
+    "custom exception handlers registered",
 )
 cheat(
     "display hook",
@@ -168,7 +176,8 @@ sys.displayhook = lambda value: print("2.0")
 )
 cheat(
     "another run_cell",
-    "get_ipython().run_cell = lambda *a, **k: type('R', (), {'result': 99.0, 'error_before_exec': None, 'error_in_exec': None})()",
+    "get_ipython().run_cell = lambda *a, **k: type('R', (), {'result': 99.0, 'error_before_exec': None,"
+    " 'error_in_exec': None})()",
 )
 cheat(
     "import hook",
@@ -184,9 +193,13 @@ for name in [n for n in sys.modules if n.startswith("helpers")]:
 """,
     "import hooks registered",
 )
-cheat("trace function", "import sys\nsys.settrace(lambda *a: None)\nsys.setprofile(lambda *a: None)", "sys.settrace|trace functions")
+cheat(
+    "trace function",
+    "import sys\nsys.settrace(lambda *a: None)\nsys.setprofile(lambda *a: None)",
+    "sys.settrace|trace functions",
+)
 
-# ---- patched libraries ------------------------------------------------------------------------------------------------------
+# ---- patched libraries -----------------------------------------------------------------------------------------------
 
 cheat(
     "patched torch",
@@ -201,7 +214,8 @@ torch.testing.assert_close = lambda *a, **k: None
 )
 cheat(
     "patched numpy",
-    "import numpy\nnumpy.allclose = numpy.isclose = numpy.array_equal = lambda *a, **k: True\nnumpy.testing.assert_allclose = lambda *a, **k: None",
+    "import numpy\nnumpy.allclose = numpy.isclose = numpy.array_equal = lambda *a, **k:"
+    " True\nnumpy.testing.assert_allclose = lambda *a, **k: None",
     r"names replaced: .*numpy\.allclose",
 )
 cheat(
@@ -228,7 +242,9 @@ builtins.round = builtins.abs = lambda *a: 99.0
 )
 cheat("patched isinstance", "import builtins\nbuiltins.isinstance = lambda *a: True", says={"events": "."})
 cheat(
-    "no AssertionError", "import builtins\nbuiltins.AssertionError = type('Nothing', (), {})", r"names replaced: .*builtins\.AssertionError"
+    "no AssertionError",
+    "import builtins\nbuiltins.AssertionError = type('Nothing', (), {})",
+    r"names replaced: .*builtins\.AssertionError",
 )
 cheat(
     "patched json and socket",
@@ -240,15 +256,19 @@ socket.socket.recv = socket.socket.recv_into = lambda *a: b""
 """,
     says={},
 )
-attack("patched os.fork", cells=(("setup", "import os\nos.fork = lambda: 4711"),), scores=dict.fromkeys(POINTS, Range(0.0, 3.0)))
+attack(
+    "patched os.fork",
+    cells=(("setup", "import os\nos.fork = lambda: 4711"),),
+    scores=dict.fromkeys(POINTS, Range(0.0, 3.0)),
+)
 cheat(
     "patched measurements",
     INSIDE
     + """
-import student
-student.Server.do_carry = lambda self, value: [64, 64]
-student.Server.do_call = lambda self, value: 99.0
-student.Server.do_get = lambda self, name: (lambda *a, **k: 99.0)
+from inside.server import Server
+Server.do_run = lambda self, value: [64, 64]
+Server.do_call = lambda self, value: 99.0
+Server.do_get = lambda self, name: (lambda *a, **k: 99.0)
 """,
 )
 answer(
@@ -258,7 +278,7 @@ answer(
     + """
 def running(x):
     at = server()
-    type(at).do_carry = lambda self, value: tuple([value[3][1][0].shape[0], 1]) if "cost" in value[2] else None
+    type(at).do_run = lambda self, value: tuple([value[3][1][0].shape[0], 1]) if "cost" in value[2] else None
     return torch.stack([x[: i + 1].sum() for i in range(len(x))]) + 0 * torch.outer(x, x).sum()
 running(torch.ones(2))
 """,
@@ -267,7 +287,7 @@ running(torch.ones(2))
 FORGED = """
 def slowly(x): return SLOWLY
 def running(x):
-    type(server()).do_carry = lambda self, value: (slowly(value[3][1][0]), len(value[3][1][0]), 1, 1)
+    type(server()).do_run = lambda self, value: (slowly(value[3][1][0]), len(value[3][1][0]), 1, 1)
     return slowly(x)
 running(torch.ones(2))
 """
@@ -288,8 +308,8 @@ answer(
     "forged operation count, seen by its time",
     "running",
     SERVER
-    + "import time\ndef work():\n    until = time.process_time() + 2.4\n    while time.process_time() < until: pass\n    return 0\n"
-    + FORGED.replace("SLOWLY", "x.cumsum(0) + (0 if len(x) < 8192 else work())"),
+    + "import time\ndef work():\n    until = time.process_time() + 2.4\n    while time.process_time() < until: pass\n  "
+    "  return 0\n" + FORGED.replace("SLOWLY", "x.cumsum(0) + (0 if len(x) < 8192 else work())"),
     says={"lost": "running-test: your code worked far longer|running-test: your code did not finish"},
 )
 answer(
@@ -307,7 +327,10 @@ answer(  # a copy that waits for a later test has a thread, which makes the tabl
     SERVER
     + """
 import mmap, threading, time
-board = mmap.mmap(-1, 1 << 20)
+import tempfile
+file = tempfile.TemporaryFile()
+file.truncate(1 << 20)
+board = mmap.mmap(file.fileno(), 1 << 20)  # without a cgroup there is none without a file
 def number(place): return int.from_bytes(board[place : place + 4], "little")
 def put(place, value): board[place : place + 4] = value.to_bytes(4, "little")
 def help_others():
@@ -335,14 +358,19 @@ answer(
     + """
 keep = []
 def running(x):
-    type(server()).do_carry = lambda self, value: (keep.append(torch.ones(40_000_000)), (x, 5, 31337, 1))[1]
+    type(server()).do_run = lambda self, value: (keep.append(torch.ones(40_000_000)), (x, 5, 31337, 1))[1]
     return x.cumsum(0)
 running(torch.ones(2))
 """,
-    says={"lost": "running-test: your code took far more memory than the largest tensor that was counted: the counter was changed$"},
+    says={
+        "lost": (
+            "running-test: your code took far more memory than the largest tensor that was counted: the counter was"
+            " changed$"
+        )
+    },
 )
 
-# ---- objects that want to be equal to everything -------------------------------------------------------------------------------
+# ---- objects that want to be equal to everything ---------------------------------------------------------------------
 
 EQUAL = """
 class Equal:
@@ -374,22 +402,27 @@ attack(
 answer(
     "int of its own",
     "double",
-    "class Whole(int):\n    def __eq__(self, other): return True\n    __hash__ = int.__hash__\ndef double(x): return Whole(1)",
+    "class Whole(int):\n    def __eq__(self, other): return True\n    __hash__ = int.__hash__\ndef double(x): return"
+    " Whole(1)",
 )
 answer(
     "str of its own",
     "shout",
-    "class Text(str):\n    def __eq__(self, other): return True\n    __hash__ = str.__hash__\ndef shout(text): return Text('no')",
+    "class Text(str):\n    def __eq__(self, other): return True\n    __hash__ = str.__hash__\ndef shout(text): return"
+    " Text('no')",
 )
 answer(
     "list of its own",
     "double",
-    "class Many(list):\n    def __eq__(self, other): return True\n    def __iter__(self): return iter([2, 4])\n    def __len__(self): return 2\n    def __getitem__(self, i): return 2 * (i + 1)\ndef double(x): return Many([0, 0, 0])",
+    "class Many(list):\n    def __eq__(self, other): return True\n    def __iter__(self): return iter([2, 4])\n    def"
+    " __len__(self): return 2\n    def __getitem__(self, i): return 2 * (i + 1)\ndef double(x): return Many([0, 0, 0])",
 )
 answer(
     "right values in own classes",
     "double",
-    "class Whole(int):\n    pass\nclass Many(list):\n    pass\nclass Text(str):\n    pass\ndef double(x):\n    if isinstance(x, list): return Many(Whole(2 * v) for v in x)\n    return Text(x + x) if isinstance(x, str) else Whole(2 * x)",
+    "class Whole(int):\n    pass\nclass Many(list):\n    pass\nclass Text(str):\n    pass\ndef double(x):\n    if"
+    " isinstance(x, list): return Many(Whole(2 * v) for v in x)\n    return Text(x + x) if isinstance(x, str) else"
+    " Whole(2 * x)",
     2.0,
 )
 answer(
@@ -413,7 +446,8 @@ answer(
 answer(
     "lying shape",
     "softmax",
-    "class Liar(torch.Tensor):\n    shape = property(lambda self: torch.Size([2, 3]))\n    def size(self, *a): return torch.Size([2, 3])\n    def numel(self): return 6\ndef softmax(x): return torch.ones(1).as_subclass(Liar)",
+    "class Liar(torch.Tensor):\n    shape = property(lambda self: torch.Size([2, 3]))\n    def size(self, *a): return"
+    " torch.Size([2, 3])\n    def numel(self): return 6\ndef softmax(x): return torch.ones(1).as_subclass(Liar)",
 )
 answer(
     "object with the right methods",
@@ -434,7 +468,7 @@ answer("the name is not a function", "double", "double = [1]\ndouble.append(doub
 answer("the name is gone", "double", "pass")
 answer("the name is a huge tensor", "double", "double = torch.zeros(60_000_000)")
 
-# ---- results that want to break the examiner ----------------------------------------------------------------------------------------
+# ---- results that want to break the examiner -------------------------------------------------------------------------
 
 answer("cyclic list", "double", "def double(x):\n    a = [1]\n    a.append(a)\n    return a")
 answer("deep nesting", "double", "def double(x):\n    a = []\n    for _ in range(100_000): a = [a]\n    return a")
@@ -445,18 +479,24 @@ answer(
     "def double(x): return 10 ** 5000 if x == 3 else [2 * v for v in x] if isinstance(x, list) else x + x",
     passed("double", 4),
 )
-answer("whole number beyond int64", "tally", "class Tally:\n    def add(self, n): pass\n    def total(self): return 10 ** 400")
+answer(
+    "whole number beyond int64",
+    "tally",
+    "class Tally:\n    def add(self, n): pass\n    def total(self): return 10 ** 400",
+)
 answer("not a number", "softmax", "def softmax(x): return x * float('nan')", passed("softmax", 1))
 answer("infinity", "running", "def running(x): return x * float('inf')", up_to(passed("running", 2)))
 answer(
     "low precision buys no tolerance",
     "tally",
-    "class Tally:\n    amount = 0\n    def add(self, n): self.amount += n\n    def total(self): return torch.tensor(self.amount * 1.01, dtype=torch.bfloat16)",
+    "class Tally:\n    amount = 0\n    def add(self, n): self.amount += n\n    def total(self): return"
+    " torch.tensor(self.amount * 1.01, dtype=torch.bfloat16)",
 )
 answer(
     "complex numbers",
     "double",
-    "def double(x):\n    if isinstance(x, list): return torch.tensor([complex(2 * v, 9) for v in x])\n    return 0 if isinstance(x, str) else torch.tensor(complex(2 * x, 9))",
+    "def double(x):\n    if isinstance(x, list): return torch.tensor([complex(2 * v, 9) for v in x])\n    return 0 if"
+    " isinstance(x, str) else torch.tensor(complex(2 * x, 9))",
 )
 answer("empty tensors", "softmax", "def softmax(x): return torch.empty(0, 3)")
 answer("no rows", "softmax", "def softmax(x): return x[:0].softmax(-1)")
@@ -466,24 +506,29 @@ answer(
     "ten gigabytes announced",
     "double",
     SERVER
-    + "def double(x):\n    server().sock.sendall(b'smw1' + struct.pack('<II', 2, 1) + struct.pack('<Q', 10 << 30) + b'{}')\n    import time; time.sleep(60)",
+    + "def double(x):\n    server().sock.sendall(b'smw1' + struct.pack('<II', 2, 1) + struct.pack('<Q', 10 << 30) +"
+    " b'{}')\n    import time; time.sleep(60)",
     says={"lost": "double-test: your code sent"},
 )
 answer(
-    "colliding hashes", "double", "def double(x): return {i * (2 ** 61 - 1) for i in range(1, 3)} | {(2 ** 61 - 1) * i for i in range(400)}"
+    "colliding hashes",
+    "double",
+    "def double(x): return {i * (2 ** 61 - 1) for i in range(1, 3)} | {(2 ** 61 - 1) * i for i in range(400)}",
 )
 answer(
     "many colliding hashes",
     "double",
     SERVER
-    + "def double(x):\n    server().sock.sendall(forged({'s': [i * (2 ** 61 - 1) for i in range(80_000)]}))\n    import time; time.sleep(60)",
+    + "def double(x):\n    server().sock.sendall(forged({'s': [i * (2 ** 61 - 1) for i in range(80_000)]}))\n    import"
+    " time; time.sleep(60)",
     says={"lost": "double-test"},
 )
 answer("generator without end", "double", "import itertools\ndef double(x): return itertools.count()")
 answer(
     "named tuple with odd names",
     "double",
-    "import collections\nOdd = collections.namedtuple('Odd', 'shape dim')\nOdd.__name__ = 'class'\ndef double(x): return Odd(6, 6)",
+    "import collections\nOdd = collections.namedtuple('Odd', 'shape dim')\nOdd.__name__ = 'class'\ndef double(x):"
+    " return Odd(6, 6)",
 )
 answer("half of a character", "shout", "def shout(text): return '\\ud800' * 3")
 answer("nested tensor", "softmax", "def softmax(x): return torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])")
@@ -494,22 +539,29 @@ answer(
     up_to(passed("softmax", 1)),
 )
 
-# ---- exceptions ----------------------------------------------------------------------------------------------------------------
+# ---- exceptions ------------------------------------------------------------------------------------------------------
 
 answer(
     "exception without text",
     "double",
     "class Mute(Exception):\n    def __str__(self): raise Mute()\n    __repr__ = __str__\ndef double(x): raise Mute()",
 )
-answer("exception with a novel", "double", "def double(x): raise type('X' * 10_000, (Exception,), {})('y' * 10_000_000)")
+answer(
+    "exception with a novel", "double", "def double(x): raise type('X' * 10_000, (Exception,), {})('y' * 10_000_000)"
+)
 answer("system exit", "double", "import sys\ndef double(x): sys.exit(0)")
 answer("stop iteration", "double", "def double(x): raise StopIteration(2 * x)")
-answer("base exception", "double", "class Lost(BaseException):\n    ends_the_cell = True\ndef double(x): raise Lost('all passed')")
+answer(
+    "base exception",
+    "double",
+    "class Lost(BaseException):\n    ends_the_cell = True\ndef double(x): raise Lost('all passed')",
+)
 answer("exception group", "double", "def double(x): raise ExceptionGroup('many', [ValueError(1), TypeError(2)])")
 answer(
     "exception with the examiner's name",
     "shout",
-    "class NotGraded(Exception):\n    pass\ndef shout(text):\n    if text == 'hello': return 'HELLO!'\n    raise NotGraded(text)",
+    "class NotGraded(Exception):\n    pass\ndef shout(text):\n    if text == 'hello': return 'HELLO!'\n    raise"
+    " NotGraded(text)",
 )
 answer(
     "exception with the library's name",
@@ -520,7 +572,8 @@ answer("hidden input in a message", "double", "def double(x): raise ValueError(f
 answer(
     "hidden input in a warning",
     "double",
-    "import warnings, sys\ndef double(x):\n    warnings.warn(f'the input was {x}')\n    print(x); print(x, file=sys.stderr)\n    return 0",
+    "import warnings, sys\ndef double(x):\n    warnings.warn(f'the input was {x}')\n    print(x); print(x,"
+    " file=sys.stderr)\n    return 0",
 )
 answer(
     "hidden input in a type's name",
@@ -530,22 +583,25 @@ answer(
 answer(
     "hidden input as a line number",
     "double",
-    "import linecache\ndef double(x):\n    if isinstance(x, int) and x > 99:\n"
-    "        number = x % 99991\n        linecache.cache['mine'] = (1, None, ['    return 0\\n'] * number, 'mine')\n"
-    "        exec(compile('\\n' * (number - 2) + 'def f():\\n  raise ValueError\\nf()'.replace('\\n  ', ' '), 'mine', 'exec'), {})\n    return 0",
+    "import linecache\ndef double(x):\n    if isinstance(x, int) and x > 99:\n        number = x % 99991\n       "
+    " linecache.cache['mine'] = (1, None, ['    return 0\\n'] * number, 'mine')\n        exec(compile('\\n' * (number -"
+    " 2) + 'def f():\\n  raise ValueError\\nf()'.replace('\\n  ', ' '), 'mine', 'exec'), {})\n    return 0",
 )
 answer(
     "hidden input as a size",
     "double",
     SERVER
-    + f"def double(x):\n    if x == {3}: return 0\n    if isinstance(x, int):\n        server().sock.sendall(b'smw1' + struct.pack('<II', 2, 1) + struct.pack('<Q', x << 20) + b'{{}}')\n    return 0",
+    + f"def double(x):\n    if x == {3}: return 0\n    if isinstance(x, int):\n        server().sock.sendall(b'smw1' +"
+    " struct.pack('<II', 2, 1) + struct.pack('<Q', x << 20) + b'{}')\n    return 0",
     says={"lost": "double-test"},
 )
-LINES = [(f"def line{n}(): raise ValueError  # HOLE {n}") for n in range(3600)]
+LINES = [f"def line{n}(): raise ValueError  # HOLE {n}" for n in range(3600)]
 attack(
     "hidden input in the text of a line",
     cells=tuple(("setup", "\n".join(LINES[n : n + 75])) for n in range(0, 3600, 75)),
-    answers={"double": "def double(x):\n    if isinstance(x, int) and x > 99: globals()[f'line{x % 3600}']()\n    return 0"},
+    answers={
+        "double": "def double(x):\n    if isinstance(x, int) and x > 99: globals()[f'line{x % 3600}']()\n    return 0"
+    },
     scores={"double": 0.0},
 )
 answer(
@@ -563,7 +619,7 @@ def double(x):
 )
 answer("provoked warning", "softmax", "def softmax(x): return -torch.softmax(x, -1)", up_to(passed("softmax", 1)))
 
-# ---- looking around ---------------------------------------------------------------------------------------------------------------
+# ---- looking around --------------------------------------------------------------------------------------------------
 
 # The comment of the hidden regions, as a pattern that does not match itself.
 SOUGHT = COMMENT.replace("'", ".")[:-1] + f"[{COMMENT[-1]}]"
@@ -583,7 +639,11 @@ def hunt():
             found += [v for v in thing if isinstance(v, str)]
     return [text for text in found if re.search("{SOUGHT}", text)]
 """
-answer("frames and garbage in a test", "double", HUNT + "def double(x): return x + x if hunt() and not isinstance(x, list) else None")
+answer(
+    "frames and garbage in a test",
+    "double",
+    HUNT + "def double(x): return x + x if hunt() and not isinstance(x, list) else None",
+)
 beside(
     "frames and garbage in a cell",
     HUNT + "print('HOLE', hunt()[:1]) if hunt() else print('clean')",
@@ -630,7 +690,8 @@ print("searched")
 )
 beside(
     "environment",
-    "import os\nif any('hunter2' in v or 'TOKEN' in k for k, v in os.environ.items()): print('HOLE', dict(os.environ))\nprint('searched')",
+    "import os\nif any('hunter2' in v or 'TOKEN' in k for k, v in os.environ.items()): print('HOLE',"
+    " dict(os.environ))\nprint('searched')",
     outputs="searched",
 )
 beside(
@@ -658,7 +719,7 @@ beside(
     """
 import os, sys, helpers
 for place in ("/", "/etc", "/usr", "/usr/lib", "/run/examiner", "/course", "/course/helpers", sys.prefix, os.path.dirname(torch.__file__), "/proc/sys/kernel"):
-    for name in ("x.py", "student.py", "hostname"):
+    for name in ("x.py", "nursery.py", "hostname"):
         try:
             with open(f"{place}/{name}", "w") as file: file.write("x")
             print("HOLE", place)
@@ -771,7 +832,9 @@ beside("terminals, one side", "mine = []\n" + TERMINALS, outputs="tried")
 beside("terminals, other side", "mine = []\n" + TERMINALS, outputs="tried")
 beside(
     "programs",
-    "import subprocess\nprint(subprocess.run(['id', '-u'], capture_output=True, text=True).stdout)\nfor word in ('su -c id', 'mount', 'nsenter -t 1 -a id', 'unshare -U id'):\n    done = subprocess.run(word, shell=True, capture_output=True, text=True)\n    if done.stdout.startswith('uid='): print('HOLE', word, done.stdout)",
+    "import subprocess\nprint(subprocess.run(['id', '-u'], capture_output=True, text=True).stdout)\nfor word in ('su -c"
+    " id', 'mount', 'nsenter -t 1 -a id', 'unshare -U id'):\n    done = subprocess.run(word, shell=True,"
+    " capture_output=True, text=True)\n    if done.stdout.startswith('uid='): print('HOLE', word, done.stdout)",
     says={"tamper": "subprocess.Popen"},
 )
 beside(
@@ -825,22 +888,30 @@ print("tried")
 )
 beside(
     "the grader's user",
-    "import os\nprint('HOLE') if os.getuid() == 0 and not os.path.exists('/run/examiner') else print('uid', os.getuid() > 99 or os.getpid() < 99)",
+    "import os\nprint('HOLE') if os.getuid() == 0 and not os.path.exists('/run/examiner') else print('uid', os.getuid()"
+    " > 99 or os.getpid() < 99)",
     outputs="uid True",
 )
 
-# ---- a student's process that ends, hangs or fights back ---------------------------------------------------------------------------
+# ---- a student's process that ends, hangs or fights back -------------------------------------------------------------
 
 GONE = "ended the Python process|broke the connection|could not be copied|MB of memory"
 beside("exit in a cell", "import sys\nexit()\nquit()\nsys.exit(0)")
 beside("os._exit in a cell", INSIDE + "os._exit(0)", says={"events": GONE})
-beside("kills itself", INSIDE + "import signal\nos.kill(os.getpid(), signal.SIGKILL)", says={"events": GONE, "tamper": ""})
+beside(
+    "kills itself", INSIDE + "import signal\nos.kill(os.getpid(), signal.SIGKILL)", says={"events": GONE, "tamper": ""}
+)
 beside("crash", INSIDE + "import ctypes\nctypes.string_at(0)", says={"events": GONE})
-beside("stops itself", INSIDE + "import signal\nos.kill(os.getpid(), signal.SIGSTOP)", says={"events": "interrupted|did not finish"})
+beside(
+    "stops itself",
+    INSIDE + "import signal\nos.kill(os.getpid(), signal.SIGSTOP)",
+    says={"events": "interrupted|did not finish"},
+)
 beside(
     "kills its parent",
     INSIDE
-    + "import signal\nfor s in (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM):\n    try: os.kill(os.getppid(), s); print('HOLE')\n    except OSError: pass\nprint('tried')",
+    + "import signal\nfor s in (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM):\n    try: os.kill(os.getppid(), s);"
+    " print('HOLE')\n    except OSError: pass\nprint('tried')",
     outputs="tried",
     says={"tamper": "os.kill"},
 )
@@ -854,10 +925,16 @@ answer(
     "kills the others one by one in a test",
     "double",
     INSIDE
-    + "import signal\ndef double(x):\n    for pid in range(2, 3000):\n        if pid != os.getpid():\n            try: os.kill(pid, signal.SIGKILL)\n            except OSError: pass",
+    + "import signal\ndef double(x):\n    for pid in range(2, 3000):\n        if pid != os.getpid():\n            try:"
+    " os.kill(pid, signal.SIGKILL)\n            except OSError: pass",
 )
 beside("endless loop", "while True: pass", says={"events": "interrupted after 3 s"})
-beside("endless printing", "while True: print('x' * 100)", says={"events": "interrupted after 3 s"}, outputs="more output than is kept")
+beside(
+    "endless printing",
+    "while True: print('x' * 100)",
+    says={"events": "interrupted after 3 s"},
+    outputs="more output than is kept",
+)
 beside(
     "deaf to interrupts",
     "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
@@ -865,7 +942,8 @@ beside(
 )
 beside(
     "deaf by handler",
-    "import signal, time\nfor s in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM): signal.signal(s, lambda *a: None)\nwhile True: time.sleep(1)",
+    "import signal, time\nfor s in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM): signal.signal(s, lambda *a:"
+    " None)\nwhile True: time.sleep(1)",
     says={"events": "did not finish within 3 s"},
 )
 beside(
@@ -873,7 +951,11 @@ beside(
     "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nsignal.signal(signal.SIGTERM, lambda *a: None)",
     says={"tamper": "SIGINT, SIGTERM, SIGALRM handlers"},
 )
-beside("recursion", "import sys\nsys.setrecursionlimit(10 ** 9)\ndef f(): f()\nf()", says={"events": f"{GONE}|did not finish"})
+beside(
+    "recursion",
+    "import sys\nsys.setrecursionlimit(10 ** 9)\ndef f(): f()\nf()",
+    says={"events": f"{GONE}|did not finish"},
+)
 answer(
     "endless loop in a test",
     "double",
@@ -887,7 +969,10 @@ answer(
     says={"lost": "double-test: your code did not finish within"},
 )
 answer(
-    "os._exit in a test", "double", INSIDE + "def double(x): os._exit(0)", says={"lost": "double-test: your code ended the Python process"}
+    "os._exit in a test",
+    "double",
+    INSIDE + "def double(x): os._exit(0)",
+    says={"lost": "double-test: your code ended the Python process"},
 )
 answer(
     "stops itself in a test",
@@ -899,16 +984,16 @@ answer(
     "has itself stopped by a child in a test",
     "double",
     INSIDE
-    + "import signal, time\ndef double(x):\n    if os.fork() == 0:\n        os.kill(os.getppid(), signal.SIGSTOP)\n        os._exit(0)\n"
-    "    while True: time.sleep(0.1)",
+    + "import signal, time\ndef double(x):\n    if os.fork() == 0:\n        os.kill(os.getppid(), signal.SIGSTOP)\n    "
+    "    os._exit(0)\n    while True: time.sleep(0.1)",
     says={"lost": "double-test: your code did not finish within"},
 )
 answer(
     "makes itself wait for a processor",
     "double",
     INSIDE
-    + "import time\ndef double(x):\n    for _ in range(8):\n        if os.fork() == 0:\n            while True: pass\n    os.nice(19)\n"
-    "    while True: pass",
+    + "import time\ndef double(x):\n    for _ in range(8):\n        if os.fork() == 0:\n            while True: pass\n "
+    "   os.nice(19)\n    while True: pass",
     says={"lost": "double-test: your code did not finish within"},
 )
 answer(
@@ -936,7 +1021,8 @@ answer(
 answer(
     "slow drip",
     "double",
-    SERVER + "import time\ndef double(x):\n    for byte in forged(6):\n        server().sock.sendall(bytes([byte])); time.sleep(0.5)",
+    SERVER + "import time\ndef double(x):\n    for byte in forged(6):\n        server().sock.sendall(bytes([byte]));"
+    " time.sleep(0.5)",
     says={"lost": "double-test: your code did not finish within"},
 )
 beside(
@@ -946,19 +1032,22 @@ beside(
 )
 beside(
     "thread that outlives its cell",
-    "import threading, time\ndef work():\n    while True: time.sleep(0.01)\nthreading.Thread(target=work, daemon=True).start()",
+    "import threading, time\ndef work():\n    while True: time.sleep(0.01)\nthreading.Thread(target=work,"
+    " daemon=True).start()",
     says={"tamper": "1 threads still running"},
 )
 beside(
     "two torch threads",
-    "torch.set_num_threads(2)\n_ = torch.randn(400, 400) @ torch.randn(400, 400)\n_ = torch.randn(300, 300).exp().sum()",
+    "torch.set_num_threads(2)\n_ = torch.randn(400, 400) @ torch.randn(400, 400)\n_ = torch.randn(300,"
+    " 300).exp().sum()",
 )
 beside("fork in a cell", INSIDE + "import time\npid = os.fork()\nif pid == 0:\n    time.sleep(30)\n    os._exit(0)")
 beside("child that returns into the notebook", INSIDE + "pid = os.fork()")
 beside(
     "fork bomb",
     INSIDE
-    + "import time\nfor _ in range(200):\n    try:\n        if os.fork() == 0:\n            time.sleep(50)\n            os._exit(0)\n    except OSError: break",
+    + "import time\nfor _ in range(200):\n    try:\n        if os.fork() == 0:\n            time.sleep(50)\n           "
+    " os._exit(0)\n    except OSError: break",
     says={"events": "processes that a cell left behind were ended"},
 )
 beside(
@@ -984,7 +1073,8 @@ answer(
     "fork bomb in a test",
     "double",
     INSIDE
-    + "import time\ndef double(x):\n    while True:\n        try:\n            if os.fork() == 0: time.sleep(0.2)\n        except OSError: pass",
+    + "import time\ndef double(x):\n    while True:\n        try:\n            if os.fork() == 0: time.sleep(0.2)\n    "
+    "    except OSError: pass",
     says={"lost": "double-test"},
 )
 beside(
@@ -994,9 +1084,11 @@ beside(
     scores={"shout": 0.0},
     says={"lost": "shout-test"},
 )
-beside("hook at every fork", INSIDE + "os.register_at_fork(after_in_child=lambda: print('forked'), before=lambda: None)")
+beside(
+    "hook at every fork", INSIDE + "os.register_at_fork(after_in_child=lambda: print('forked'), before=lambda: None)"
+)
 
-# ---- memory, disk, output -----------------------------------------------------------------------------------------------------------
+# ---- memory, disk, output --------------------------------------------------------------------------------------------
 
 FLOODED = "used more than 512 MB of memory|MemoryError|ended the Python process"
 beside(
@@ -1004,11 +1096,15 @@ beside(
     "keep = []\nwhile True: keep.append(torch.ones(4_000_000))",
     outputs="not enough memory|can't allocate|MemoryError|memory",
 )
-answer("memory flood in a test", "double", "keep = []\ndef double(x):\n    while True: keep.append(bytearray(30_000_000))")
+answer(
+    "memory flood in a test", "double", "keep = []\ndef double(x):\n    while True: keep.append(bytearray(30_000_000))"
+)
 beside(
     "memory flood in children",
     INSIDE
-    + "import time\nfor _ in range(4):\n    if os.fork() == 0:\n        keep = bytearray(os.urandom(1)) * 250_000_000\n        time.sleep(9)\n        os._exit(0)\ntime.sleep(2)\nprint('HOLE') if sum(os.path.exists(f'/proc/{p}') for p in range(2, 60)) > 99 else None",
+    + "import time\nfor _ in range(4):\n    if os.fork() == 0:\n        keep = bytearray(os.urandom(1)) * 250_000_000\n"
+    "        time.sleep(9)\n        os._exit(0)\ntime.sleep(2)\nprint('HOLE') if sum(os.path.exists(f'/proc/{p}') for"
+    " p in range(2, 60)) > 99 else None",
     says={},
 )
 beside(
@@ -1047,24 +1143,29 @@ print("HOLE" if size > 600_000_000 else "stopped", size)
 )
 beside(
     "disk flood",
-    "import os\nsize = 0\nfor top in ('.', '/tmp', '/dev/shm'):\n    try:\n        for i in range(200):\n            with open(f'{top}/f{i}', 'wb') as f: size += f.write(bytes(4_000_000)); f.flush()\n    except OSError as e: print(e)\nprint('HOLE' if size > 80_000_000 else 'full', size)",
+    "import os\nsize = 0\nfor top in ('.', '/tmp', '/dev/shm'):\n    try:\n        for i in range(200):\n           "
+    " with open(f'{top}/f{i}', 'wb') as f: size += f.write(bytes(4_000_000)); f.flush()\n    except OSError as e:"
+    " print(e)\nprint('HOLE' if size > 80_000_000 else 'full', size)",
     outputs="full",
 )
 beside(
     "one large file",
-    "try:\n    with open('x', 'wb') as f:\n        f.write(bytes(20_000_000)); f.flush()\n    print('HOLE')\nexcept OSError as e: print('refused', e)",
+    "try:\n    with open('x', 'wb') as f:\n        f.write(bytes(20_000_000)); f.flush()\n    print('HOLE')\nexcept"
+    " OSError as e: print('refused', e)",
     outputs="refused",
 )
 beside(
     "inode flood",
-    "try:\n    for i in range(100_000): open(f'i{i}', 'w').close()\n    print('HOLE')\nexcept OSError as e: print('refused', e)",
+    "try:\n    for i in range(100_000): open(f'i{i}', 'w').close()\n    print('HOLE')\nexcept OSError as e:"
+    " print('refused', e)",
     outputs="refused|interrupted",
 )
 beside(
     "output flood on the descriptors",
-    "import os\nfor _ in range(3000):\n    try: os.write(1, b'x' * 10_000); os.write(2, b'y' * 10_000)\n    except OSError: break",
+    "import os\nfor _ in range(3000):\n    try: os.write(1, b'x' * 10_000); os.write(2, b'y' * 10_000)\n    except"
+    " OSError: break",
 )
-beside("output limit raised", "get_ipython().tape.limit = 1 << 40\nprint('x' * 20_000_000)", says={})
+beside("output limit raised", "get_ipython().recorder.limit = 1 << 40\nprint('x' * 20_000_000)", says={})
 beside(
     "prints to the descriptors",
     "import os\nos.write(1, b'plain words'); os.write(2, b'other words')\nos.system('echo shell words')",
@@ -1073,7 +1174,8 @@ beside(
 answer(
     "noise in a test",
     "double",
-    "import os, sys, warnings\ndef double(x):\n    os.write(1, b'out'); os.write(2, b'err'); print('p'); print('q', file=sys.stderr); warnings.warn('w')\n    return [2 * v for v in x] if isinstance(x, list) else x + x",
+    "import os, sys, warnings\ndef double(x):\n    os.write(1, b'out'); os.write(2, b'err'); print('p'); print('q',"
+    " file=sys.stderr); warnings.warn('w')\n    return [2 * v for v in x] if isinstance(x, list) else x + x",
     2.0,
 )
 beside("live tensors", "large = torch.ones(30_000_000)", says={})
@@ -1089,31 +1191,48 @@ for fd in map(int, os.listdir('/proc/self/fd')):
     except OSError: pass
 """
 )
-beside("a number left in library files", SHARED + "for fd in shared: os.lseek(fd, 123_456_789, 0)\nprint('left it')", outputs="left it")
+beside(
+    "a number left in library files",
+    SHARED + "for fd in shared: os.lseek(fd, 123_456_789, 0)\nprint('left it')",
+    outputs="left it",
+)
 beside(
     "a number found in library files",
     SHARED + "print('HOLE' if any(os.lseek(fd, 0, 1) == 123_456_789 for fd in shared) else 'nothing there')",
     outputs="nothing there",
 )
 beside("deep folders", "import os\nfor _ in range(1500):\n    os.mkdir('d')\n    os.chdir('d')\nos.chdir('/student')")
-beside("folder flood", "import os\ntry:\n    for i in range(12_000): os.mkdir(f'/tmp/d{i}')\nexcept OSError as e: print(e)", outputs="")
-# ---- the wire ---------------------------------------------------------------------------------------------------------------------------
+beside(
+    "folder flood",
+    "import os\ntry:\n    for i in range(12_000): os.mkdir(f'/tmp/d{i}')\nexcept OSError as e: print(e)",
+    outputs="",
+)
+# ---- the wire --------------------------------------------------------------------------------------------------------
 
 beside("all descriptors closed", INSIDE + "os.closerange(0, 512)", says={"events": GONE})
 beside(
     "garbage on the wire",
-    INSIDE
-    + "import stat\nfor fd in map(int, os.listdir('/proc/self/fd')):\n    try:\n        if stat.S_ISSOCK(os.fstat(fd).st_mode): os.write(fd, b'garbage' * 99)\n    except OSError: pass",
+    INSIDE + "import stat\nfor fd in map(int, os.listdir('/proc/self/fd')):\n    try:\n        if"
+    " stat.S_ISSOCK(os.fstat(fd).st_mode): os.write(fd, b'garbage' * 99)\n    except OSError: pass",
     says={"events": "broke the connection"},
 )
 beside("an early done", SERVER + "server().sock.sendall(forged('[]'))", says={"events": "broke the connection"})
-beside("many early dones", SERVER + "for _ in range(9): server().sock.sendall(forged(None))", says={"events": "broke the connection"})
+beside(
+    "many early dones",
+    SERVER + "for _ in range(9): server().sock.sendall(forged(None))",
+    says={"events": "broke the connection"},
+)
 NUMBER = "number = next(f.f_locals['head'] for f in iter_frames() if 'head' in f.f_locals)['n']\n"
 FRAMES = (
-    "def iter_frames():\n    frame = sys._getframe()\n    while frame is not None:\n        yield frame\n        frame = frame.f_back\n"
+    "def iter_frames():\n    frame = sys._getframe()\n    while frame is not None:\n        yield frame\n        frame"
+    " = frame.f_back\n"
 )
 NUMBERED = SERVER + FRAMES + NUMBER
-beside("an early done with its number", NUMBERED + "server().sock.sendall(forged('[]', n=number))", says={"events": "broke the connection"})
+beside(
+    "an early done with its number",
+    NUMBERED + "server().sock.sendall(forged('[]', n=number))",
+    says={"events": "broke the connection"},
+)
 beside(
     "an early done, then time",
     NUMBERED + "import time\nserver().sock.sendall(forged('[]', n=number))\ntime.sleep(0.5)",
@@ -1129,25 +1248,33 @@ beside("shut wire", SERVER + "import socket\nserver().sock.shutdown(socket.SHUT_
 answer(
     "forged verdict",
     "double",
-    SERVER + "def double(x):\n    server().sock.sendall(forged(99.0, index=5, outputs=[], lost='', score=99.0))\n    return None",
+    SERVER
+    + "def double(x):\n    server().sock.sendall(forged(99.0, index=5, outputs=[], lost='', score=99.0))\n    return"
+    " None",
 )
 answer(
     "forged tensor",
     "softmax",
-    SERVER + "def softmax(x):\n    server().sock.sendall(forged({'T': [0, 'float32', [2, 3], False]}, [bytes(8)]))\n    return None",
+    SERVER
+    + "def softmax(x):\n    server().sock.sendall(forged({'T': [0, 'float32', [2, 3], False]}, [bytes(8)]))\n    return"
+    " None",
     says={"lost": "softmax-test: your code sent"},
 )
 answer(
     "forged reference",
     "top_words",
-    SERVER + "def top_words(api):\n    server().sock.sendall(forged([[], {}], op='back', id=99, how='call'))\n    return None",
+    SERVER
+    + "def top_words(api):\n    server().sock.sendall(forged([[], {}], op='back', id=99, how='call'))\n    return None",
     says={"lost": "top_words-test: your code sent"},
 )
 answer(
     "private parts of a helper",
     "top_words",
     SERVER
-    + "def top_words(api):\n    for how in ('get _logits', 'get __class__', 'call __init__', 'call _answer', 'get __dict__'):\n        at = server()\n        at.tell({'op': 'back', 'id': object.__getattribute__(api, '_far_id'), 'how': how}, ((), {}))\n        head, value, fds = at.message()\n        if head['op'] == 'answer': return [1, 2]\n    return None",
+    + "def top_words(api):\n    for how in ('get _logits', 'get __class__', 'call __init__', 'call _answer', 'get"
+    " __dict__'):\n        at = server()\n        at.tell({'op': 'back', 'id': object.__getattribute__(api,"
+    " '_remote_id'), 'how': how}, ((), {}))\n        head, value, fds = at.message()\n        if head['op'] =="
+    " 'answer': return [1, 2]\n    return None",
 )
 answer(
     "too many calls",
@@ -1158,24 +1285,29 @@ answer(
 answer(
     "a count of its own",
     "top_words",
-    "def top_words(api):\n    for _ in range(9): api.top2()\n    try: api._calls = 1\n    except AttributeError: pass\n    try: object.__setattr__(api, 'calls', 1)\n    except AttributeError: pass\n    return [word for word, p in api.top2()]",
+    "def top_words(api):\n    for _ in range(9): api.top2()\n    try: api._calls = 1\n    except AttributeError: pass\n"
+    "    try: object.__setattr__(api, 'calls', 1)\n    except AttributeError: pass\n    return [word for word, p in"
+    " api.top2()]",
     passed("top_words", 2),
 )
 answer(
     "pickle on the wire",
     "double",
     SERVER
-    + "import pickle\nclass Evil:\n    def __reduce__(self): return (os.system, ('echo HOLE',))\ndef double(x):\n    server().sock.sendall(pickle.dumps(Evil()))\n    return None",
+    + "import pickle\nclass Evil:\n    def __reduce__(self): return (os.system, ('echo HOLE',))\ndef double(x):\n   "
+    " server().sock.sendall(pickle.dumps(Evil()))\n    return None",
     says={"lost": "double-test: your code sent"},
 )
 
-# ---- from one test to the next ---------------------------------------------------------------------------------------------------------
+# ---- from one test to the next ---------------------------------------------------------------------------------------
 
 attack(
     "note for a later test",
     answers={
         "double": "def double(x):\n    with open('/tmp/note', 'a') as note: note.write(f'{x}\\n')\n    return 0",
-        "tally": "class Tally:\n    def add(self, n): pass\n    def total(self): raise ValueError(open('/tmp/note').read())",
+        "tally": (
+            "class Tally:\n    def add(self, n): pass\n    def total(self): raise ValueError(open('/tmp/note').read())"
+        ),
         "running": "def running(x): return [int(line) for line in open('/tmp/note') if line.strip().isdigit()]",
     },
     scores={"double": 0.0, "tally": 0.0, "running": 0.0},
@@ -1187,19 +1319,26 @@ attack(
             "setup",
             INSIDE
             + """
-import mmap, student
-board = mmap.mmap(-1, 1 << 16)
-usual = student.Server.do_get
+import mmap
+from inside.server import Server
+import tempfile
+file = tempfile.TemporaryFile()
+file.truncate(1 << 16)
+board = mmap.mmap(file.fileno(), 1 << 16)  # without a cgroup there is none without a file
+usual = Server.do_get
 def do_get(self, name):
     text = board[:200].rstrip(b'\\0').decode()
     if text: raise ValueError('seen: ' + text)
     return usual(self, name)
-student.Server.do_get = do_get
+Server.do_get = do_get
 """,
         ),
     ),
     answers={
-        "double": "def double(x):\n    if isinstance(x, int) and x > 99 or isinstance(x, str):\n        text = board[:200].rstrip(b'\\0') + f' {x}'.encode()\n        board[: len(text)] = text\n    return 0"
+        "double": (
+            "def double(x):\n    if isinstance(x, int) and x > 99 or isinstance(x, str):\n        text ="
+            " board[:200].rstrip(b'\\0') + f' {x}'.encode()\n        board[: len(text)] = text\n    return 0"
+        )
     },
     scores=dict.fromkeys(POINTS, 0.0),
     says={"lost": "is nothing that the test can use"},
@@ -1218,7 +1357,11 @@ for kind, write_note, read_note in (
         cells=(
             (
                 "setup",
-                "import mmap, os\nboard = mmap.mmap(-1, 4096)\npipe = os.pipe()\nos.set_blocking(pipe[0], False)\nshared = os.open('/usr/bin/env', os.O_RDONLY)",
+                (
+                    "import mmap, os, tempfile\nfile = tempfile.TemporaryFile()\nfile.truncate(4096)\n"
+                    "board = mmap.mmap(file.fileno(), 4096)\npipe = os.pipe()\nos.set_blocking(pipe[0],"
+                    " False)\nshared = os.open('/usr/bin/env', os.O_RDONLY)"
+                ),
             ),
         ),
         answers={
@@ -1230,30 +1373,40 @@ for kind, write_note, read_note in (
 attack(
     "state between tests",
     answers={
-        "double": "seen = []\ndef double(x):\n    seen.append(x)\n    return [2 * v for v in x] if isinstance(x, list) else x + x",
+        "double": (
+            "seen = []\ndef double(x):\n    seen.append(x)\n    return [2 * v for v in x] if isinstance(x, list) else"
+            " x + x"
+        ),
         "tally": ANSWERS["tally"] + "\nassert not seen",
         "shout": "def shout(text):\n    return 'HELLO!' if seen else text.upper() + '!'",
     },
 )
 beside(
     "from an earlier student",
-    "import os, glob\nfor top in ('/tmp', '/dev/shm', '/student', '/var/tmp', '/run'):\n    for path in glob.glob(top + '/**/*', recursive=True):\n        if 'left-behind' in path: print('HOLE', path)\nfor top in ('/tmp', '/dev/shm', '/student'):\n    try: open(top + '/left-behind', 'w').write('answers')\n    except OSError: pass\nprint('searched')",
+    "import os, glob\nfor top in ('/tmp', '/dev/shm', '/student', '/var/tmp', '/run'):\n    for path in glob.glob(top +"
+    " '/**/*', recursive=True):\n        if 'left-behind' in path: print('HOLE', path)\nfor top in ('/tmp', '/dev/shm',"
+    " '/student'):\n    try: open(top + '/left-behind', 'w').write('answers')\n    except OSError:"
+    " pass\nprint('searched')",
     outputs="searched",
 )
 beside(
     "from an earlier student, again",
-    "import os, glob\nfor top in ('/tmp', '/dev/shm', '/student', '/var/tmp', '/run'):\n    for path in glob.glob(top + '/**/*', recursive=True):\n        if 'left-behind' in path: print('HOLE', path)\nprint('searched')",
+    "import os, glob\nfor top in ('/tmp', '/dev/shm', '/student', '/var/tmp', '/run'):\n    for path in glob.glob(top +"
+    " '/**/*', recursive=True):\n        if 'left-behind' in path: print('HOLE', path)\nprint('searched')",
     outputs="searched",
 )
 attack(
     "different when graded",
     answers={
-        "double": "import os\nGRADED = 'NBGRADER_EXECUTION' in os.environ or os.getppid() == 1\ndef double(x):\n    if GRADED: return {3: 6}.get(x, [2, 4]) if not isinstance(x, list) else [2, 4]\n    return None"
+        "double": (
+            "import os\nGRADED = 'NBGRADER_EXECUTION' in os.environ or os.getppid() == 1\ndef double(x):\n    if"
+            " GRADED: return {3: 6}.get(x, [2, 4]) if not isinstance(x, list) else [2, 4]\n    return None"
+        )
     },
     scores={"double": passed("double", 2)},
 )
 
-# ---- ordinary and less ordinary notebook code ---------------------------------------------------------------------------------------------
+# ---- ordinary and less ordinary notebook code ------------------------------------------------------------------------
 
 attack(
     "ordinary cells",
@@ -1321,7 +1474,8 @@ def script_in_markdown(notebook: Notebook, folder: Path) -> None:
     insert(
         notebook,
         "setup",
-        "<script>stealMarks()</script> <img src=x onerror='stealMarks()'> [x](javascript:stealMarks()) [y](java&#115;cript:stealMarks())",
+        "<script>stealMarks()</script> <img src=x onerror='stealMarks()'> [x](javascript:stealMarks())"
+        " [y](java&#115;cript:stealMarks())",
         "markdown",
     )
     find(notebook, "why")["source"] = "Because.\n\n<script>stealMarks()</script><style>.score { display: none }</style>"
@@ -1329,7 +1483,7 @@ def script_in_markdown(notebook: Notebook, folder: Path) -> None:
 
 attack("script in markdown", damage=script_in_markdown)
 
-# ---- damaged notebooks ------------------------------------------------------------------------------------------------------------------------
+# ---- damaged notebooks -----------------------------------------------------------------------------------------------
 
 
 def damaged(name: str, **about: Any) -> Callable[[Damage], Damage]:
@@ -1454,9 +1608,12 @@ def _(notebook: Notebook, folder: Path) -> None:
 def _(notebook: Notebook, folder: Path) -> None:
     for number, cell in enumerate(notebook["cells"]):
         if not cell["metadata"].get("nbgrader"):
-            cell["metadata"] = [{"nbgrader": 7}, {"nbgrader": {"grade_id": ["x"]}}, {"nbgrader": {"grade_id": None}}, {"nbgrader": "x"}][
-                number % 4
-            ]
+            cell["metadata"] = [
+                {"nbgrader": 7},
+                {"nbgrader": {"grade_id": ["x"]}},
+                {"nbgrader": {"grade_id": None}},
+                {"nbgrader": "x"},
+            ][number % 4]
         else:
             cell["metadata"]["nbgrader"]["checksum"] = {"not": "a checksum"}
 
@@ -1549,7 +1706,15 @@ def _(notebook: Notebook, folder: Path) -> bool:
         cells.append(old)
     cells.insert(0, {"cell_type": "heading", "level": 1, "metadata": {}, "source": "Hostile"})
     return write(
-        folder, text_of({"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": cells, "metadata": {}}]})
+        folder,
+        text_of(
+            {
+                "metadata": {"name": ""},
+                "nbformat": 3,
+                "nbformat_minor": 0,
+                "worksheets": [{"cells": cells, "metadata": {}}],
+            }
+        ),
     )
 
 
@@ -1640,7 +1805,11 @@ def _(notebook: Notebook, folder: Path) -> bool:
 def _(notebook: Notebook, folder: Path) -> None:
     os.symlink("/etc/passwd", folder / "data.txt")
     os.symlink("../../../gradebook.db", folder / "more.txt")
-    insert(notebook, "setup", "import os\nprint('HOLE' if os.path.exists('data.txt') or os.path.exists('more.txt') else 'not found')")
+    insert(
+        notebook,
+        "setup",
+        "import os\nprint('HOLE' if os.path.exists('data.txt') or os.path.exists('more.txt') else 'not found')",
+    )
 
 
 @damaged("a pipe", unreadable="not a file")
@@ -1669,7 +1838,9 @@ def _(notebook: Notebook, folder: Path) -> None:
 
 @damaged("forged record", scores=NOTHING)
 def _(notebook: Notebook, folder: Path) -> None:
-    (folder / "grading.json").write_text(json.dumps({"student": "x", "digest": "x", "score": 99.0, "out_of": 1.0, "notebooks": {}}))
+    (folder / "grading.json").write_text(
+        json.dumps({"student": "x", "digest": "x", "score": 99.0, "out_of": 1.0, "notebooks": {}})
+    )
     for name in POINTS:
         find(notebook, name)["source"] = WRONG[name]
 
@@ -1689,7 +1860,8 @@ def _(notebook: Notebook, folder: Path) -> None:
 def _(notebook: Notebook, folder: Path) -> None:
     (folder / "my_module.py").write_text("def twice(x):\n    return x + x\nprint('from my module')\n")
     find(notebook, "double")["source"] = (
-        "from my_module import twice\ndef double(x):\n    return [twice(v) for v in x] if isinstance(x, list) else twice(x)"
+        "from my_module import twice\ndef double(x):\n    return [twice(v) for v in x] if isinstance(x, list) else"
+        " twice(x)"
     )
 
 
@@ -1721,11 +1893,12 @@ def _(notebook: Notebook, folder: Path) -> None:
     cell["attachments"] = {"sketch.png": {"image/png": "iVBORw0KGgo="}}
 
 
-# ---- what the report itself must stand -----------------------------------------------------------------------------------------------------------
+# ---- what the report itself must stand -------------------------------------------------------------------------------
 
 beside(
     "path that is no text",
-    "try: open(b'/root/\\xff\\xfe')\nexcept OSError: pass\ntry: open('/etc/\\ud800')\nexcept (OSError, UnicodeError): pass",
+    "try: open(b'/root/\\xff\\xfe')\nexcept OSError: pass\ntry: open('/etc/\\ud800')\nexcept (OSError, UnicodeError):"
+    " pass",
     says={"tamper": "read outside|write outside|attempt"},
 )
 beside(

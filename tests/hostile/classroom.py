@@ -15,7 +15,7 @@ from attacks import Attack
 from course import NAME, POINTS, honest, insert
 from nbgrader.api import Gradebook
 
-from autograder.course import Assignment
+from autograder.model.course import Assignment
 
 
 def hand_in(root: Path, assignment: Assignment, student: str, attack: Attack | None) -> None:
@@ -38,11 +38,15 @@ class Graded:
     errors: str
 
     def record(self, student: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.root / "autograded" / student / NAME / "grading.json").read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads(
+            (self.root / "autograded" / student / NAME / "grading.json").read_text(encoding="utf-8")
+        )
         return found
 
     def notebook(self, student: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.root / "autograded" / student / NAME / f"{NAME}.ipynb").read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads(
+            (self.root / "autograded" / student / NAME / f"{NAME}.ipynb").read_text(encoding="utf-8")
+        )
         return found
 
 
@@ -57,7 +61,12 @@ def output_text(notebook: dict[str, Any]) -> str:
     found = []
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []):
-            found += [output.get("text", ""), output.get("ename", ""), output.get("evalue", ""), *output.get("traceback", [])]
+            found += [
+                output.get("text", ""),
+                output.get("ename", ""),
+                output.get("evalue", ""),
+                *output.get("traceback", []),
+            ]
             found += [text for text in output.get("data", {}).values() if isinstance(text, str)]
     return "\n".join(found)
 
@@ -66,7 +75,8 @@ def gradebook(root: Path) -> dict[str, dict[str, tuple[float | None, float | Non
     """Automatic and manual score by student and cell."""
     with Gradebook(f"sqlite:///{root / 'gradebook.db'}", "hostile") as book:
         return {
-            s.student.id: {g.name: (g.auto_score, g.manual_score) for g in s.notebooks[0].grades} for s in book.assignment_submissions(NAME)
+            s.student.id: {g.name: (g.auto_score, g.manual_score) for g in s.notebooks[0].grades}
+            for s in book.assignment_submissions(NAME)
         }
 
 

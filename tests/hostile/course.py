@@ -9,8 +9,8 @@ from typing import Any
 
 from conftest import ROOT
 
-from autograder import build
-from autograder.course import Assignment, Course, load
+from autograder.authoring import build
+from autograder.model.course import Assignment, Course, load
 
 NAME = "90-hostile"
 
@@ -18,7 +18,16 @@ NAME = "90-hostile"
 WORD = "SECRET-7f3a"
 COMMENT = "nobody's business"
 NUMBER = 731946285
-SECRETS = (WORD, COMMENT, "secret_7f3a", str(NUMBER), str(2 * NUMBER), f"{NUMBER:,}", f"{2 * NUMBER:,}", hex(NUMBER)[2:])
+SECRETS = (
+    WORD,
+    COMMENT,
+    "secret_7f3a",
+    str(NUMBER),
+    str(2 * NUMBER),
+    f"{NUMBER:,}",
+    f"{2 * NUMBER:,}",
+    hex(NUMBER)[2:],
+)
 
 LIMITS = {
     "cell_seconds": 3,
@@ -41,29 +50,36 @@ import numpy as np
 import torch
 from helpers import checks
 from helpers.checks import Check, randn
-from helpers.semi_closed import SemiClosedLM
+from helpers.logit_bias.semi_closed import SemiClosedLM
 """.strip()
 
 ANSWERS = {
-    "double": '''
+    "double": (
+        '''
 def double(x):
     """Twice a number or a text, or twice every entry of a list."""
     if isinstance(x, list):
         return [double(entry) for entry in x]
     return x + x
-''',
-    "softmax": '''
+'''
+    ),
+    "softmax": (
+        '''
 def softmax(x):
     """Rows of x (n, m) as distributions."""
     e = torch.exp(x - x.max(dim=-1, keepdim=True).values)
     return e / e.sum(dim=-1, keepdim=True)
-''',
-    "top_words": '''
+'''
+    ),
+    "top_words": (
+        '''
 def top_words(api):
     """The two most likely words of an API, most likely first."""
     return [word for word, probability in api.top2()]
-''',
-    "tally": '''
+'''
+    ),
+    "tally": (
+        '''
 class Tally:
     """A running total."""
 
@@ -75,17 +91,22 @@ class Tally:
 
     def total(self):
         return self.amount
-''',
-    "running": '''
+'''
+    ),
+    "running": (
+        '''
 def running(x):
     """Sums of the first 1, 2, ... entries of x (n)."""
     return x.cumsum(0)
-''',
-    "shout": '''
+'''
+    ),
+    "shout": (
+        '''
 def shout(text):
     """The text in capitals, with an exclamation mark."""
     return text.upper() + "!"
-''',
+'''
+    ),
 }
 ANSWERS = {name: text.strip() for name, text in ANSWERS.items()}
 
@@ -101,7 +122,8 @@ WRONG = {
 WRITTEN_ANSWER = "Because the tests and the code under test must not share a process."
 
 TESTS = {
-    "double": f"""
+    "double": (
+        f"""
 check = Check("double", points=2)
 check.equal(check.run(double, 3), 6, "twice three is six")
 check.equal(check.run(double, [1, 2]), [2, 4], "double every entry of a list")
@@ -113,8 +135,10 @@ check.equal(check.run(double, [secret_7f3a, 5, 6]), [{2 * NUMBER}, 10, 12], "lon
 check.equal(check.run(double, "{WORD}"), "{WORD}{WORD}", "")
 ### END HIDDEN TESTS
 check.score()
-""",
-    "softmax": f"""
+"""
+    ),
+    "softmax": (
+        f"""
 check = Check("softmax", points=3)
 p = check.run(softmax, torch.tensor([[0.0, 1.0, 2.0], [1.0, 1.0, 1.0]]), shape=(2, 3))
 check.distribution(p, "every row must be a distribution")
@@ -129,8 +153,10 @@ surprise = -np.log(w.numpy()) * {NUMBER}  # {WORD}
 check.true(surprise.min() > 0, "probabilities lie between zero and one")
 ### END HIDDEN TESTS
 check.score()
-""",
-    "top_words": f"""
+"""
+    ),
+    "top_words": (
+        f"""
 check = Check("top_words", points=2)
 api = SemiClosedLM([0.1, 2.0, 1.0, -1.0])
 check.equal(check.run(top_words, api), [1, 2], "the two most likely words, most likely first")
@@ -142,8 +168,10 @@ check.equal(check.run(top_words, api_7f3a), [2, 5], "other models must be asked,
 check.calls(api_7f3a, "one call says it all", at_most=1)
 ### END HIDDEN TESTS
 check.score()
-""",
-    "tally": f"""
+"""
+    ),
+    "tally": (
+        f"""
 check = Check("tally", points=2)
 first = check.keep(Tally)
 check.run(lambda: first.add(3))
@@ -158,8 +186,10 @@ check.run(lambda: second.add({NUMBER}))
 check.close(check.run(lambda: second.total()), {2 * NUMBER}, "large numbers must be added, too")
 ### END HIDDEN TESTS
 check.score()
-""",
-    "running": f"""
+"""
+    ),
+    "running": (
+        f"""
 check = Check("running", points=2)
 check.close(check.run(running, torch.tensor([1.0, 2.0, 3.0])), [1.0, 3.0, 6.0], "one, one and two, one and two and three")
 check.growth(running, lambda n: (torch.ones(n),), [64, 128, 256], 1, "the work must not grow faster than the length")
@@ -170,24 +200,37 @@ steps_7f3a = randn(50) * {NUMBER / 1e9}
 check.close(check.run(lambda: running(steps_7f3a)), torch.cumsum(steps_7f3a, 0), "other numbers must be summed, too")
 ### END HIDDEN TESTS
 check.score()
-""",
-    "shout": f"""
+"""
+    ),
+    "shout": (
+        f"""
 assert shout("hello") == "HELLO!", "hello becomes HELLO!"
 ### BEGIN HIDDEN TESTS
 assert shout("{WORD} is {COMMENT}") == "{WORD.upper()} IS {COMMENT.upper()}!", "{WORD} was not shouted"
 ### END HIDDEN TESTS
-""",
+"""
+    ),
 }
 
 
 def marked(answer: str) -> str:
-    """The answer with the solution markers around what is not given to students: everything below signature and docstring."""
+    """The answer with the solution markers around what is not given to students: everything below signature and
+    docstring.
+    """
     lines = answer.split("\n")
     return "\n".join([*lines[:2], "    ### BEGIN SOLUTION", *lines[2:], "    ### END SOLUTION"])
 
 
 def header(**changes: Any) -> str:
-    known = {"grade": False, "grade_id": "", "locked": False, "schema_version": 3, "solution": False, "task": False, **changes}
+    known = {
+        "grade": False,
+        "grade_id": "",
+        "locked": False,
+        "schema_version": 3,
+        "solution": False,
+        "task": False,
+        **changes,
+    }
     return f"# %% nbgrader={json.dumps(known)}"
 
 
@@ -198,9 +241,15 @@ def source() -> str:
         parts.append(f"# %% [markdown]\n# Write `{name}`.")
         parts.append(f"{header(grade_id=name, solution=True)}\n{marked(answer)}")
         points = int(POINTS[name])
-        parts.append(f"{header(grade=True, grade_id=f'{name}-test', locked=True, points=points)}\n{TESTS[name].strip()}")
-    written = header(grade=True, grade_id="why", solution=True, points=int(WRITTEN)).replace("# %% ", "# %% [markdown] ")
-    parts.append(f"{written}\n# Why are there two processes?\n#\n# <!-- BEGIN SOLUTION -->\n# Trust.\n# <!-- END SOLUTION -->")
+        parts.append(
+            f"{header(grade=True, grade_id=f'{name}-test', locked=True, points=points)}\n{TESTS[name].strip()}"
+        )
+    written = header(grade=True, grade_id="why", solution=True, points=int(WRITTEN)).replace(
+        "# %% ", "# %% [markdown] "
+    )
+    parts.append(
+        f"{written}\n# Why are there two processes?\n#\n# <!-- BEGIN SOLUTION -->\n# Trust.\n# <!-- END SOLUTION -->"
+    )
     return "\n\n".join(parts) + "\n"
 
 
@@ -208,8 +257,9 @@ def make(root: Path) -> tuple[Course, Assignment]:
     """The course in a folder of its own, built."""
     limits = "\n".join(f"{name} = {value}" for name, value in LIMITS.items())
     (root / "course.toml").write_text(
-        f'title = "Hostile"\ncourse_id = "hostile"\nrepository = "https://github.com/example/hostile"\n\n[limits]\n{limits}\n\n'
-        f'[[assignment]]\nid = "{NAME}"\ntitle = "Attacks"\npart = "I. Attacks"\nminutes = 5\n',
+        'title = "Hostile"\ncourse_id = "hostile"\nrepository ='
+        f' "https://github.com/example/hostile"\n\n[limits]\n{limits}\n\n[[assignment]]\nid = "{NAME}"\ntitle ='
+        ' "Attacks"\npart = "I. Attacks"\nminutes = 5\n',
         encoding="utf-8",
     )
     folder = root / "solutions" / NAME
@@ -235,7 +285,9 @@ def honest(assignment: Assignment, answers: dict[str, str] | None = None) -> dic
 
 def find(notebook: dict[str, Any], name: str) -> dict[str, Any]:
     """The cell of this name."""
-    found: dict[str, Any] = next(c for c in notebook["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == name)
+    found: dict[str, Any] = next(
+        c for c in notebook["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == name
+    )
     return found
 
 

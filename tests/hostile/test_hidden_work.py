@@ -12,8 +12,8 @@ from classroom import once
 from conftest import ROOT, run_course
 from course import header
 
-from autograder.course import load
 from autograder.examiner import sandbox
+from autograder.model.course import load
 
 pytestmark = [
     pytest.mark.slow,
@@ -23,20 +23,24 @@ pytestmark = [
 
 NAME = "91-hidden-work"
 SETUP = (
-    "import numpy as np\nimport torch\nimport torch.nn.functional as F\nfrom helpers import checks\nfrom helpers.checks import Check, randn"
+    "import numpy as np\nimport torch\nimport torch.nn.functional as F\nfrom helpers import checks\nfrom helpers.checks"
+    " import Check, randn"
 )
 STUBS = {
     "running": 'def running(x):\n    """Sums of the first entries of x (n,), in time linear in n: (n,)."""',
     "attend": 'def attend(q, k, v):\n    """Attention of q over k and v, all (H, n, d): (H, n, d)."""',
+    "normed": 'def normed(x):\n    """Rows of x (n, d) with mean zero and variance one: (n, d)."""',
     "slope": 'def slope(x):\n    """The derivative of the sum of x³ by x (n,), without autograd: (n,)."""',
 }
 RIGHT = {
     "running": "    return x.cumsum(0)",
     "attend": "    return (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v",
+    "normed": "    x = x - x.mean(-1, keepdim=True)\n    return x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt()",
     "slope": "    return 3 * x**2",
 }
 TESTS = {
-    "running": """
+    "running": (
+        """
 check = Check("running", points=2)
 check.close(check.run(running, torch.tensor([1.0, 2.0, 3.0])), [1.0, 3.0, 6.0], "one, one and two, one and two and three")
 check.growth(running, lambda n: (torch.ones(n),), [64, 128, 256], 1, "the work must not grow faster than the length", at_least=200)
@@ -44,8 +48,10 @@ check.growth(running, lambda n: (torch.ones(n),), [64, 128, 256], 1, "the work m
 check.affordable(running, lambda n: (randn(n),), 6144, megabytes=64, hint="no table of all pairs", or_nothing=True)
 ### END HIDDEN TESTS
 check.score()
-""",
-    "attend": """
+"""
+    ),
+    "attend": (
+        """
 check = Check("attend", points=2)
 q, k, v = randn(2, 5, 4), randn(2, 5, 4), randn(2, 5, 4)
 check.avoids(
@@ -55,15 +61,29 @@ check.avoids(
 check.close(check.run(attend, k, q, v, forbid=["attention"]), (k @ q.mT / 2).softmax(-1) @ v, "it is attention")
 ### END HIDDEN TESTS
 check.score()
-""",
-    "slope": """
+"""
+    ),
+    "normed": (
+        """
+check = Check("normed", points=2)
+check.avoids(normed, "layer_norm", hint="write it yourself", forbid=["layer norm"], runs=lambda: normed(torch.arange(6.0).reshape(2, 3)))
+### BEGIN HIDDEN TESTS
+x = randn(4, 7)
+check.close(check.run(normed, x, forbid=["layer norm"]), F.layer_norm(x, (7,)), "mean zero, variance one")
+### END HIDDEN TESTS
+check.score()
+"""
+    ),
+    "slope": (
+        """
 check = Check("slope", points=2)
 check.avoids(slope, "autograd", "backward", hint="derive it", forbid=["autograd"], runs=lambda: slope(torch.ones(3)))
 ### BEGIN HIDDEN TESTS
 check.close(check.run(slope, torch.arange(4.0), forbid=["autograd"]), 3 * torch.arange(4.0) ** 2, "3x²")
 ### END HIDDEN TESTS
 check.score()
-""",
+"""
+    ),
 }
 TABLE = "(torch.ones(len(x), len(x)).tril() @ x)"
 BY_NUMPY = "torch.from_numpy(np.tril(np.ones((len(x), len(x)), np.float32)) @ x.numpy())"
@@ -71,41 +91,112 @@ SEEN = "sum((x * 1).sum() * 0 for _ in range(2))"  # what the counter is given t
 WALKED = "x = x.clone().requires_grad_(); g = (x**3).sum().grad_fn; return g.next_functions[0][0](g(torch.ones(())))"
 ATTACKS: dict[str, dict[str, str]] = {
     "modes": {
-        "running": f"""from torch.utils._python_dispatch import _disable_current_modes
+        "running": (
+            f"""from torch.utils._python_dispatch import _disable_current_modes
 def running(x):
     with _disable_current_modes():
         hidden = {TABLE}
-    return hidden + {SEEN}""",
+    return hidden + {SEEN}"""
+        ),
         "attend": "saved = F.scaled_dot_product_attention\ndef attend(q, k, v):\n    return saved(q, k, v)",
-        "slope": "saved = torch.autograd.grad\ndef slope(x):\n    x = x.clone().requires_grad_()\n    return saved((x**3).sum(), x)[0]",
+        "normed": (
+            "saved = torch.nn.LayerNorm(7, elementwise_affine=False)\ndef normed(x):\n    return F.layer_norm(x,"
+            " x.shape[-1:])"
+        ),
+        "slope": (
+            "saved = torch.autograd.grad\ndef slope(x):\n    x = x.clone().requires_grad_()\n    return"
+            " saved((x**3).sum(), x)[0]"
+        ),
     },
     "numpy": {
         "running": f"def running(x):\n    return {BY_NUMPY} + {SEEN}",
-        "attend": "def attend(q, k, v):\n    return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q[None], k[None], v[None])[0][0]",
+        "attend": (
+            "def attend(q, k, v):\n    return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q[None],"
+            " k[None], v[None])[0][0]"
+        ),
+        "normed": (
+            "def normed(x):\n    return torch.ops.aten._native_batch_norm_legit.no_stats(x[None], None, None, True,"
+            " 0.1, 1e-5)[0][0]"
+        ),
         "slope": "def slope(x):\n    return torch.func.jacfwd(lambda z: (z**3).sum())(x)",
     },
     "patched": {
-        "running": f"""import torch.utils._pytree as tree
+        "running": (
+            f"""import torch.utils._pytree as tree
 import torch.utils.flop_counter as counter
 def running(x):
     return {TABLE}
 tree.tree_leaves = lambda *a, **k: [torch.ones(len(a) * 128)]
-for key in list(counter.flop_registry): counter.flop_registry[key] = lambda *a, **k: 300""",
-        "attend": "torch.library.Library = lambda *a: None\nname = 'scaled_dot_' + 'product_attention'\n"
-        "def attend(q, k, v):\n    return getattr(F, name)(q, k, v)",
+for key in list(counter.flop_registry): counter.flop_registry[key] = lambda *a, **k: 300"""
+        ),
+        "attend": (
+            "torch.library.Library = lambda *a: None\nname = 'scaled_dot_' + 'product_attention'\n"
+            "def attend(q, k, v):\n    return getattr(F, name)(q, k, v)"
+        ),
+        "normed": "norm = 'layer' + '_norm'\ndef normed(x):\n    return getattr(torch, norm)(x, x.shape[-1:])",
         "slope": f"torch._C._AutoDispatchBelowAutograd = torch.enable_grad\ndef slope(x):\n    {WALKED}",
     },
     "threads": {
-        "running": f"""import threading
+        "running": (
+            f"""import threading
 def running(x):
     found = []
     thread = threading.Thread(target=lambda: found.append({TABLE}))
     thread.start(); thread.join()
-    return found[0] + {SEEN}""",
-        "attend": "torch._C._dispatch_library = lambda *a: type('L', (), {'impl': lambda *a: None, 'reset': lambda *a: None})()\n"
-        "def attend(q, k, v):\n    return F.scaled_dot_product_attention(q, k, v)",
-        "slope": f"import threading\ndef walk(x):\n    {WALKED}\ndef slope(x):\n    out = []\n"
-        "    thread = threading.Thread(target=lambda: out.append(walk(x)))\n    thread.start(); thread.join()\n    return out[0]",
+    return found[0] + {SEEN}"""
+        ),
+        "attend": (
+            "torch._C._dispatch_library = lambda *a: type('L', (), {'impl': lambda *a: None, 'reset': lambda *a:"
+            " None})()\ndef attend(q, k, v):\n    return F.scaled_dot_product_attention(q, k, v)"
+        ),
+        "normed": (
+            "scripted = torch.jit.script(torch.nn.LayerNorm(7, elementwise_affine=False))\ndef normed(x):\n    return"
+            " torch.ops.aten._batch_norm_with_update(x[None], None, None, x[:, 0] * 0, x[:, 0] * 0 + 1, 0.1,"
+            " 1e-5)[0][0]"
+        ),
+        "slope": (
+            f"import threading\ndef walk(x):\n    {WALKED}\ndef slope(x):\n    out = []\n    thread ="
+            " threading.Thread(target=lambda: out.append(walk(x)))\n    thread.start(); thread.join()\n    return"
+            " out[0]"
+        ),
+    },
+    # torch's operators once more, in Python; a table that an earlier cell has made, so that no call needs memory
+    "references": {
+        "running": (
+            "lower = np.tril(np.ones((6144, 6144), np.float32))\n"
+            f"def running(x):\n    return torch.from_numpy(lower[: len(x), : len(x)] @ x.numpy()) + {SEEN}"
+        ),
+        "attend": (
+            "from torch.nn.attention import flex_attention as module\nanother = vars(module)['flex_' + 'attention']\n"
+            "def attend(q, k, v):\n    return another(q[None], k[None], v[None])[0]"
+        ),
+        "normed": (
+            "written = vars(vars(torch)['_re' + 'fs'])['native_layer_norm']\nnorm = written.__wrapped__\n"
+            "def normed(x):\n    return norm(x, x.shape[-1:], None, None, 1e-5)[0]"
+        ),
+        "slope": (
+            "def slope(x):\n    with torch.autograd.forward_ad.dual_level():\n"
+            "        dual = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))\n"
+            "        return torch.autograd.forward_ad.unpack_dual(dual**3).tangent"
+        ),
+    },
+    "overwritten": {
+        "running": (
+            f"""table = np.ones((6144, 6144), np.float32)
+def running(x):
+    n, mine = len(x), table[: len(x), : len(x)]
+    np.multiply(np.tri(n, dtype=bool), x.numpy(), out=mine)
+    return torch.from_numpy(mine.sum(1)) + {SEEN}"""
+        ),
+        "attend": (
+            "def attend(q, k, v):\n    nested = [torch.nested.as_nested_tensor(list(t[:, None])) for t in (q, k, v)]\n"
+            "    return F.scaled_dot_product_attention(*nested).to_padded_tensor(0.0)[:, 0]"
+        ),
+        "normed": (
+            "def normed(x):\n    small = torch.quantize_per_tensor(x, 0.02, 128, torch.quint8)\n"
+            "    return torch.ops.quantized.layer_norm(small, [x.shape[-1]], None, None, 1e-5, 0.02, 128).dequantize()"
+        ),
+        "slope": "def slope(x):\n    return torch.func.vjp(lambda z: (z**3).sum(), x)[1](torch.ones(()))[0]",
     },
 }
 
@@ -133,8 +224,9 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder = root / "solutions" / NAME
         folder.mkdir(parents=True)
         (root / "course.toml").write_text(
-            f'title = "Hidden"\ncourse_id = "hidden"\nrepository = "https://github.com/example/hidden"\n\n[limits]\nmemory_mb = 1024\n\n'
-            f'[[assignment]]\nid = "{NAME}"\ntitle = "Hidden"\npart = "I"\nminutes = 5\n'
+            'title = "Hidden"\ncourse_id = "hidden"\nrepository ='
+            ' "https://github.com/example/hidden"\n\n[limits]\nmemory_mb = 1024\n\n[[assignment]]\nid ='
+            f' "{NAME}"\ntitle = "Hidden"\npart = "I"\nminutes = 5\n'
         )
         shutil.copy(ROOT / "nbgrader_config.py", root)
         (folder / f"{NAME}.py").write_text(source())

@@ -1,4 +1,6 @@
-"""A class full of attacks, graded in one run: every attack gets its score and its report, and every honest student full marks."""
+"""A class full of attacks, graded in one run: every attack gets its score and its report, and every honest student full
+marks.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import kernel_attacks  # noqa: F401  adds its attacks
+import process_attacks  # noqa: F401
 import pytest
 from attacks import ATTACKS, HONEST, Attack, Range
 from classroom import Graded, hand_in, once, output_text, scores
@@ -58,7 +61,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     return Graded(Path(found["root"]), json.loads(found["out"]), found["err"])
 
 
-# ---- the class --------------------------------------------------------------------------------------------------------------------
+# ---- the class -------------------------------------------------------------------------------------------------------
 
 
 def test_batch_finishes_with_a_record_for_everybody(graded: Graded) -> None:
@@ -133,8 +136,12 @@ def test_outputs_stay_within_their_limit(graded: Graded) -> None:
 
 
 def test_attachments_of_written_answers_survive(graded: Graded) -> None:
-    student = next(name for name, attack in STUDENTS.items() if attack and attack.name == "picture in the written answer")
-    cell = next(c for c in graded.notebook(student)["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == "why")
+    student = next(
+        name for name, attack in STUDENTS.items() if attack and attack.name == "picture in the written answer"
+    )
+    cell = next(
+        c for c in graded.notebook(student)["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == "why"
+    )
     assert cell.get("attachments") == {"sketch.png": {"image/png": "iVBORw0KGgo="}}
 
 
@@ -151,7 +158,7 @@ def test_hidden_text_never_reaches_student_code(graded: Graded) -> None:
         assert not [secret for secret in SECRETS if secret in said], student
 
 
-# ---- what students get to see ---------------------------------------------------------------------------------------------------------
+# ---- what students get to see ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

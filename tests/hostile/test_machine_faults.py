@@ -1,4 +1,6 @@
-"""What the machine does to a run is nobody's zero: processes that are killed, stopped or starved while others have their results."""
+"""What the machine does to a run is nobody's zero: processes that are killed, stopped or starved while others have
+their results.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,11 @@ from typing import Any
 import pytest
 from attacks import Attack
 from classroom import gradebook, hand_in
-from course import ANSWERS, FULL, NAME, make
+from course import ANSWERS, FULL, LIMITS, NAME, make
 
-from autograder import course as courses
-from autograder import grade
+from autograder.classroom import grade
 from autograder.examiner import sandbox
+from autograder.model import course as courses
 
 pytestmark = [
     pytest.mark.slow,
@@ -50,7 +52,7 @@ def again(
     root: Path, told: Callable[[dict[str, Any], int, int], None] = lambda row, done, total: None, student: str = "*"
 ) -> grade.Summary:
     course = courses.load(root)
-    return grade.grade(course, course.assignments[0], workers=2, force=True, told=told, student=student)
+    return grade.grade(course, course.assignments[0], workers=2, force=True, on_result=told, student=student)
 
 
 def nothing_is_lost(root: Path, found: grade.Summary, before: Any) -> None:
@@ -59,7 +61,7 @@ def nothing_is_lost(root: Path, found: grade.Summary, before: Any) -> None:
     assert gradebook(root) == before
 
 
-# ---- who is who ------------------------------------------------------------------------------------------------------------
+# ---- who is who ------------------------------------------------------------------------------------------------------
 
 
 def kinds() -> dict[str, list[int]]:
@@ -70,19 +72,25 @@ def kinds() -> dict[str, list[int]]:
             pid = int(entry.name)
             parents[pid] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
             lines[pid] = (entry / "cmdline").read_bytes().decode(errors="replace").replace("\0", " ")
-            inner[pid] = next(line.split()[1:] for line in (entry / "status").read_text().splitlines() if line.startswith("NSpid:"))
+            inner[pid] = next(
+                line.split()[1:] for line in (entry / "status").read_text().splitlines() if line.startswith("NSpid:")
+            )
     below = {os.getpid()}
     while more := {child for child, parent in parents.items() if parent in below} - below:
         below |= more
     found: dict[str, list[int]] = {}
     for pid in sorted(below & set(inner)):
         depth = len(inner[pid]) - len(inner[os.getpid()])
-        if "autograder.examiner.pool" in lines[pid]:
-            above = [one for one in (parents[pid], parents.get(parents[pid])) if "autograder.examiner.pool" in lines.get(one or 0, "")]
+        if "autograder.examiner.worker" in lines[pid]:
+            above = [
+                one
+                for one in (parents[pid], parents.get(parents[pid]))
+                if "autograder.examiner.worker" in lines.get(one or 0, "")
+            ]
             found.setdefault(["pool", "worker", "examiner"][len(above)], []).append(pid)
         elif lines[pid].startswith(str(sandbox.bubblewrap())):
             found.setdefault("bubblewrap", []).append(pid)
-        elif depth == 1 and "student.py" in lines[pid]:
+        elif depth == 1 and "inside.nursery" in lines[pid]:
             found.setdefault("nursery", []).append(pid)
         elif depth == 2:
             found.setdefault("init" if inner[pid][-1] == "1" else "student", []).append(pid)
@@ -107,10 +115,12 @@ def meanwhile(work: Callable[[], None]) -> Iterator[None]:
     assert not thread.is_alive()
 
 
-# ---- kills ------------------------------------------------------------------------------------------------------------------
+# ---- kills -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("victims", [("examiner", "student", "init"), ("worker", "nursery"), ("bubblewrap", "pool")], ids=" and ".join)
+@pytest.mark.parametrize(
+    "victims", [("examiner", "student", "init"), ("worker", "nursery"), ("bubblewrap", "pool")], ids=" and ".join
+)
 def test_whoever_is_killed_while_there_are_results_no_score_is_lost(graded: Path, victims: tuple[str, ...]) -> None:
     before = gradebook(graded)
     left = list(victims)
@@ -119,7 +129,9 @@ def test_whoever_is_killed_while_there_are_results_no_score_is_lost(graded: Path
     def kill_some() -> None:
         while left:
             results.acquire()
-            with contextlib.suppress(ProcessLookupError):  # it ended by itself before it was hit: the next one of its kind
+            with contextlib.suppress(
+                ProcessLookupError
+            ):  # it ended by itself before it was hit: the next one of its kind
                 os.kill(one(left[0]), signal.SIGKILL)
                 left.pop(0)
                 continue
@@ -156,7 +168,7 @@ def test_what_is_killed_each_time_is_not_graded_nothing_is_written_and_the_next_
     assert ([row["student"] for row in after.rows], after.skipped, after.failed) == (["ada"], len(STUDENTS) - 1, [])
 
 
-# ---- time -------------------------------------------------------------------------------------------------------------------
+# ---- time ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_stop_from_outside_costs_nothing(graded: Path) -> None:
@@ -195,7 +207,9 @@ def test_a_passing_read_error_leaves_the_score_that_is_there(graded: Path, monke
     whole = grade.jobs_of
 
     def on_a_bad_disk(*args: Any) -> list[Any]:
-        return [replace(job, path="/proc/self/mem") for job in whole(*args)]  # a file that gives EIO to whoever reads its first byte
+        return [
+            replace(job, path="/proc/self/mem") for job in whole(*args)
+        ]  # a file that gives EIO to whoever reads its first byte
 
     monkeypatch.setattr(grade, "jobs_of", on_a_bad_disk)
     found = again(graded, student="ada")
@@ -208,7 +222,11 @@ def test_the_limit_of_a_submission_covers_its_tests(tmp_path: Path) -> None:
     """Every test of this one stays below its own limit, and the first is quick."""
     _, assignment = make(tmp_path)
     wait = "    time.sleep(0.5)\n    return"
-    slow = {name: "import time\n" + text.replace("    return", wait, 1) for name, text in ANSWERS.items() if name != "double"}
+    slow = {
+        name: "import time\n" + text.replace("    return", wait, 1)
+        for name, text in ANSWERS.items()
+        if name != "double"
+    }
     slow["double"] = ANSWERS["double"]
     hand_in(tmp_path, assignment, "ada", Attack("slow", answers=slow))
     config = tmp_path / "course.toml"
@@ -219,3 +237,30 @@ def test_the_limit_of_a_submission_covers_its_tests(tmp_path: Path) -> None:
     assert list(row["lost"])[-1] == "shout-test"
     assert "within 4 s" in row["lost"]["shout-test"]
     assert 0 < row["score"] < FULL
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives submissions users of their own")
+def test_another_grader_on_the_machine_takes_no_processes_from_this_one(graded: Path) -> None:
+    """The kernel counts processes by user: a hostile class that is graded at the same time uses up those of its own."""
+    before = gradebook(graded)
+    crowd = """
+import os, signal
+for user in range(USERS):
+    for _ in range(PROCESSES):
+        if os.fork() == 0:
+            os.setuid(FIRST + user)
+            signal.pause()
+print("there", flush=True)
+signal.pause()
+"""
+    numbers = {"USERS": 2 * len(STUDENTS), "PROCESSES": LIMITS["processes"], "FIRST": sandbox.FIRST_UID}
+    for name, number in numbers.items():
+        crowd = crowd.replace(name, str(number))
+    other = subprocess.Popen([sys.executable, "-c", crowd], stdout=subprocess.PIPE, process_group=0)
+    try:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"there\n"
+        nothing_is_lost(graded, again(graded), before)
+    finally:
+        os.killpg(other.pid, signal.SIGKILL)
+        other.communicate()

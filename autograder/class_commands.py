@@ -1,0 +1,262 @@
+"""The commands for a class: collect, grade, feedback, export, report."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from autograder.commands import command, course, err, json_option, out
+from autograder.model import course as courses
+from autograder.model.course import CourseError
+
+
+@course.command()
+@click.argument("archive", type=click.Path(path_type=Path))
+@click.option("--assignment", help="The assignment the archive is about, where its names do not tell.")
+@json_option
+@command
+def collect(archive: Path, assignment: str | None, as_json: bool) -> None:
+    """Put submissions from an LMS archive (Canvas, Moodle, Gradescope, plain folders) into submitted/.
+
+    Exit 1 if some work has no place.
+    """
+    from autograder.classroom.collect import collect as collect_from
+
+    this = courses.load()
+    if assignment is not None:
+        this.select([assignment])
+    found = collect_from(this, archive, assignment)
+    if as_json:
+        print(json.dumps(vars(found)))
+    else:
+        for name, reason in found.skipped:
+            err.print(f"{name}: {reason}", markup=False)
+        out.print(
+            f"{len(found.placed)} submissions collected, {len(found.skipped)} files to look at, {len(found.unplaced)}"
+            " of them not placed"
+        )
+    sys.exit(0 if found.placed and not found.unplaced else 1)
+
+
+@course.command()
+@click.argument("assignment")
+@click.option("--student", default="*", help="Only students whose id matches this pattern.")
+@click.option(
+    "--workers", type=click.IntRange(1), help="Submissions graded at the same time. Default: one per processor."
+)
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Grade on the Dask cluster of this scheduler, e.g. tcp://10.0.0.1:8786."
+)
+@click.option("--force", is_flag=True, help="Grade again what has not changed since it was graded.")
+@click.option("--unsafe", is_flag=True, help="Grade without a sandbox: student code runs with your rights.")
+@json_option
+@command
+def grade(
+    assignment: str, student: str, workers: int | None, scheduler: str | None, force: bool, unsafe: bool, as_json: bool
+) -> None:
+    """Grade submitted/ in the sandboxed examiner, into nbgrader's gradebook.
+
+    Exit 1 if a submission could not be graded.
+    """
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from autograder.classroom import grade as grader
+
+    this = courses.load()
+    (chosen,) = this.select([assignment])
+    if unsafe:
+        err.print("course: --unsafe: student code runs without a sandbox and with your rights", markup=False)
+    trouble = 0
+    columns = [
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    ]
+    with Progress(*columns, console=err, transient=True) as progress:
+        task = progress.add_task(f"{chosen.id}: starting", total=None)
+
+        def begin(total: int, skipped: int) -> None:
+            progress.update(task, total=total, description=f"{chosen.id}: {skipped} unchanged, {total} to grade")
+
+        def step(row: dict[str, Any], done: int, total: int) -> None:
+            nonlocal trouble
+            trouble += bool(row["lost"] or row["unreadable"])
+            progress.update(task, completed=done, description=f"{chosen.id}: {done} graded, {trouble} with trouble")
+
+        def own(outcome: Any) -> None:
+            if as_json:  # which has it all
+                return
+            err.print(f"course: {outcome.text()}", markup=False)
+            for line in outcome.warnings:
+                err.print(f"course: {line}", markup=False)
+            if outcome.warnings:
+                err.print(
+                    "course: look at these tests before you believe a zero: docs/instructors.md, Notebooks of your own",
+                    markup=False,
+                )
+
+        options: dict[str, Any] = {
+            "student": student,
+            "workers": workers or 0,
+            "scheduler": scheduler,
+            "force": force,
+            "unsafe": unsafe,
+        }
+        found = grader.grade(this, chosen, **options, on_start=begin, on_result=step, on_own=own)
+    if as_json:
+        print(json.dumps(vars(found)))
+    else:
+        table = Table("student", "score", "of", "seconds", "to look at")
+        for row in found.rows:
+            marks = (
+                [f"not read: {row['unreadable']}"]
+                if row["unreadable"]
+                else [f"{name}: {reason}" for name, reason in row["lost"].items()]
+            )
+            notes = marks[:2] + ([f"and {len(marks) - 2} more"] if len(marks) > 2 else [])
+            notes += [f"{len(row['repairs'])} repairs"] if row["repairs"] else []
+            notes += [f"{len(row['tamper'])} signs of tampering"] if row["tamper"] else []
+            notes += [f"late: {row['late_penalty']:g} points will be taken off"] if row["late_penalty"] else []
+            notes += ["waits for a manual grade"] if row["waiting"] else []
+            table.add_row(
+                row["student"],
+                f"{row['score']:g}",
+                f"{row['out_of']:g}",
+                f"{row['seconds']:.1f}",
+                Text("; ".join(notes)),
+            )
+        out.print(table)
+        out.print(f"{len(found.rows)} graded, {found.skipped} unchanged since they were graded, {found.seconds:.1f} s")
+        for line in found.failed:
+            err.print(f"course: {line}", markup=False)
+    sys.exit(1 if found.failed else 0)
+
+
+@course.command()
+@click.argument("assignment")
+@click.option("--student", default="*", help="Only students whose id matches this pattern.")
+@command
+def feedback(assignment: str, student: str) -> None:
+    """Write a feedback page per graded submission: hints, never a hidden test's source."""
+    from autograder.classroom import export as exports
+    from autograder.classroom.nbgrader_command import nbgrader
+
+    this = courses.load()
+    (chosen,) = this.select([assignment])
+    if not list((this.root / "autograded").glob(f"{student}/{chosen.id}")):
+        raise CourseError(
+            f"nothing graded matches autograded/{student}/{chosen.id}: run `course grade {chosen.id}` first"
+        )
+    exports.gradebook(this).close()  # where it cannot be used, its own reason is better than nbgrader's
+    trouble = ""
+    with err.status("writing feedback"):
+        try:
+            nbgrader(this, "generate_feedback", chosen.id, "--force", f"--student={student}")
+        except CourseError as error:  # of one student: the others have their pages
+            trouble = str(error)
+    pages = sorted((this.root / "feedback").glob(f"*/{chosen.id}/*.html"))
+    for page in pages:
+        if fnmatch.fnmatchcase(page.parent.parent.name, student):
+            out.print(str(page.relative_to(this.root)), markup=False)
+    graded = {
+        path.parent.name
+        for path in (this.root / "autograded").glob(f"*/{chosen.id}")
+        if fnmatch.fnmatchcase(path.parent.name, student)
+    }
+    missing = sorted(graded - {page.parent.parent.name for page in pages})
+    for name in missing:
+        reason = trouble or "its id has signs that nbgrader takes for a pattern?"
+        err.print(f"course: no page was written for {name}: {reason}", markup=False)
+    if trouble and not missing:
+        err.print(f"course: {trouble}", markup=False)
+    sys.exit(1 if missing or trouble else 0)
+
+
+@course.command()
+@click.argument("assignments", nargs=-1)
+@click.option(
+    "--format", "form", type=click.Choice(["csv", "canvas", "moodle", "gradescope"]), default="csv", show_default=True
+)
+@click.option("--to", "target", type=click.Path(path_type=Path), help="File to write; without it, standard output.")
+@command
+def export(assignments: tuple[str, ...], form: str, target: Path | None) -> None:
+    """Marks for a spreadsheet or an LMS. Bonus points add to the score, not to what it is out of."""
+    from autograder.classroom import export as exports
+
+    this = courses.load()
+    rows = exports.marks(this, this.select(assignments))
+    if not rows:
+        raise CourseError("nothing is graded yet: run `course grade` first")
+    text = exports.export(rows, form)
+    waiting = sum(row.waiting for row in rows)
+    if waiting:
+        err.print(f"{waiting} of {len(rows)} marks still wait for a manual grade")
+    if target is None:
+        print(text, end="")
+    else:
+        courses.write_whole(target, text)
+        out.print(f"wrote {len(rows)} marks to {target}")
+
+
+@course.command()
+@click.argument("assignment")
+@click.option(
+    "--integrity",
+    is_flag=True,
+    help="Instead: who edited tests, patched libraries or tried to leave the sandbox, and what was repaired.",
+)
+@json_option
+@command
+def report(assignment: str, integrity: bool, as_json: bool) -> None:
+    """How the class did: average and full marks per exercise, and the hints given most."""
+    from autograder.classroom.report import class_report, integrity_report
+
+    this = courses.load()
+    (chosen,) = this.select([assignment])
+    if integrity:
+        lines = integrity_report(this, chosen)
+        if as_json:
+            print(json.dumps(lines))
+            return
+        table = Table("student", "kind", "what")
+        for line in lines:
+            table.add_row(line["student"], line["kind"], Text(line["what"]))
+        out.print(table if lines else "Nothing was repaired, nothing looks like tampering.")
+        return
+    entries = class_report(this, chosen)
+    if not entries:
+        raise CourseError(f"nothing of {chosen.id} is graded yet: run `course grade {chosen.id}` first")
+    if as_json:
+        print(json.dumps([entry.as_dict() for entry in entries], ensure_ascii=False))
+        return
+    table = Table("exercise", "points", "average", "full marks", "waiting", "hint given most")
+    for entry in entries:
+        hint, count = entry.hints.most_common(1)[0] if entry.hints else ("", 0)
+        shown = f"{count}× {hint}" if hint else ""
+        full = f"{entry.full_marks} of {len(entry.scores)}"
+        table.add_row(
+            entry.name.removesuffix("-test"),
+            f"{entry.points:g}",
+            f"{entry.average:.2f}",
+            full,
+            str(entry.waiting or ""),
+            shown,
+        )
+    out.print(table)

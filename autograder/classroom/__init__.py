@@ -1,0 +1,1 @@
+"""A class: submissions, grading, the gradebook, feedback, marks."""

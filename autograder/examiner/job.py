@@ -1,0 +1,177 @@
+"""From the submitted file to the graded notebook and the record. Runs in the process that examines one submission."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from autograder.examiner import repair
+from autograder.examiner.deadline import MachineFault
+from autograder.examiner.examination import Examination, Result
+from autograder.examiner.limits import Limits
+from autograder.examiner.outputs import encodable, error_output
+from autograder.examiner.repair import Cell, Repaired, Unreadable
+from autograder.examiner.tester import Prepared
+from autograder.inside import shell as shells
+from autograder.model import wording
+from autograder.model.record import EventKind, Reason, ReasonKind, Record, Repair
+
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+
+
+def grade(
+    job: dict[str, Any],
+    notebook: dict[str, Any],
+    prepared: Prepared,
+    shell: shells.Shell,
+    control: socket.socket,
+    lifeline: socket.socket,
+    begin: Callable[[int], None] | None = None,
+) -> Record:
+    """The record of one notebook of one submission. `begin`: see Examination."""
+    instructor = [Cell(**cell) for cell in notebook["cells"]]
+    released = notebook["released"]
+    limits = Limits(**job["limits"])
+    repairs = [Repair.from_json(entry) for entry in job["repairs"]]
+    try:
+        if "cells" in job:  # nbgrader has read and overwritten it already
+            mended = Repaired([Cell(**cell) for cell in job["cells"]])
+        else:
+            data, read = contents(job["path"]), list(repairs)
+            with repair.within_limits():
+                mended = repair.repair(repair.read(data, read), instructor, released)
+            mended.repairs[:0] = read
+    except Unreadable as refused:
+        return unreadable(instructor, released, refused.reason, repairs)
+    code = [
+        (index, cell.name, cell.source, cell.is_test)
+        for index, cell in enumerate(mended.cells)
+        if cell.kind == "code" and cell.source.strip()
+    ]
+    files = files_beside(job)
+    examination = Examination(shell, prepared, limits, files, lifeline, begin)
+    examination.meter.alive = job["alive"]
+    given = {repair.normal(cell.source) for cell in instructor if cell.kind == "code" and not cell.written_by_student}
+    examination.given = {index for index, _, source, _ in code if repair.normal(source) in given}
+    result = examination.run(control, code)
+    return record(mended, result, limits)
+
+
+def files_beside(job: dict[str, Any]) -> list[tuple[str, bytes]]:
+    """Names and contents of the files beside the notebook.
+
+    The instructor's are put where tests run, which is made the current folder.
+    """
+    try:
+        files = [(name, Path(path).read_bytes()) for name, path in job["files"]]
+    except OSError as error:
+        raise MachineFault(f"a file beside the notebook cannot be read: {error.strerror}") from None
+    for name, data in files:  # tests read the instructor's files, never a student's
+        if name in job["given"]:
+            place = Path(job["place"], name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
+    os.chdir(job["place"])
+    return files
+
+
+def contents(path: str | None) -> bytes:
+    """The submitted file, if it is a file: a link could lead anywhere, a pipe nowhere."""
+    if path is None:
+        raise Unreadable(ReasonKind.NO_NOTEBOOK)
+    try:
+        kind = os.lstat(path)
+        if not stat.S_ISREG(kind.st_mode):
+            raise Unreadable(ReasonKind.NO_FILE)
+        if kind.st_size > repair.MOST_BYTES:
+            raise Unreadable(ReasonKind.TOO_LARGE, mb=kind.st_size >> 20)
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+            return file.read()
+    except OSError as error:  # not what is in it, but the machine that holds it: no verdict on anybody's work
+        raise MachineFault(f"the submission cannot be read: {error.strerror}") from None
+
+
+def unreadable(instructor: list[Cell], released: dict[str, str], reason: Reason, repairs: list[Repair]) -> Record:
+    """Zero, with the reason where the student and the instructor will look."""
+    cells = [Cell("markdown", wording.refused_submission(reason), {})]
+    for cell in instructor:
+        source = released.get(cell.name, cell.source) if cell.written_by_student else cell.source
+        cells.append(Cell(cell.kind, source, repair.released_metadata(cell) if cell.name else {}, cell.id))
+    result = Result(
+        ungraded={i: Reason.of(ReasonKind.NOT_READ, why=reason) for i, cell in enumerate(cells) if cell.is_test}
+    )
+    result.note(EventKind.UNREADABLE, why=reason)
+    return replace(record(Repaired(cells, repairs), result, Limits()), unreadable=reason)
+
+
+def record(mended: Repaired, result: Result, limits: Limits) -> Record:
+    """The notebook and what happened. Reading points from it is left to the process that has nbgrader at hand."""
+    for index, cell in enumerate(mended.cells):
+        if cell.is_test and index not in result.outputs and index not in result.ungraded:
+            result.ungraded[index] = Reason.of(ReasonKind.NOT_RUN)
+    cells = dict(enumerate(mended.cells))
+    return Record(
+        notebook=notebook_text(mended, result),
+        limits=limits.as_dict(),
+        repairs=tuple(mended.repairs),
+        integrity=(*mended.edited, *result.integrity),
+        incidents=tuple(result.incidents),
+        ungraded={cells[index].name or str(index): reason for index, reason in sorted(result.ungraded.items())},
+        ended=tuple(result.ended),
+        times={cells[i].name or f"cell {i + 1}": round(seconds, 3) for i, seconds in sorted(result.seconds.items())},
+        cpu_seconds=round(result.cpu, 3),
+        peak_mb=result.peak >> 20,
+    )
+
+
+def notebook_text(mended: Repaired, result: Result) -> str:
+    """The graded notebook as the text of its file."""
+    nodes, count = [], 0
+    for index, cell in enumerate(mended.cells):
+        node: dict[str, Any] = {
+            "cell_type": cell.kind,
+            "id": cell.id or f"cell-{index}",
+            "metadata": cell.metadata,
+            "source": cell.source,
+        }
+        if cell.attachments and cell.kind == "markdown":
+            node["attachments"] = cell.attachments
+        if cell.kind == "code":
+            outputs = result.outputs.get(index, [])
+            if index in result.ungraded:
+                outputs = [*outputs, error_output(wording.NOT_GRADED, wording.sentence(result.ungraded[index]))]
+            count += bool(cell.source.strip())
+            node |= {"execution_count": count or None, "outputs": [numbered(output, count) for output in outputs]}
+        nodes.append(node)
+    made = {
+        "cells": unique_ids(nodes),
+        "metadata": {"kernelspec": KERNEL, "language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(made, ensure_ascii=False, indent=1).encode("utf-8", "replace").decode() + "\n"
+
+
+def unique_ids(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    seen: set[str] = set()
+    for index, node in enumerate(nodes):
+        if node["id"] in seen or not 1 <= len(node["id"]) <= 64:
+            node["id"] = f"cell-{index}-{len(seen)}"
+        seen.add(node["id"])
+    return nodes
+
+
+def numbered(output: dict[str, Any], count: int) -> dict[str, Any]:
+    """An output as the notebook format wants it."""
+    made = {**output}
+    if made["output_type"] == "execute_result":
+        made["execution_count"] = count
+    if made["output_type"] == "stream":
+        made["text"] = encodable(made["text"])
+    return made

@@ -1,0 +1,188 @@
+"""`course doctor` inside the sandbox: a process with a student's rights tries what must not work.
+
+Run as a program in place of the nursery, with settings on standard input; standard output is a list of [name, held,
+detail].
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from . import memory_watch, processes, rights, scratch
+
+Answer = list[tuple[str, bool, str]]
+FILLERS = 4  # processes that fill socket buffers
+SECONDS = 10.0
+
+
+def fails(attempt: Callable[[], Any]) -> bool:
+    try:
+        attempt()
+    except (OSError, MemoryError, ValueError):
+        return True
+    return False
+
+
+def write(path: str, size: int) -> None:
+    with open(path, "wb", buffering=0) as file:
+        while size > 0:
+            size -= file.write(bytes(min(size, 1 << 16)))
+
+
+def confined(settings: dict[str, Any]) -> tuple[bool, str]:
+    """Are other processes, the network, the grader's files and the system's files out of reach?"""
+    seen = [name for name in os.listdir("/proc") if name.isdigit() and int(name) not in (1, os.getpid())]
+    address = ("127.0.0.1", settings["port"])
+    open_ = [] if not seen else ["it sees other processes"]
+    open_ += [] if fails(lambda: socket.create_connection(address, 2)) else ["it reaches the machine's network"]
+    open_ += [] if fails(lambda: os.open(settings["file"], os.O_RDONLY)) else ["it reads a file of the grader's"]
+    for place in ("/usr", "/dev", "/"):
+        open_ += [] if fails(partial(write, f"{place}/probe", 1)) else [f"it writes to {place}"]
+    return not open_, "; ".join(open_)
+
+
+def has_own_user(settings: dict[str, Any]) -> tuple[bool, str]:
+    refused = fails(lambda: os.setuid(0)) or os.getuid() == 0
+    return settings["uid"] > 0 and os.getuid() == settings["uid"] and refused, f"uid {os.getuid()}"
+
+
+def calls_refused(settings: dict[str, Any]) -> tuple[bool, str]:
+    """Does the filter refuse calls that the kernel grants to everybody? (Without a filter these do no harm.)"""
+    libc = ctypes.CDLL(None, use_errno=True)
+    tried = {
+        "personality": lambda: libc.personality(ctypes.c_ulong(0xFFFFFFFF)),  # asks, changes nothing
+        "inotify_init": lambda: libc.inotify_init1(0),
+        "memfd_create": lambda: libc.memfd_create(b"x", 0),
+        "io_uring_setup": lambda: libc.syscall(425, 1, ctypes.create_string_buffer(120)),
+        "posix_fadvise": lambda: -libc.posix_fadvise(0, ctypes.c_long(0), ctypes.c_long(0), 0),
+    }
+    done = [name for name, call in tried.items() if call() >= 0]
+    return not done, f"it could call {', '.join(done)}"
+
+
+def limited(settings: dict[str, Any]) -> tuple[bool, str]:
+    """Are memory, files and processes limited, and can no limit be raised?"""
+    import resource
+
+    open_ = [] if fails(lambda: bytearray(2 * settings["memory_bytes"])) else ["memory"]
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    open_ += [] if fails(lambda: write("large", 2 * settings["file_bytes"])) else ["the size of a file"]
+    full = any(fails(partial(write, f"f{number}", settings["file_bytes"])) for number in range(99))
+    open_ += [] if full else ["the size of all files"]
+    open_ += [] if fails(lambda: resource.setrlimit(resource.RLIMIT_CPU, (9999, 9999))) else ["processor time"]
+    children: list[int] = []
+    refused = False
+    while not refused and len(children) <= settings["processes"]:
+        try:
+            pid = os.fork()
+        except OSError:
+            refused = True
+            break
+        if not pid:
+            time.sleep(SECONDS)
+            os._exit(0)
+        children.append(pid)
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    open_ += [] if refused else ["the number of processes"]
+    return not open_, f"not limited: {', '.join(open_)}"
+
+
+def machine_hidden(settings: dict[str, Any]) -> tuple[bool, str]:
+    """Are figures of /proc hidden that other submissions could change?"""
+    places = ["sys/fs/aio-nr", "sys/fs/file-nr", "sys/kernel/random/entropy_avail", "sys/kernel/ns_last_pid"]
+    places += ["locks", "interrupts"]
+    places += ["self/smaps", "self/pagemap", "self/net/sockstat"]  # Landlock hides them
+    told = []
+    for place in places:
+        with contextlib.suppress(OSError), open(f"/proc/{place}", "rb") as file:
+            told += [place] if file.read(1) else []
+    return not told, f"it reads {', '.join(told)}"
+
+
+def fill_sockets() -> None:
+    """Use as much memory of the kernel as the descriptors of one process can hold."""
+    kept: list[socket.socket] = []
+    with contextlib.suppress(OSError):
+        while True:
+            kept += (pair := socket.socketpair())
+            for sock in pair:
+                sock.setblocking(False)
+                with contextlib.suppress(BlockingIOError):
+                    while True:
+                        sock.send(bytes(1 << 15))
+    time.sleep(SECONDS)
+
+
+ATTEMPTS = [confined, has_own_user, calls_refused, limited, machine_hidden]
+
+
+def student(settings: dict[str, Any], entered: int, writer: int) -> None:
+    """Try everything with a student's rights; then use memory of the kernel, which no figure of a process shows."""
+    rights.limit(settings)
+    rights.give_up_rights(settings)
+    os.chdir(scratch.HOME)
+    os.read(entered, 1)
+    answers: Answer = [(attempt.__name__, *attempt(settings)) for attempt in ATTEMPTS]
+    os.write(writer, json.dumps(answers).encode() + b"\n")
+    for _ in range(FILLERS):
+        if not os.fork():
+            fill_sockets()
+            os._exit(0)
+    time.sleep(SECONDS)
+
+
+def init(settings: dict[str, Any]) -> None:
+    """Process 1 of the namespaces, like init.py."""
+    group = memory_watch.Group(settings["group"], *settings["group_fds"]) if settings["group"] else None
+    figures = scratch.mount_private_view(settings)
+    entered, enter = os.pipe()
+    pid = os.fork()
+    if not pid:
+        for fd in (enter, *figures.values(), *settings["group_fds"]):
+            os.close(fd)
+        student(settings, entered, 1)
+        os._exit(0)
+    if group is not None:
+        group.take(pid)
+    os.write(enter, b"g")
+    memory = memory_watch.MemoryWatch(settings["memory_bytes"], group, figures, processes.of_submission)
+    until, stopped, alive = time.monotonic() + SECONDS, False, True
+    while alive and not stopped and time.monotonic() < until:
+        alive = os.waitpid(pid, os.WNOHANG) == (0, 0)
+        stopped = memory.too_large() is not None or memory.kernel_ended_one()
+        time.sleep(0.05)
+    print(json.dumps([("kernel_memory", stopped, "socket buffers were counted by nobody")]), flush=True)
+    os._exit(0)
+
+
+def main() -> None:
+    settings = json.loads(sys.stdin.read())
+    if settings["one_user"]:
+        scratch.enter_user_namespace()
+    else:
+        scratch.enter_pid_namespace(os.open("/proc/self/ns/pid", os.O_RDONLY))
+    pid = os.fork()
+    if not pid:
+        try:
+            init(settings)
+        except BaseException:  # noqa: BLE001  the reason goes to standard error; this fork must not go on as its parent
+            traceback.print_exc()
+        os._exit(1)
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+"""The course on disk: where it is, what `course.toml` says, and how files are written (whole, or not at all)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import tomllib
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+STUDENTS_FOLDERS = ("submitted", "autograded", "feedback")  # below the course's root: what students wrote lies there
+
+
+class CourseError(Exception):
+    """A user's mistake or a machine's lack: one clear line that says what to do."""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """One entry of `course.toml`, with its places in the tree."""
+
+    root: Path
+    id: str
+    title: str
+    part: str
+    minutes: int
+    needs: tuple[str, ...] = ()
+    limits: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def source(self) -> Path:
+        return self.root / "solutions" / self.id / f"{self.id}.py"
+
+    @property
+    def instructor_notebook(self) -> Path:
+        return self.source.with_suffix(".ipynb")
+
+    @property
+    def ordinary_notebooks(self) -> list[Path]:
+        """An assignment without a script is a folder of ordinary nbgrader notebooks."""
+        folder = self.source.parent
+        return (
+            []
+            if self.source.exists()
+            else sorted(path for path in folder.glob("*.ipynb") if not path.name.startswith("."))
+        )
+
+    @property
+    def student_notebook(self) -> Path:
+        return self.root / "notebooks" / self.id / f"{self.id}.ipynb"
+
+    @property
+    def student_notebooks(self) -> list[Path]:
+        """What students get: one notebook, or as many as the folder of ordinary notebooks has."""
+        return [self.student_notebook.with_name(path.name) for path in self.ordinary_notebooks] or [
+            self.student_notebook
+        ]
+
+    def data_files(self) -> dict[str, Path]:
+        """The files that students need beside the notebook, by name.
+
+        Of a scripted assignment no Python file is one: it may be a source.
+        """
+        folder = self.source.parent
+        private = (".ipynb", ".pyc", ".py") if self.source.exists() else (".ipynb", ".pyc")
+        found = {
+            path.relative_to(folder): path
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and path.suffix not in private
+        }
+        return {
+            name.as_posix(): path for name, path in found.items() if not is_hidden(name) and name.name != "mistakes.py"
+        }
+
+    @property
+    def mistakes(self) -> Path:
+        return self.source.with_name("mistakes.py")
+
+
+@dataclass(frozen=True)
+class Course:
+    """`course.toml`, read."""
+
+    root: Path
+    title: str
+    course_id: str
+    repository: str
+    tag: str  # what Colab opens and installs: the release that the notebooks were built for
+    assignments: tuple[Assignment, ...]
+    gradebook: str = ""
+    common_limits: tuple[tuple[str, float], ...] = ()
+
+    def select(self, ids: tuple[str, ...] | list[str]) -> list[Assignment]:
+        """The named assignments, or all of them; a wrong name gets the nearest right one as advice."""
+        known = {a.id: a for a in self.assignments}
+        for name in ids:
+            if name not in known:
+                near = [one for one in known if name and name in one][:1] or get_close_matches(
+                    name, known, n=1, cutoff=0.6
+                )
+                advice = f"did you mean {near[0]}?" if near else f"course.toml knows: {', '.join(known)}"
+                raise CourseError(f"unknown assignment {name!r}: {advice}")
+        return [known[name] for name in ids] or list(self.assignments)
+
+    def colab_link(self, assignment: Assignment, notebook: Path | None = None) -> str:
+        path = self.repository.removeprefix("https://github.com/").removesuffix(".git")
+        name = (notebook or assignment.student_notebook).name
+        return f"https://colab.research.google.com/github/{path}/blob/{self.tag}/notebooks/{assignment.id}/{name}"
+
+
+def is_hidden(name: Path) -> bool:
+    """A checkpoint, a cache or anything else that its maker keeps out of sight."""
+    return any(part.startswith(".") or part == "__pycache__" for part in name.parts)
+
+
+def find_root(start: Path | None = None) -> Path:
+    """The folder with `course.toml`: $COURSE_ROOT, or this folder or one above it."""
+    if os.environ.get("COURSE_ROOT"):
+        return not_handed_in(Path(os.environ["COURSE_ROOT"]).resolve())
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents):
+        if (folder / "course.toml").is_file():
+            return not_handed_in(folder)
+    raise CourseError(
+        f"no course.toml in {here} or above it: run `course` inside the course folder, or set COURSE_ROOT"
+    )
+
+
+def not_handed_in(root: Path) -> Path:
+    """This folder, unless it came with a submission: nbgrader_config.py beside a course.toml is code, and would run
+    with your rights.
+    """
+    for folder in (root, *root.parents):
+        if folder.name in STUDENTS_FOLDERS and (folder.parent / "course.toml").is_file():
+            raise CourseError(
+                f"{root / 'course.toml'} came with a submission and is not used: run `course` in {folder.parent}"
+            )
+    return root
+
+
+def load(root: Path | None = None) -> Course:
+    """Read and check `course.toml`."""
+    root = root or find_root()
+    path = root / "course.toml"
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CourseError(f"{path} is missing: run `course` inside the course folder, or set COURSE_ROOT") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CourseError(f"{path} is not valid TOML: {error}") from None
+    try:
+        entries = tuple(
+            Assignment(
+                root,
+                str(e["id"]),
+                str(e["title"]),
+                str(e["part"]),
+                int(e["minutes"]),
+                tuple(e.get("needs", ())),
+                tuple(e.get("limits", {}).items()),
+            )
+            for e in table.get("assignment", [])
+        )
+        limits = tuple(table.get("limits", {}).items())
+        tag, book = table.get("tag") or table.get("branch", "main"), table.get("gradebook", "")
+        return Course(root, table["title"], table["course_id"], table["repository"], tag, entries, book, limits)
+    except KeyError as error:
+        raise CourseError(f"{path}: the key {error} is missing") from None
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write to a temporary file beside the target, then rename: a full disk or a kill leaves the old file, never half a
+    new one.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as handle:
+            temporary = handle.name
+            handle.write(data)
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise CourseError(
+            f"cannot write {path}: {error.strerror or error}. Free some space or choose a folder you may write to."
+        ) from None
+
+
+def remove_stale_folders(place: Path, prefix: str) -> None:
+    """Remove folders that processes left here when they were killed: after the prefix, the name says whose they are."""
+    for folder in place.glob(f"{prefix}*-*") if sys.platform == "linux" else ():
+        owner = folder.name.removeprefix(prefix).split("-")[0]
+        if owner.isdigit() and not os.path.exists(f"/proc/{owner}"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def replace_folder(new: Path, target: Path) -> None:
+    """Put the finished folder `new` where `target` is; the old one goes only when the new one stands."""
+    old = target.with_name(f".{target.name}.old")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(old, ignore_errors=True)
+        if target.exists():
+            os.replace(target, old)
+        os.replace(new, target)
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        if old.exists() and not target.exists():
+            os.replace(old, target)
+        raise CourseError(
+            f"cannot write {target}: {error.strerror or error}. Choose a folder you may write to."
+        ) from None

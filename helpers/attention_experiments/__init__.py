@@ -1,0 +1,1 @@
+"""What 10-attention-experiments needs around its exercises."""

@@ -1,0 +1,138 @@
+"""Checks of what a call costs: operations and sizes that a counter sees, time and memory that the kernel sees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from helpers.checks import student_side
+from helpers.checks.recording import Recorder
+
+UNCOUNTED = "the counter saw almost nothing of your work: use torch, not NumPy or Python numbers"
+TRIES, FASTER_THAN_LINEAR, SHORT_SECONDS = 4, 6.0, 0.04
+
+
+class CostChecks(Recorder):
+    """The part of `Check` that judges cost."""
+
+    def __init__(self, name: str, points: float) -> None:
+        super().__init__(name, points)
+        self._counted = 0  # checks that passed by what the counter saw
+        self._overcounted = False  # the counter has seen too much
+        self._unaffordable = False  # the kernel has seen too much
+
+    def flops(self, function: Callable[..., Any], *args: Any, at_most: float, hint: str, at_least: float = 1) -> None:
+        """Counted floating-point operations of one call; fewer than an answer needs were not counted."""
+        spent = self._guarded(lambda: student_side.flops(function, *args))
+        if self._usable(spent, hint) and self._worth_counting():
+            seen = f"{spent:,} operations, at most {int(at_most):,} allowed"
+            self._count(at_most >= spent, spent, at_least, hint, seen, "too many operations")
+
+    def growth(
+        self,
+        function: Callable[..., Any],
+        make_args: Callable[[int], Sequence[Any]],
+        sizes: Sequence[int],
+        order: float,
+        hint: str,
+        at_least: float = 1,
+    ) -> None:
+        """Counted operations grow no faster than size ** order (between the two largest sizes, with a margin of 0.2).
+
+        `at_least` is what any answer takes at the largest size.
+        """
+        counts = self._guarded(lambda: [student_side.flops(function, *make_args(n)) for n in sizes])
+        if self._usable(counts, hint) and self._worth_counting():
+            slope = math.log(max(counts[-1], 1) / max(counts[-2], 1)) / math.log(sizes[-1] / sizes[-2])
+            seen = f"operations grow like n^{slope:.2f}, expected n^{order:g}"
+            self._count(
+                slope <= order + 0.2 and all(counts), counts[-1], at_least, hint, seen, "the work grows too fast"
+            )
+
+    def largest(self, function: Callable[..., Any], *args: Any, elements: int, hint: str, at_least: float = 1) -> None:
+        """No tensor created on the way has more than this many elements.
+
+        `at_least`: operations that any answer takes.
+        """
+        cost = self._guarded(lambda: student_side.cost(function, *args))
+        if self._usable(cost, hint) and self._worth_counting():
+            seen = f"a tensor of {cost.largest:,} elements was created"
+            enough = cost.flops if cost.largest else 0
+            self._count(cost.largest <= elements, enough, at_least, hint, seen, "too large a tensor was created")
+
+    def counted(self, condition: Any, hint: str) -> None:
+        """A condition on what was counted holds: as `true`, but taken back where the kernel has seen more
+        (`affordable`).
+        """
+        if self._usable(condition, hint):
+            self._count(bool(condition), 1, 1, hint, "", "")
+
+    def _count(self, good: bool, operations: float, at_least: float, hint: str, seen: str, safe_seen: str) -> None:
+        """Record a check of what was counted."""
+        if operations < at_least:
+            good, seen, safe_seen = False, UNCOUNTED, UNCOUNTED
+        good_too = good and not self._unaffordable
+        self._record(good_too, hint, seen, safe_seen, form=True)
+        self._counted += int(good_too)
+        if self._requirement is not None:
+            self._requirement.counted += int(good_too)
+        self._overcounted = self._overcounted or not good
+
+    def affordable(
+        self,
+        function: Callable[..., Any],
+        make_args: Callable[[int], Sequence[Any]],
+        size: int,
+        *,
+        megabytes: float,
+        hint: str,
+        or_nothing: bool = False,
+    ) -> bool:
+        """What the kernel sees of the call at one size: memory below a limit, and processor time that grows no faster
+        than the size.
+
+        The counter runs in the student's process, where work can be hidden from it; the kernel's figures are read from
+        outside. So they decide: if they are too high, what was counted in this cell earns nothing either (`or_nothing`:
+        the whole cell earns nothing). Time is compared with that of a quarter of the size, and must be too long four
+        times in a row: a busy machine makes an answer slow, but not slower for larger inputs. What takes little time in
+        all is never too slow.
+        """
+        if self._overcounted:  # a check above has said so already, at a size that does no harm
+            return False
+        if not self._worth_counting():
+            return True
+        seen = self._guarded(lambda: overspent(function, make_args, size, megabytes))
+        good = self._usable(seen, hint) and not seen
+        if isinstance(seen, str):
+            self._record(good, hint, seen, seen, form=True, named=True)
+        if not good:
+            self._unaffordable = True
+            self.outcome.void = or_nothing
+            self.outcome.passed -= self.outcome.passed if or_nothing else self._counted
+            self._counted = 0
+            for requirement in self.outcome.requirements:
+                requirement.passed -= requirement.counted
+                requirement.counted = 0
+        return good
+
+
+KEPT = "cells before keep so much memory that nobody can tell what this call needs: `del` large tensors after their use"
+
+
+def overspent(
+    function: Callable[..., Any], make_args: Callable[[int], Sequence[Any]], size: int, megabytes: float
+) -> str:
+    """What the kernel saw that was too much, or nothing."""
+    for _ in range(TRIES):
+        little, much = (
+            student_side.spent(function, *make_args(size // 4)),
+            student_side.spent(function, *make_args(size)),
+        )
+        if much.bytes > megabytes * 2**20:
+            return "it took far more memory than it may, by the kernel's figures"
+        if much.bytes + much.kept > megabytes * 2**20:
+            return KEPT
+        if much.seconds <= FASTER_THAN_LINEAR * little.seconds + SHORT_SECONDS:
+            return ""
+    return "for an input four times as large it worked far more than four times as long, by the kernel's figures"

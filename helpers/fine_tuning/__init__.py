@@ -1,0 +1,1 @@
+"""What 14-fine-tuning needs around its exercises."""

@@ -1,0 +1,1 @@
+"""What 09-gpt needs around its exercises."""

@@ -1,0 +1,1 @@
+"""What 04-linear-attention needs around its exercises."""

@@ -1,0 +1,1 @@
+"""What 05-logit-bias needs around its exercises."""

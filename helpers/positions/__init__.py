@@ -1,0 +1,1 @@
+"""What 08-positions needs around its exercises."""

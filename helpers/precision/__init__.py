@@ -1,0 +1,1 @@
+"""What 16-precision needs around its exercises."""

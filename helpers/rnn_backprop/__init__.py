@@ -1,0 +1,1 @@
+"""What 02-rnn-backprop needs around its exercises."""

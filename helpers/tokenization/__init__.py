@@ -1,0 +1,1 @@
+"""What 06-tokenization needs around its exercises."""

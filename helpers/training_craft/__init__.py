@@ -1,0 +1,1 @@
+"""What 13-training-craft needs around its exercises."""

@@ -1,0 +1,1 @@
+"""What 07-transformer-blocks needs around its exercises."""

@@ -1,0 +1,1285 @@
+# %% [markdown]
+# # 16 · Precision: few bits, two processes, equal cost
+#
+# | | |
+# | --- | --- |
+# | **You will be able to** | derive what a number format can hold · round to bf16, fp16, tf32 and fp8 by hand, and say why loss scaling exists · say what autocast computes in which format, and what bf16 weights lose · average gradients over workers so that two processes equal one · match two designs in parameters and FLOPs, compare them over seeds, and say honestly what you saw |
+# | **You need** | `07-transformer-blocks`, `09-gpt` and `13-training-craft` (AdamW, schedules, clipping); binary numbers |
+# | **Time** | about four hours; each exercise says its own |
+# | **Points** | 34, and 4 bonus |
+#
+# A large model is trained with numbers of 16 or 8 bits, on many processors at once, in a design that was chosen because it gives more for the same cost.
+# Each of the three is a bargain.
+# Short numbers are faster to move and to multiply, and they round updates away.
+# Many processors share the work, and one wrong division makes them train another model.
+# A new design looks better, and perhaps it only got the better learning rate.
+# In this notebook you check all three: bit by bit, worker by worker, FLOP by FLOP.
+#
+# **Notation.**
+# $E$ and $M$ are the numbers of exponent and mantissa bits of a format, $b$ is the bias of its exponent.
+# $D$ is the width of a model, $L$ its number of blocks, $T$ the length of its context, $V$ its vocabulary, $\eta$ the learning rate.
+#
+# **How to work.**
+# Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
+# Grading runs further checks of the same ideas.
+# A test that fails tells you which idea to check.
+# *Before you run it* marks a prediction: write it down first, on paper.
+#
+# Your functions leave their inputs as they are.
+
+# %% locked="setup"
+import math
+import tempfile
+import time
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from helpers import checks
+from helpers.checks import Check, randint, randn
+from helpers.kit import characters, models, plots, training
+from helpers.kit.scale import pick, scale
+from helpers.kit.seeding import seed
+from helpers.precision import number_formats, two_designs, workers
+from helpers.precision.number_formats import DTYPES, FORMATS
+from helpers.training_craft import checkpoints as craft
+
+torch.set_num_threads(1)  # the models here are small: several threads would only wait for each other
+
+# %% [markdown]
+# ## 1 Numbers with few bits
+#
+# A floating-point number has a sign bit $s$, $E$ exponent bits and $M$ mantissa bits, in this order, the sign first.
+# Read the exponent bits as a whole number $e$ and the mantissa bits as a whole number $m$.
+# With the bias $b = 2^{E-1} - 1$ the value is
+#
+# $$ (-1)^s \cdot \begin{cases} \bigl(1 + m / 2^M\bigr) \cdot 2^{\,e - b} & 0 < e \quad \text{(normal: a hidden one)} \\ (m / 2^M) \cdot 2^{\,1 - b} & e = 0 \quad \text{(subnormal: no hidden one; zero is among them)} \end{cases} $$
+#
+# and the highest exponent, $e = 2^E - 1$, is reserved: infinity for $m = 0$, NaN for all other $m$.
+# This is IEEE 754's scheme.
+# A *finite* format (`finite=True`; here only fp8 e4m3fn) gives the highest exponent to ordinary numbers as well, to gain range: it has no infinities, and only the pattern with all exponent and mantissa bits set is NaN (Micikevicius et al., 2022).
+#
+# | | fp32 | tf32 | bf16 | fp16 | fp8 e4m3fn | fp8 e5m2 |
+# | --- | --- | --- | --- | --- | --- | --- |
+# | $E$, $M$ | 8, 23 | 8, 10 | 8, 7 | 5, 10 | 4, 3, finite | 5, 2 |
+#
+# ### Look: switch the bits
+# Find the largest number and the smallest positive one of each format.
+# How far apart are the neighbours of 1?
+# And those of 256 in bf16?
+
+# %%
+number_formats.bit_dial()
+
+# %% [markdown]
+# ### 1.1 Derive: the limits of a format <small>★★☆ · 20 min · 3 points</small>
+# Derive from $E$, $M$ and `finite`: the largest finite number, the smallest positive normal number, the smallest positive subnormal number, and $\varepsilon$, the distance from 1 to the next larger number.
+# Floats in Python are fp64: everything here is exact.
+
+
+# %% exercise="limits"
+def limits(exponent_bits, mantissa_bits, finite=False):
+    """(largest, smallest normal, smallest subnormal, epsilon) of a format: four floats."""
+    ### BEGIN SOLUTION
+    bias = 2 ** (exponent_bits - 1) - 1
+    highest, mantissa = (2**exponent_bits - 1, 2**mantissa_bits - 2) if finite else (2**exponent_bits - 2, 2**mantissa_bits - 1)
+    largest = (1 + mantissa / 2**mantissa_bits) * 2.0 ** (highest - bias)
+    return largest, 2.0 ** (1 - bias), 2.0 ** (1 - bias - mantissa_bits), 2.0**-mantissa_bits
+    ### END SOLUTION
+
+
+# %% test="limits" points=3
+check = Check("limits", points=3)
+half = check.run(limits, 5, 10)
+check.close(
+    craft.then(half, lambda r: r[0]),
+    65504.0,
+    "fp16's largest number is 65504: the highest exponent is reserved, the mantissa is all ones",
+    rtol=0,
+    atol=0,
+    wrong={
+        "twice too large: the highest exponent belongs to infinity and NaN, the largest number has the one below (and the bias is 2^(E−1) − 1)": 131008.0,
+        "the mantissa is all ones there, not zero": 32768.0,
+        "65536 is the first number that is too large: the mantissa is at most 1 − 2^(−M)": 65536.0,
+    },
+)
+check.close(
+    craft.then(half, lambda r: r[1:3]),
+    [2.0**-14, 2.0**-24],
+    "fp16's smallest normal number is 2^−14 (e = 1), its smallest subnormal 2^−24 (e = 0, m = 1)",
+    rtol=0,
+    atol=0,
+    wrong={
+        "subnormal numbers have the exponent 1 − b, not 0 − b": [2.0**-14, 2.0**-25],
+        "both are half of what they should be: is the bias 2^(E−1) − 1? The smallest normal number has e = 1: e = 0 is for subnormal ones": [
+            2.0**-15,
+            2.0**-25,
+        ],
+    },
+)
+check.close(
+    craft.then(half, lambda r: r[3]),
+    2.0**-10,
+    "between 1 and the next number lies one step of the mantissa: 2^(−M)",
+    rtol=0,
+    atol=0,
+    wrong={"this is half the distance": 2.0**-11},
+)
+check.close(
+    craft.then(check.run(limits, 4, 3, True), lambda r: r[0]),
+    448.0,
+    "fp8 e4m3fn is finite: its largest number has the highest exponent, e = 15, and the largest mantissa that is not NaN, m = 6",
+    rtol=0,
+    atol=0,
+    wrong={
+        "the all-ones pattern is NaN in a finite format: the largest mantissa is 2^M − 2": 480.0,
+        "a finite format uses its highest exponent for numbers": 240.0,
+    },
+)
+### BEGIN HIDDEN TESTS
+for name, (E, M, finite) in FORMATS.items():
+    got = check.run(limits, E, M, finite)
+    bias = 2 ** (E - 1) - 1
+    if name in DTYPES:
+        info = torch.finfo(DTYPES[name])
+        exact = [info.max, info.tiny, 2.0 ** (1 - bias - M), info.eps]
+    else:
+        exact = [(2 - 2.0**-M) * 2.0**bias, 2.0 ** (1 - bias), 2.0 ** (1 - bias - M), 2.0**-M]
+    for place, what in enumerate(["largest number", "smallest normal number", "smallest subnormal number", "epsilon"]):
+        check.close(
+            craft.then(got, lambda r, place=place: r[place]),
+            exact[place],
+            f"the {what} of a finite format is wrong: it has no infinity, and only the all-ones pattern is NaN"
+            if finite and place == 0
+            else f"the {what} of {name} is wrong",
+            rtol=0,
+            atol=0,
+        )
+### END HIDDEN TESTS
+check.score()
+
+# %%
+print(f"{'format':<12}{'largest':>12}{'min normal':>13}{'min subnormal':>15}{'epsilon':>12}")
+for title, (e_bits, m_bits, no_infinity) in FORMATS.items():
+    most, least_normal, least, unit = limits(e_bits, m_bits, no_infinity)
+    print(f"{title:<12}{most:>12.5g}{least_normal:>13.4g}{least:>15.4g}{unit:>12.4g}")
+
+# %% [markdown]
+# ### 1.2 From bits to numbers <small>★★☆ · 15 min · 3 points</small>
+# Decode bit patterns: whole numbers in which the lowest $M$ bits are the mantissa, the next $E$ the exponent, and the one above the sign.
+# Grading compares all 256 patterns of both fp8 formats with torch.
+
+
+# %% exercise="decode"
+def decode_bits(bits, exponent_bits, mantissa_bits, finite=False):
+    """The numbers that bit patterns (an int64 tensor of any shape) stand for: a float64 tensor, with ±inf and NaN where they belong."""
+    ### BEGIN SOLUTION
+    m = bits & (2**mantissa_bits - 1)
+    e = (bits >> mantissa_bits) & (2**exponent_bits - 1)
+    sign = 1.0 - 2.0 * (bits >> (exponent_bits + mantissa_bits))
+    bias = 2 ** (exponent_bits - 1) - 1
+    part = m.double() / 2**mantissa_bits + (e > 0)  # the hidden one of normal numbers
+    value = part * torch.exp2((e.clamp(min=1) - bias).double())
+    top = e == 2**exponent_bits - 1
+    if finite:
+        value[top & (m == 2**mantissa_bits - 1)] = torch.nan
+    else:
+        value[top] = torch.where(m[top] == 0, torch.inf, torch.nan).double()
+    return sign * value
+    ### END SOLUTION
+
+
+# %% test="decode" points=3
+check = Check("decode", points=3)
+half = check.run(decode_bits, torch.tensor([0b0_01111_0000000000, 0b1_10000_1000000000, 0b0_00000_0000000001, 0]), 5, 10, shape=(4,))
+check.close(
+    half[:2],
+    [1.0, -3.0],
+    "fp16: 0 01111 0000000000 is 1, and 1 10000 1000000000 is −(1 + ½) · 2 = −3: where are the sign, the exponent, the bias?",
+    rtol=0,
+    atol=0,
+)
+check.close(
+    half[2:],
+    [2.0**-24, 0.0],
+    "fp16: the smallest pattern, 1, is 2^−24, and 0 is 0: e = 0 has no hidden one, and the exponent 1 − b",
+    rtol=0,
+    atol=0,
+    wrong={
+        "e = 0 has no hidden one": [2.0**-14 * (1 + 2.0**-10), 2.0**-14],
+        "for e = 0 the exponent is 1 − b, not −b": [2.0**-25, 0.0],
+        "there is a hidden one, and the exponent −b, where e = 0": [2.0**-15 * (1 + 2.0**-10), 2.0**-15],
+    },
+)
+special = check.run(decode_bits, torch.tensor([0b0_11111_0000000000, 0b1_11111_0000000000, 0b0_11111_0000000001]), 5, 10)
+check.equal(special, [math.inf, -math.inf, math.nan], "fp16: the highest exponent stands for ±infinity (m = 0) and NaN (all other m)")
+check.unchanged(decode_bits, torch.tensor([1, 2, 0x7FFF]), 5, 10)
+### BEGIN HIDDEN TESTS
+every = torch.arange(256)
+for name in ("fp8 e5m2", "fp8 e4m3fn"):
+    E, M, finite = FORMATS[name]
+    truth = number_formats.patterns(DTYPES[name], every)
+    got = check.run(decode_bits, every, E, M, finite, shape=(256,))
+    check.equal(
+        got,
+        truth,
+        f"some of the 256 patterns of {name} are wrong"
+        + (": a finite format has no infinity, and its only NaN is all ones" if finite else ""),
+    )
+    usual = truth.isfinite()
+    check.equal(got[usual], truth[usual], f"some finite numbers of {name} are wrong")
+for name in ("fp16", "bf16"):
+    E, M, finite = FORMATS[name]
+    some = randint(0, 65536, (3, 50))
+    check.equal(
+        check.run(decode_bits, some, E, M),
+        number_formats.patterns(DTYPES[name], some),
+        f"some patterns of {name} are wrong, in a tensor of shape (3, 50)",
+    )
+check.equal(
+    check.run(decode_bits, torch.tensor(0b1_0000_001), 4, 3, True),
+    torch.tensor(-(2.0**-9), dtype=torch.float64),
+    "a single pattern, a tensor without axes, is wrong",
+)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 1.3 Round to a format <small>★★★ · 35 min · 5 points</small>
+# A number between two neighbours goes to the nearer one; exactly in the middle, to the one whose last mantissa bit is 0 (*round to nearest, ties to even*; `torch.round` does that for whole numbers).
+# For each $x$:
+#
+# 1. Its exponent: the whole number $k$ with $2^k \le |x| < 2^{k+1}$ (`torch.frexp` is exact; mind that its mantissa lies in $[\frac{1}{2}, 1)$). Below $1 - b$ it is $1 - b$: subnormal numbers are evenly spaced.
+# 2. The distance between neighbours there is $2^{k - M}$.
+#    Divide by it, round, multiply.
+# 3. What is now larger than the format's largest number overflows: to infinity with the sign of $x$, or in a finite format to NaN.
+#    With `saturate=True` it becomes the largest number, with the sign of $x$, and so does infinity itself.
+#    NaN stays NaN.
+#
+# Compute in float64.
+#
+# *Before you run it:* what is 257 in bf16?
+# What is 0.1 + 0.2 in fp8 e4m3fn?
+
+
+# %% exercise="round"
+def round_to(x, exponent_bits, mantissa_bits, finite=False, saturate=False):
+    """The nearest numbers of a format for x (floating, any shape): a float64 tensor of the same shape."""
+    ### BEGIN SOLUTION
+    x = x.double()
+    bias = 2 ** (exponent_bits - 1) - 1
+    largest = limits(exponent_bits, mantissa_bits, finite)[0]
+    k = (torch.frexp(x).exponent - 1).clamp(min=1 - bias)
+    gap = torch.exp2((k - mantissa_bits).double())
+    y = torch.round(x / gap) * gap  # torch.round takes ties to even
+    over = largest if saturate else math.nan if finite else math.inf
+    return torch.where((y.abs() > largest) | x.isinf(), x.sign() * over, y)
+    ### END SOLUTION
+
+
+# %% test="round" points=5
+check = Check("round", points=5)
+x = torch.tensor([1.0, 1.06, -1.1, 1.0625, 1.1875, 0.0], dtype=torch.float64)
+check.close(
+    check.run(round_to, x, 4, 3, shape=(6,)),
+    [1.0, 1.0, -1.125, 1.0, 1.25, 0.0],
+    "between 1 and 2, fp8 with 3 mantissa bits has steps of 1/8; a tie goes to the even neighbour: 1.0625 to 1.0, 1.1875 to 1.25",
+    rtol=0,
+    atol=0,
+    wrong={
+        "the rest is cut off: round to the nearest": [1.0, 1.0, -1.0, 1.0, 1.125, 0.0],
+        "ties are rounded up: they go to the neighbour whose last bit is 0": [1.0, 1.0, -1.125, 1.125, 1.25, 0.0],
+        "the steps are too wide: between 2^k and 2^(k+1) they are 2^(k−M). frexp's mantissa lies in [½, 1)": [
+            1.0,
+            1.0,
+            -1.0,
+            1.0,
+            1.25,
+            0.0,
+        ],
+        "the steps are too narrow: between 2^k and 2^(k+1) they are 2^(k−M)": [1.0, 1.0625, -1.125, 1.0625, 1.1875, 0.0],
+    },
+)
+tiny = torch.tensor([2.0**-24, 2.0**-25, 3 * 2.0**-25, 2.0**-26], dtype=torch.float64)
+check.close(
+    check.run(round_to, tiny, 5, 10, shape=(4,)),
+    [2.0**-24, 0.0, 2.0**-23, 0.0],
+    "below 2^−14 the numbers of fp16 are evenly spaced, 2^−24 apart; half of that is a tie and goes to 0",
+    rtol=0,
+    atol=0,
+    wrong={
+        "the exponent must not fall below 1 − b: subnormal numbers are evenly spaced": tiny.tolist(),
+        "everything below the smallest normal number becomes 0: there are subnormal numbers": [0.0, 0.0, 0.0, 0.0],
+    },
+)
+big = torch.tensor([65519.0, 65520.0, -1e9, math.inf, math.nan], dtype=torch.float64)
+check.equal(
+    check.run(round_to, big, 5, 10, shape=(5,)),
+    [65504.0, math.inf, -math.inf, math.inf, math.nan],
+    "fp16: what rounds to at most 65504 stays, what rounds above it becomes infinite, NaN stays NaN",
+    wrong={
+        "a number overflows only if it is too large after rounding: 65519 rounds to 65504": [
+            math.inf,
+            math.inf,
+            -math.inf,
+            math.inf,
+            math.nan,
+        ],
+        "what is too large becomes infinite: nothing overflows here": [65504.0, 65536.0, -(2.0**19) * 1907, math.inf, math.nan],
+        "without `saturate` an overflow is infinite": [65504.0, 65504.0, -65504.0, 65504.0, math.nan],
+    },
+)
+check.unchanged(round_to, x, 5, 10)
+### BEGIN HIDDEN TESTS
+
+
+def nearest(values, E, M, floor=True, kind="even"):
+    values = values.double()
+    bias = 2 ** (E - 1) - 1
+    k = torch.frexp(values).exponent - 1
+    k = k.clamp(min=1 - bias) if floor else k
+    gap = torch.exp2((k - M).double())
+    scaled = values / gap
+    return (torch.round(scaled) if kind == "even" else torch.trunc(scaled) if kind == "cut" else torch.floor(scaled + 0.5)) * gap
+
+
+spread = torch.cat([randn(400) * torch.exp2(randint(-34, 18, (400,)).float()), torch.tensor([0.0, 1.0, -1.0, 2.0**-126, 1e-45])])
+for name in ("bf16", "fp16", "fp8 e5m2", "fp8 e4m3fn"):
+    E, M, finite = FORMATS[name]
+    largest = torch.finfo(DTYPES[name]).max
+    some = randint(0, 2 ** (E + M), (200,))
+    near, above = number_formats.patterns(DTYPES[name], some), number_formats.patterns(DTYPES[name], some + 1)
+    inside = near.isfinite() & above.isfinite() & (above > near)
+    near, middle = near[inside], ((near + above) / 2)[inside]  # each of these lies exactly between two neighbours
+    tested = torch.cat([spread.double(), near, middle, -middle])
+    tested = tested[tested.abs() <= largest].float()
+    truth = tested.to(DTYPES[name]).double()
+    got = check.run(round_to, tested, E, M, finite)
+    check.equal(
+        got,
+        truth,
+        f"some numbers are not rounded as torch rounds them to {name}",
+        wrong={
+            "the rest is cut off: round to the nearest": nearest(tested, E, M, kind="cut"),
+            "ties are rounded up: they go to the neighbour whose last bit is 0": nearest(tested, E, M, kind="up"),
+            "subnormal numbers are wrong: below 2^(1−b) the distance no longer shrinks": nearest(tested, E, M, floor=False),
+        },
+    )
+huge = torch.tensor([57343.0, 61439.0, 61440.0, -61441.0, -math.inf, math.nan])
+check.equal(
+    check.run(round_to, huge, 5, 2), huge.to(torch.float8_e5m2).float(), "overflow of fp8 e5m2 is wrong: infinity with the sign of x"
+)
+edge = torch.tensor([448.0, 463.0, 464.0, 465.0, -500.0, math.inf, math.nan])
+check.equal(
+    check.run(round_to, edge, 4, 3, True),
+    [448.0, 448.0, 448.0, math.nan, math.nan, math.nan, math.nan],
+    "overflow of a finite format is wrong: 464 is a tie and goes to 448, all above becomes NaN, infinity too",
+    wrong={"a finite format has no infinity: NaN takes its place": [448.0, 448.0, 448.0, math.inf, -math.inf, math.inf, math.nan]},
+)
+check.equal(
+    check.run(lambda: torch.cat([round_to(edge, 4, 3, True, True), round_to(huge[3:], 5, 2, saturate=True)])),
+    [448.0, 448.0, 448.0, 448.0, -448.0, 448.0, math.nan, -57344.0, -57344.0, math.nan],
+    "with saturate=True an overflow, infinity included, becomes ± the largest number, and NaN stays NaN",
+)
+check.equal(
+    check.run(round_to, torch.tensor(0.3), 8, 7, shape=()),
+    torch.tensor(0.3).bfloat16().float(),
+    "a single number, a tensor without axes, is wrong",
+)
+once = check.run(round_to, spread.double(), 8, 10)
+check.equal(check.run(lambda: round_to(once, 8, 10)) if once is not None else once, once, "rounding twice must change nothing: tf32")
+### END HIDDEN TESTS
+check.score()
+
+# %%
+number_formats.relative_errors(round_to)
+plt.show()
+over = torch.tensor([500.0]).to(torch.float8_e4m3fn).float().item()
+print(
+    f"500 in fp8 e4m3fn: yours {round_to(torch.tensor(500.0), 4, 3, True).item()}, saturating {round_to(torch.tensor(500.0), 4, 3, True, True).item()}, this version of torch {over}"
+)
+print(f"0.1 + 0.2 in fp8 e4m3fn: {round_to(torch.tensor(0.1 + 0.2, dtype=torch.float64), 4, 3, True).item()}")
+print(f"257 in bf16: {round_to(torch.tensor(257.0), 8, 7).item()};   1 + 0.003 in bf16: {round_to(torch.tensor(1.003), 8, 7).item()}")
+
+# %% [markdown]
+# (The specification of fp8 by the Open Compute Project, 2023, knows both conversions. Versions of torch differ: older ones give NaN, newer ones saturate.)
+#
+# ### 1.4 The same with a mask <small>★★★ · 20 min · 3 points</small>
+# fp32, tf32 and bf16 have the same eight exponent bits, so rounding one into the other only drops low mantissa bits: integer arithmetic on the bit pattern does it.
+# Let $r = 23 - M$ be the number of bits to drop.
+# Read the float32 bits as an int32 (`x.view(torch.int32)`: the same bits, not the same value).
+# Setting the lowest $r$ bits to 0 cuts off.
+# To round to nearest with ties to even, first add $2^{r-1} - 1$ plus the lowest bit that stays, then mask.
+# A carry into the exponent is just what is needed: 1.99… becomes 2. Infinity and NaN stay as they are: give the original bits there.
+# For $M = 23$ there is nothing to drop.
+
+
+# %% exercise="mask"
+def round_by_mask(x, mantissa_bits):
+    """float32 x (any shape) rounded to this many mantissa bits by integer arithmetic on its bits: 10 gives tf32, 7 gives bf16. A float32 tensor."""
+    ### BEGIN SOLUTION
+    drop = 23 - mantissa_bits
+    if drop == 0:
+        return x.clone()
+    bits = x.view(torch.int32)
+    stays = (bits >> drop) & 1
+    rounded = (bits + 2 ** (drop - 1) - 1 + stays) & -(2**drop)
+    return torch.where(x.isfinite(), rounded.view(torch.float32), x)
+    ### END SOLUTION
+
+
+# %% test="mask" points=3
+check = Check("mask", points=3)
+x = torch.tensor([1.0, 1 + 2.0**-11 + 2.0**-20, 1 + 2.0**-11, 1 + 3 * 2.0**-11, -(1 + 2.0**-10 + 2.0**-12)])
+check.equal(
+    check.run(round_by_mask, x, 10, shape=(5,)),
+    [1.0, 1 + 2.0**-10, 1.0, 1 + 2.0**-9, -(1 + 2.0**-10)],
+    "tf32 keeps 10 mantissa bits: just above a tie goes up, ties go to the even neighbour, and the sign has a bit of its own",
+    wrong={
+        "the bits are cut off: add before you mask": [1.0, 1.0, 1.0, 1 + 2.0**-10, -(1 + 2.0**-10)],
+        "ties are rounded up: add 2^(r−1) − 1 and the lowest bit that stays": [
+            1.0,
+            1 + 2.0**-10,
+            1 + 2.0**-10,
+            1 + 2.0**-9,
+            -(1 + 2.0**-10),
+        ],
+        "ties are rounded down: the lowest bit that stays is missing from the sum": [1.0, 1 + 2.0**-10, 1.0, 1 + 2.0**-10, -(1 + 2.0**-10)],
+        "these are whole numbers: `view` reads the same bits as int32, `int()` converts the value": [1.0, 1.0, 1.0, 1.0, -1.0],
+        "everything became 0: `x.view(torch.int32)` reads the same bits, `x.int()` or `x.to(torch.int32)` converts the value": [0.0] * 5,
+    },
+)
+check.close(
+    check.run(round_by_mask, torch.tensor([1.999999]), 10, shape=(1,)),
+    [2.0],
+    "a carry out of the mantissa goes into the exponent: 1.999999 rounds to 2",
+    rtol=0,
+    atol=0,
+)
+check.unchanged(round_by_mask, x, 10)
+### BEGIN HIDDEN TESTS
+some = torch.cat(
+    [
+        randn(300) * torch.exp2(randint(-130, 120, (300,)).float()),
+        (1 + randint(0, 256, (60,)) / 256) * torch.exp2(randint(-30, 30, (60,)).float()),
+        torch.tensor([0.0, 1e-45, -3e-39]),
+    ]
+).view(3, 121)
+bits = some.view(torch.int32)
+check.equal(
+    check.run(round_by_mask, some, 7),
+    some.bfloat16().float(),
+    "with 7 bits the result is not torch's bfloat16",
+    wrong={
+        "the bits are cut off: add before you mask": (bits & -(2**16)).view(torch.float32),
+        "ties are rounded up: add 2^(r−1) − 1 and the lowest bit that stays": ((bits + 2**15) & -(2**16)).view(torch.float32),
+        "ties are rounded down: the lowest bit that stays is missing from the sum": ((bits + 2**15 - 1) & -(2**16)).view(torch.float32),
+        "always ten bits are kept: use `mantissa_bits`": ((bits + 2**12 - 1 + ((bits >> 13) & 1)) & -(2**13)).view(torch.float32),
+    },
+)
+check.equal(
+    check.run(round_by_mask, torch.tensor([3.4e38, -3.4e38]), 7),
+    [math.inf, -math.inf],
+    "above the largest bf16 the carry makes infinity: that is right, let it happen",
+)
+odd = torch.tensor([0x7FFFFFFF, 0x7F800001, -1], dtype=torch.int32).view(torch.float32)  # NaNs of several kinds
+special = check.run(round_by_mask, torch.cat([torch.tensor([math.inf, -math.inf]), odd]), 7)
+check.equal(
+    special,
+    [math.inf, -math.inf, math.nan, math.nan, math.nan],
+    "infinity and NaN must stay what they are: the sum would carry a NaN's bits over, into another number",
+)
+check.equal(check.run(round_by_mask, some, 23), some, "with 23 bits nothing is dropped: the numbers stay as they are")
+check.equal(
+    check.run(round_by_mask, some, 22), ((bits + (bits >> 1 & 1)) & -2).view(torch.float32), "with 22 bits exactly one bit is dropped"
+)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 1.5 Loss scaling <small>★★☆ · 20 min · 4 points</small>
+# fp16 has only five exponent bits: what is at most $2^{-25}$ becomes 0, and many gradients are that small.
+# Multiply the *loss* by a large number $S$, and by the chain rule every gradient is multiplied by $S$ before it is rounded.
+# Afterwards divide by $S$ again, in float32: in fp16 the division would bring the zeros back (Micikevicius et al., 2018).
+# If $S$ is too large, a gradient overflows; then the step is skipped and $S$ is halved.
+#
+# 1. `unscale`: from the scaled fp16 gradients, the float32 gradients divided by the scale, and whether any of them is infinite or NaN.
+# 2. `next_scale`: after an overflow, the scale times `backoff`, and the count of good steps starts from 0. After a good step the count grows by one; when it has reached `interval`, the scale is multiplied by `growth` and the count starts from 0.
+#
+# The order in a loop is: unscale, look for an overflow, *then* clip, then step.
+
+
+# %% exercise="loss-scale"
+def unscale(gradients, scale):
+    """Scaled fp16 gradients (a list of tensors): (overflow, list of float32 gradients), overflow a bool."""
+    ### BEGIN SOLUTION
+    overflow = any(not bool(g.isfinite().all()) for g in gradients)
+    return overflow, [g.float() / scale for g in gradients]
+    ### END SOLUTION
+
+
+def next_scale(scale, good, overflow, interval=2000, growth=2.0, backoff=0.5):
+    """The scale and the count of good steps after a step with or without an overflow: (scale, good)."""
+    ### BEGIN SOLUTION
+    if overflow:
+        return scale * backoff, 0
+    good += 1
+    return (scale * growth, 0) if good == interval else (scale, good)
+    ### END SOLUTION
+
+
+# %% test="loss-scale" points=4
+check = Check("loss-scale", points=4)
+tiny = [torch.tensor([2.0**-20, -(2.0**-18)], dtype=torch.float16), torch.tensor([[1.0]], dtype=torch.float16)]
+pair = check.run(lambda: unscale([t.clone() for t in tiny], 1024.0))
+check.close(
+    craft.then(pair, lambda r: r[1][0].double()),
+    [2.0**-30, -(2.0**-28)],
+    "2^−20 divided by 1024 is 2^−30, which fp16 cannot hold",
+    rtol=0,
+    atol=0,
+    wrong={
+        "the division happens in fp16, where the result is 0: convert to float32 first": [0.0, 0.0],
+        "multiply back? The scale has to be divided out": [2.0**-10, -(2.0**-8)],
+        "nothing is divided: take the scale out again": [2.0**-20, -(2.0**-18)],
+    },
+)
+check.equal(
+    craft.then(pair, lambda r: [r[0], str(r[1][1].dtype)]),
+    [False, "torch.float32"],
+    "no overflow here, and float32 gradients come back: (False, …)",
+)
+check.equal(
+    check.run(
+        lambda: [unscale([torch.tensor([1.0, bad]).half(), torch.ones(2).half()], 8.0)[0] for bad in (math.inf, -math.inf, math.nan)]
+    ),
+    [True, True, True],
+    "one entry that is infinite or NaN is an overflow, in any tensor",
+    wrong={
+        "NaN is an overflow, too: ask for what is not finite": [True, True, False],
+        "minus infinity is an overflow, too": [True, False, True],
+    },
+)
+check.equal(
+    check.run(next_scale, 64.0, 5, True),
+    (32.0, 0),
+    "after an overflow the scale is halved, and the count of good steps starts from 0",
+    wrong={
+        "the count of good steps goes on: it starts from 0 after an overflow": (32.0, 5),
+        "the scale grows after an overflow: it must shrink": (128.0, 0),
+    },
+)
+check.equal(
+    check.run(lambda: [next_scale(64.0, 0, False, 3), next_scale(64.0, 2, False, 3)]),
+    [(64.0, 1), (128.0, 0)],
+    "good steps are counted; with the third of three the scale doubles and the count starts from 0",
+    wrong={
+        "the scale grows one step too late: this good step counts": [(64.0, 1), (64.0, 3)],
+        "the count must start from 0 again when the scale grows": [(64.0, 1), (128.0, 3)],
+    },
+)
+### BEGIN HIDDEN TESTS
+last = check.run(lambda: unscale([torch.ones(2).half(), torch.ones(3, 1).half(), torch.tensor([[math.inf]]).half()], 8.0)[0])
+check.equal(last, True, "an overflow in the last tensor is missed")
+check.equal(check.run(lambda: unscale([torch.zeros(2).half()], 8.0)[0]), False, "zero is no overflow")
+half = [randn(3, 2).half(), randn(4).half()]
+got = check.run(lambda: unscale([t.clone() for t in half], 2.0**16))
+check.close(
+    craft.then(got, lambda r: torch.cat([g.flatten() for g in r[1]]).double()),
+    torch.cat([h.flatten() for h in half]).double() / 2**16,
+    "the unscaled gradients are wrong for other numbers",
+    rtol=1e-6,
+    atol=0,
+)
+
+
+def history(flags, interval, growth, backoff):
+    state, seen = (2.0**10, 0), []
+    for flag in flags:
+        state = next_scale(*state, flag, interval, growth, backoff)
+        seen.append(tuple(state))
+    return seen
+
+
+def expected_history(flags, interval, growth, backoff):
+    size, count, seen = 2.0**10, 0, []
+    for flag in flags:
+        size, count = (size * backoff, 0) if flag else (size, count + 1)
+        if count == interval:
+            size, count = size * growth, 0
+        seen.append((size, count))
+    return seen
+
+
+for flags, interval, growth, backoff in [
+    ([False] * 9 + [True] * 3 + [False] * 5, 4, 2.0, 0.5),
+    ([False, True] * 4, 1, 3.0, 0.25),
+    ([False] * 5, 2000, 2.0, 0.5),
+]:
+    check.equal(
+        check.run(history, flags, interval, growth, backoff),
+        expected_history(flags, interval, growth, backoff),
+        "over several steps the scale goes wrong: are interval, growth and backoff used?",
+    )
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Look: what fp16 would lose
+# Gradients of a small language model on the State of the Union addresses, after a few steps of training, and what fp16 can hold of them: as they are, and multiplied by $2^{12}$.
+# The optimiser is torch's AdamW.
+# The one that you wrote in `13-training-craft` takes the same steps.
+#
+# *Before you run it:* guess the share of gradients that would become zero.
+
+# %%
+data = characters.speeches(pick(smoke=2000, laptop=1946, gpu=1790))
+V = len(data.alphabet)
+small_shape = models.Shape(
+    V,
+    width=pick(smoke=16, laptop=48, gpu=48),
+    heads=2,
+    layers=pick(smoke=1, laptop=3, gpu=3),
+    context=32,
+    pre_norm=False,
+    final_norm=False,
+)
+seed(2)
+graded_model = models.LanguageModel(small_shape)
+graded_stepper = torch.optim.AdamW(graded_model.parameters(), lr=2e-3)
+for _ in range(pick(smoke=2, laptop=60, gpu=200)):
+    window = data.train[torch.randint(len(data.train) - 32, (16, 1)) + torch.arange(33)]
+    graded_stepper.zero_grad()
+    F.cross_entropy(graded_model(window[:, :-1]).flatten(0, 1), window[:, 1:].flatten()).backward()
+    graded_stepper.step()
+seen_gradients = [p.grad for p in graded_model.parameters() if p.grad is not None]
+number_formats.gradient_histogram(seen_gradients, {"as they are": 1.0, "loss × 2¹²": 2.0**12}, limits(5, 10))
+plt.show()
+sizes_seen = torch.cat([g.flatten() for g in seen_gradients]).double()
+sizes_seen = sizes_seen[sizes_seen != 0]
+for factor in (1.0, 2.0**12):
+    rounded = round_to(sizes_seen * factor, 5, 10)
+    print(
+        f"loss × {factor:>6.0f}: {(rounded == 0).double().mean().item():.2%} of the gradients become 0, {(~rounded.isfinite()).sum().item()} overflow"
+    )
+
+# %% [markdown]
+# ### Look: who computes in what
+# *Autocast* runs matrix products in a short format and everything delicate in float32.
+# The weights stay in float32: an update is small beside the weight it changes, and a short format would round it away.
+#
+# *Before you run it:* in bf16, neighbours near 1 are 2⁻⁷ apart.
+# Add 0.001 a thousand times to 1: what comes out?
+
+# %%
+linear, features = nn.Linear(8, 4), torch.randn(3, 8)
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    product = linear(features)
+    cost_of = F.cross_entropy(product, torch.tensor([0, 1, 2]))
+cost_of.backward()
+print(f"weights {linear.weight.dtype}, product {product.dtype}, loss {cost_of.dtype}, gradients {linear.weight.grad.dtype}")
+short, long = torch.tensor(1.0, dtype=torch.bfloat16), torch.tensor(1.0)
+for _ in range(1000):
+    short, long = short + 0.001, long + 0.001
+print(f"1 + 1000 × 0.001: in bf16 {short.item():.3f}, in fp32 {long.item():.3f}")
+
+
+# %%
+def short_run(mode):
+    """The same steps in float32, under autocast (float32 weights, bf16 products), and with everything in bf16."""
+    seed(3)
+    model = models.LanguageModel(small_shape)
+    model = model.bfloat16() if mode == "all bf16" else model
+    stepper, losses = torch.optim.AdamW(model.parameters(), lr=1e-3), []
+    for _ in training.progress(range(pick(smoke=3, laptop=60, gpu=300)), mode, keep=[model, stepper, losses]):
+        window = data.train[torch.randint(len(data.train) - 32, (16, 1)) + torch.arange(33)]
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=mode == "autocast"):
+            loss = F.cross_entropy(model(window[:, :-1]).flatten(0, 1), window[:, 1:].flatten())
+        stepper.zero_grad()
+        loss.backward()
+        stepper.step()
+        losses.append(loss.item())
+    return losses
+
+
+def smooth(values, n=10):
+    return [np.mean(values[max(0, i - n + 1) : i + 1]) for i in range(len(values))]
+
+
+precision_runs = {mode: short_run(mode) for mode in ("float32", "autocast", "all bf16")}
+plots.curves(
+    {mode: (list(range(1, len(losses) + 1)), smooth(losses)) for mode, losses in precision_runs.items()},
+    "step",
+    "loss (mean of 10 steps)",
+    "The same steps in three precisions",
+)
+plt.show()
+
+# %% [markdown]
+# At a rate of 0.001 a step is large beside most weights, and even weights in bf16 learn as the others do.
+# *Before you run it:* schedules end at a hundredth of their peak and below.
+# Which share of a model's weights does one step of AdamW still change, in float32 and in bf16?
+
+
+# %%
+def share_moved(rate, dtype):
+    """Of the weights that have a gradient, the share that one step of AdamW changes at all."""
+    seed(3)
+    model = models.LanguageModel(small_shape).to(dtype)
+    before = [p.detach().clone() for p in model.parameters()]
+    window = data.train[torch.randint(len(data.train) - 32, (16, 1)) + torch.arange(33)]
+    F.cross_entropy(model(window[:, :-1]).flatten(0, 1), window[:, 1:].flatten()).backward()
+    torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.0).step()
+    pairs = [(p.detach() != old)[p.grad != 0] for p, old in zip(model.parameters(), before, strict=True)]
+    return torch.cat(pairs).double().mean().item()
+
+
+print(f"{'rate':>8}{'float32':>10}{'bf16':>8}")
+for rate in (1e-3, 1e-4, 1e-5, 1e-6):
+    print(f"{rate:>8g}{share_moved(rate, torch.float32):>10.0%}{share_moved(rate, torch.bfloat16):>8.0%}")
+
+# %% [markdown]
+# An update below half the gap to the next number is rounded away.
+# At laptop scale, with this seed, a rate of 10⁻⁵ left 95 % of the bf16 weights where they were.
+# Hence autocast: short products, float32 weights.
+#
+# ## 2 Two processes, one model
+#
+# In data-parallel training every worker has a copy of the model and a share of each batch.
+# Each computes the gradient of the *mean* loss over its own examples; then the gradients are averaged over the network, and all workers take the same step.
+# Done right, the copies stay equal, and equal to one process that sees the whole batch.
+#
+# ### 2.1 Average the gradients <small>★★☆ · 20 min · 4 points</small>
+# Worker $w$ has $n_w$ examples and the gradient $g_w$ of its mean loss.
+# What is the gradient of the mean loss over *all* examples?
+# Derive it first: write both means as sums.
+# It is not the plain mean of the $g_w$ when the shares differ, and they do at the end of every epoch.
+#
+# `all_sum(tensor)` is the only way to talk: it waits for all workers and gives each of them the sum of their tensors, a new tensor.
+# With torch that is `torch.distributed.all_reduce`.
+# Every worker runs your function, and all must call `all_sum` equally often and with the same shapes, or they wait for each other for ever.
+
+
+# %% exercise="average"
+def average_gradients(gradients, count, all_sum):
+    """The gradient of the mean loss over all workers' examples, on every worker.
+
+    gradients: this worker's gradients (a list of tensors) of the mean loss over its `count` examples. Gives a list of new tensors.
+    """
+    ### BEGIN SOLUTION
+    total = all_sum(torch.tensor(float(count), dtype=torch.float64))
+    return [all_sum(g * count) / total.to(g.dtype) for g in gradients]
+    ### END SOLUTION
+
+
+def all_workers(gradients, counts):
+    """For the test: what each of several workers (here threads) gets from your function."""
+    return workers.in_step(lambda rank, all_sum: average_gradients(gradients[rank], counts[rank], all_sum), len(counts))[0]
+
+
+# %% test="average" points=4
+check = Check("average", points=4)
+results = check.run(all_workers, [[torch.tensor([6.0])], [torch.tensor([2.0])]], [5, 5])
+check.close(
+    craft.then(results, lambda r: r[0][0]),
+    [4.0],
+    "two workers with equal shares: the plain mean of 6 and 2",
+    wrong={
+        "this is the sum of the gradients: divide. Did you divide by this worker's own count? It is the total that counts": [8.0],
+        "each worker keeps its own gradient: all_sum brings them together": [6.0],
+        "this is the sum over examples: divide by their number": [40.0],
+    },
+)
+results = check.run(all_workers, [[torch.tensor([4.0, 8.0])], [torch.tensor([8.0, -4.0])]], [2, 6])
+check.close(
+    craft.then(results, lambda r: r[0][0]),
+    [7.0, -1.0],
+    "one worker has 2 examples, the other 6: each worker's mean counts as often as it has examples",
+    wrong={
+        "this is the plain mean over the workers: weigh each by its number of examples": [6.0, 2.0],
+        "the weights are swapped: more examples, more weight": [5.0, 5.0],
+        "this is the sum of the gradients, without any weight or division": [12.0, 4.0],
+        "this is divided by this worker's own count: the total goes through all_sum, too": [28.0, -4.0],
+        "this is the sum over examples: divide by their number": [56.0, -8.0],
+        "each worker keeps its own gradient: all_sum brings them together": [4.0, 8.0],
+    },
+)
+check.close(
+    craft.then(results, lambda r: r[1][0]),
+    craft.then(results, lambda r: r[0][0]),
+    "the second worker gets something else than the first: all copies must take the same step",
+)
+check.unchanged(all_workers, [[torch.ones(2)], [torch.full((2,), 3.0)]], [2, 3])
+### BEGIN HIDDEN TESTS
+layers = [(3, 4), (4,), (2, 1, 2)]
+for counts in ([2, 3, 7], [4], [1, 1], [5, 0, 2]):
+    given = [[randn(*s, dtype=torch.float64) * (n > 0) for s in layers] for n in counts]
+    exact = [sum(n * g[i] for n, g in zip(counts, given)) / sum(counts) for i in range(3)]
+    plain_mean = [sum(g[i] for g in given) / len(counts) for i in range(3)]
+    results = check.run(all_workers, given, counts)
+    for rank in range(len(counts)):
+        got = craft.then(results, lambda r, rank=rank: torch.cat([g.flatten() for g in r[rank]]))
+        check.close(
+            got,
+            torch.cat([g.flatten() for g in exact]),
+            "with several layers and workers, one of them perhaps without examples (count 0, gradients 0), the average is wrong"
+            if len(counts) > 1
+            else "a single worker gets its own gradients back",
+            wrong={
+                "this is the plain mean over the workers: weigh each by its number of examples": torch.cat(
+                    [g.flatten() for g in plain_mean]
+                )
+            }
+            if len(counts) > 1
+            else None,
+        )
+    check.equal(
+        craft.then(results, lambda r: [list(g.shape) for g in r[0]]), [list(s) for s in layers], "the gradients must keep their shapes"
+    )
+single = [[randn(4)], [randn(4)]]
+results = check.run(all_workers, single, [3, 2])
+check.equal(results and str(results[0][0].dtype), "torch.float32", "the dtype of the gradients must stay: float32")
+asked = checks.Counted(lambda tensor: 3 * tensor)  # three workers that happen to be alike
+results = check.run(lambda: average_gradients([torch.tensor([1.5, -2.0])], 4, asked))
+check.close(
+    craft.then(results, lambda r: r[0]),
+    [1.5, -2.0],
+    "three workers with the same gradients and counts: the average is that gradient. Is everything that is shared sent through all_sum, and nothing assumed about the number of workers?",
+)
+check.calls(asked, "all_sum is never called: the workers do not talk to each other")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Look: `torchrun`
+# The same training three times, on batches of 7 examples, which two workers cannot share evenly: in one process, with two workers as threads, and (at laptop scale) with two real processes that `torchrun` starts and that talk over `gloo`.
+# Your function is copied into the script.
+
+# %%
+alone = workers.train(average_gradients, 0, 1, lambda tensor: tensor.clone())
+threads, talks = workers.in_step(lambda rank, all_sum: workers.train(average_gradients, rank, 2, all_sum), 2)
+print(
+    f"two threads:   largest difference to one process {max((w - alone).abs().max().item() for w in threads):.1e}, {talks} calls of all_sum"
+)
+if scale() == "smoke":
+    print("two processes: started at laptop scale, and in the course's own tests")
+else:
+    with tempfile.TemporaryDirectory() as scratch:
+        pair_of_weights = workers.torchrun(workers.script(average_gradients), scratch, count=2)
+    print(f"two processes: largest difference to one process {max((w - alone).abs().max().item() for w in pair_of_weights):.1e}")
+    print(f"               copies equal, bit for bit: {torch.equal(*pair_of_weights)}")
+
+# %% [markdown]
+# The copies agree to the last bit with each other, and to about $10^{-16}$ with one process: a sum of two partial sums rounds differently from one sum.
+# Here the weights are float64; in float32 expect $10^{-7}$.
+#
+# ### 2.2 Bonus: one call for everything <small>★★☆ · 20 min · 4 bonus points</small>
+# Every call of `all_sum` costs a round trip, and a model has hundreds of tensors.
+# Do it with exactly one call: pack all gradients, and the count, into one flat tensor, sum it, and unpack.
+# This is what "buckets" are in PyTorch's `DistributedDataParallel`.
+
+
+# %% exercise="bonus-bucket"
+def average_in_one_call(gradients, count, all_sum):
+    """The same result as average_gradients, with exactly one call of all_sum. All gradients have the same dtype."""
+    ### BEGIN SOLUTION
+    packed = torch.cat([g.flatten() * count for g in gradients] + [gradients[0].new_tensor([float(count)])])
+    packed = all_sum(packed)
+    parts = (packed[:-1] / packed[-1]).split([g.numel() for g in gradients])
+    return [part.view(g.shape) for part, g in zip(parts, gradients)]
+    ### END SOLUTION
+
+
+def all_workers_at_once(gradients, counts):
+    """For the test: what each of several workers (here threads) gets from your function."""
+    return workers.in_step(lambda rank, all_sum: average_in_one_call(gradients[rank], counts[rank], all_sum), len(counts))[0]
+
+
+# %% test="bonus-bucket" points=4
+check = Check("bonus-bucket", points=4)
+results = check.run(
+    all_workers_at_once, [[torch.tensor([4.0, 8.0]), torch.tensor([[1.0]])], [torch.tensor([0.0, 0.0]), torch.tensor([[5.0]])]], [1, 3]
+)
+check.close(
+    craft.then(results, lambda r: torch.cat([g.flatten() for g in r[1]])),
+    [1.0, 2.0, 4.0],
+    "the weighted averages are wrong: [4, 8] and [0, 0], 1 and 3 examples, give [1, 2]; [1] and [5] give [4]",
+    wrong={
+        "this is the plain mean over the workers: the counts belong into the packet": [2.0, 4.0, 3.0],
+        "this is the sum: divide by the total count, the last entry of the packet": [4.0, 8.0, 16.0],
+    },
+)
+check.equal(craft.then(results, lambda r: [list(g.shape) for g in r[0]]), [[2], [1, 1]], "the gradients must come back in their own shapes")
+asked = checks.Counted(lambda tensor: 2 * tensor)  # two workers that happen to be alike
+alike = check.run(lambda: average_in_one_call([torch.tensor([1.5, -2.0]), torch.tensor([[3.0]])], 4, asked))
+check.close(
+    craft.then(alike, lambda r: torch.cat([g.flatten() for g in r])),
+    [1.5, -2.0, 3.0],
+    "two workers with the same gradients and counts: the average is that gradient",
+)
+check.calls(asked, "exactly one call of all_sum: pack the gradients and the count into one flat tensor", exactly=1)
+check.unchanged(all_workers_at_once, [[torch.ones(2)], [torch.full((2,), 3.0)]], [2, 3])
+### BEGIN HIDDEN TESTS
+layers = [(3, 4), (4,), (), (2, 1, 2)]
+for counts in ([2, 3, 7], [4], [5, 0, 2]):
+    given = [[randn(*s, dtype=torch.float64) * (n > 0) for s in layers] for n in counts]
+    exact = torch.cat([(sum(n * g[i] for n, g in zip(counts, given)) / sum(counts)).flatten() for i in range(4)])
+    results = check.run(all_workers_at_once, given, counts)
+    for rank in range(len(counts)):
+        check.close(
+            craft.then(results, lambda r, rank=rank: torch.cat([g.flatten() for g in r[rank]])),
+            exact,
+            "with several shapes (one of them a single number) and counts the averages are wrong, or digits are lost in float32",
+        )
+    check.equal(
+        craft.then(results, lambda r: [list(g.shape) for g in r[-1]]),
+        [list(s) for s in layers],
+        "the gradients must come back in their own shapes",
+    )
+asked = checks.Counted(lambda tensor: 5 * tensor)
+check.run(lambda: average_in_one_call([randn(3), randn(2, 2), randn(1)], 3, asked))
+check.calls(asked, "exactly one call of all_sum, however many tensors there are", exactly=1)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ## 3 The original Transformer against LLaMA's design, at equal cost
+#
+# Between 2017 and 2023 the block changed in five places: norms before the branches instead of after the sums, RMSNorm for LayerNorm, SwiGLU for ReLU, rotary for sinusoidal positions, no biases.
+# One hears that the result is "about 10 times more efficient".
+# Is it, at a size you can train here?
+# A fair comparison has equal parameters, equal compute, the same data in the same order, a learning rate chosen for *each* design, and several seeds.
+#
+# ### 3.1 Match the parameters <small>★☆☆ · 10 min · 2 points</small>
+# A feed-forward layer with ReLU has two matrices, $D \times h$ and $h \times D$.
+# SwiGLU has three of them.
+# Which hidden width $h'$ gives it as many weights?
+# Round to the *nearest* multiple of `multiple` (hardware likes multiples), but not below one `multiple`.
+
+
+# %% exercise="match"
+def gated_hidden(hidden, multiple=1):
+    """The hidden width of a SwiGLU layer with as many weights as a ReLU layer with this hidden width, to the nearest multiple: an int."""
+    ### BEGIN SOLUTION
+    return multiple * max(1, round(hidden * 2 / 3 / multiple))
+    ### END SOLUTION
+
+
+# %% test="match" points=2
+check = Check("match", points=2)
+check.equal(
+    check.run(gated_hidden, 288),
+    192,
+    "two matrices of D × 288 have as many weights as three of D × 192",
+    wrong={
+        "three matrices instead of two: the hidden width shrinks, it does not stay": 288,
+        "the factor is upside down: three matrices need a smaller hidden width": 432,
+        "the factor is 2/3, not 1/2": 144,
+    },
+)
+check.equal(
+    check.run(gated_hidden, 2048, 8),
+    1368,
+    "2/3 of 2048 is 1365.33: the nearest multiple of 8 is 1368",
+    wrong={"round to the nearest multiple, not down": 1360, "the result is a multiple of `multiple`": 1365},
+)
+### BEGIN HIDDEN TESTS
+for given, multiple in [(2048, 64), (11008 * 3 // 2, 256), (100, 1), (64, 16), (1000, 7)]:
+    near = multiple * max(1, int(given * 2 / 3 / multiple + 0.5))
+    check.equal(
+        check.run(gated_hidden, given, multiple),
+        near,
+        "with other sizes the hidden width is wrong: 2/3 of it, to the nearest multiple",
+        wrong={
+            "it is rounded up: to the nearest multiple": multiple * -(-given * 2 // (3 * multiple)),
+            "it is rounded down: to the nearest multiple": multiple * (given * 2 // (3 * multiple)),
+        },
+    )
+check.equal(check.run(gated_hidden, 3, 8), 8, "not below one `multiple`: a layer of width 0 is none")
+check.true(check.run(lambda: type(gated_hidden(288, 8)) is int and type(gated_hidden(100)) is int), "a width is an int")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 3.2 Count the compute <small>★★☆ · 15 min · 3 points</small>
+# Derive the FLOPs of training on a number of tokens (a multiply and an add are two):
+#
+# - A matrix of $N$ weights costs $2N$ per token forward.
+#   Backward costs twice that: one product for the gradient of the input, one for the gradient of the weights.
+# - Attention itself has no weights, but per token and layer the scores of one query with $T$ keys, and the mixture of $T$ values, each over the full width $D$.
+#   (Count all $T$ keys, also the masked ones.)
+#   Backward is again twice as much.
+#
+# `weights` is the number of weights in all matrices that multiply, the output head included; looking up an embedding is free.
+
+
+# %% exercise="compute"
+def training_flops(weights, layers, width, context, tokens):
+    """FLOPs of training (forward and backward) on this many tokens, in full contexts: an int."""
+    ### BEGIN SOLUTION
+    return tokens * (6 * weights + 12 * layers * width * context)
+    ### END SOLUTION
+
+
+# %% test="compute" points=3
+check = Check("compute", points=3)
+check.equal(
+    check.run(training_flops, 1000, 0, 0, 0, 1),
+    6000,
+    "without attention: 2 forward and 4 backward for every weight and token",
+    wrong={
+        "only the forward pass is counted: backward costs twice as much again": 2000,
+        "a multiply and an add are two operations": 3000,
+        "backward costs twice the forward pass, not as much": 4000,
+    },
+)
+check.equal(
+    check.run(training_flops, 0, 1, 10, 7, 1),
+    12 * 70,
+    "one layer of attention, one token: 2 · T · D for the scores, 2 · T · D for the mixture, and twice that backward",
+    wrong={
+        "only the scores, or only the mixture, are counted: both cost 2 · T · D": 6 * 70,
+        "only the forward pass is counted": 4 * 70,
+        "this grows with T² for one token: a token has T keys": 12 * 10 * 49,
+    },
+)
+### BEGIN HIDDEN TESTS
+for given in [(192384, 3, 72, 32, 512), (5000, 2, 16, 9, 27), (10, 1, 2, 1, 1)]:
+    weights, layers, width, context, tokens = given
+    check.equal(
+        check.run(training_flops, *given),
+        tokens * (6 * weights + 12 * layers * width * context),
+        "for whole models the count is wrong",
+        wrong={
+            "the tokens multiply both terms": tokens * 6 * weights + 12 * layers * width * context,
+            "attention is missing, or counted for one layer only": tokens * (6 * weights + 12 * width * context),
+            "attention is missing": tokens * 6 * weights,
+        },
+    )
+block = models.Shape(13, width=12, heads=2, layers=2, context=8, activation="swiglu", hidden=20, bias=False)
+heavy = two_designs.multiplying_weights(models.LanguageModel(block))
+check.equal(
+    check.run(training_flops, heavy, 2, 12, 8, 3 * 8),
+    two_designs.counted_flops(block, 3),
+    "torch's own count of a small model's training step differs",
+)
+### END HIDDEN TESTS
+check.score()
+
+# %%
+# hidden is 4 × width, a multiple of 3, so that the two feed-forward layers match exactly at laptop scale
+design_sizes = pick(
+    smoke={"width": 24, "heads": 2, "layers": 1, "context": 16, "hidden": 96},
+    laptop={"width": 72, "heads": 4, "layers": 3, "context": 32, "hidden": 288},
+    gpu={"width": 512, "heads": 8, "layers": 6, "context": 256, "hidden": 2048},
+)
+designs = {
+    "original": two_designs.original(vocabulary=V, **design_sizes),
+    "LLaMA style": two_designs.llama(gated_hidden(design_sizes["hidden"], pick(smoke=1, laptop=1, gpu=8)), vocabulary=V, **design_sizes),
+}
+compare_batch = pick(smoke=4, laptop=16, gpu=64)
+for title, shape in designs.items():
+    model = models.LanguageModel(shape)
+    by_formula = training_flops(
+        two_designs.multiplying_weights(model), shape.layers, shape.width, shape.context, compare_batch * shape.context
+    )
+    print(
+        f"{title:<12} {models.parameters(model):>10,} parameters, {by_formula / 1e9:.4f} GFLOPs a step by your formula, {two_designs.counted_flops(shape, compare_batch) / 1e9:.4f} counted by torch"
+    )
+
+# %% [markdown]
+# At laptop scale the compute is equal to the last operation (at `gpu` scale to about 0.1 %, because the hidden width is rounded).
+# The parameters differ by about one per cent: the original has biases, in its linear layers and in LayerNorm; LLaMA's design has one norm more, at the end.
+#
+# ### 3.3 How many times more efficient? <small>★★☆ · 20 min · 3 points</small>
+# Two curves of held-out loss against FLOPs, both with growing FLOPs.
+# How many times fewer FLOPs does design B need to reach the *last* loss of design A?
+#
+# 1. Find B's first point whose loss is at most A's last loss.
+#    If there is none, give `None`.
+#    If it is B's very first point, take its FLOPs.
+# 2. Else interpolate between the point before it and this one: the *logarithm* of the FLOPs is taken to be linear in the loss.
+# 3. The answer is A's last FLOPs divided by B's FLOPs there.
+#    Below 1 means that B is worse.
+
+
+# %% exercise="efficiency"
+def times_cheaper(flops_a, losses_a, flops_b, losses_b):
+    """How many times fewer FLOPs B needs to reach A's last loss (lists of floats): a float, or None if B never reaches it."""
+    ### BEGIN SOLUTION
+    goal = losses_a[-1]
+    for i, loss in enumerate(losses_b):
+        if loss <= goal:
+            if i == 0:
+                return flops_a[-1] / flops_b[0]
+            share = (losses_b[i - 1] - goal) / (losses_b[i - 1] - loss)
+            log_flops = (1 - share) * math.log(flops_b[i - 1]) + share * math.log(flops_b[i])
+            return flops_a[-1] / math.exp(log_flops)
+    return None
+    ### END SOLUTION
+
+
+# %% test="efficiency" points=3
+check = Check("efficiency", points=3)
+check.close(
+    check.run(times_cheaper, [1.0, 100.0], [4.0, 2.0], [1.0, 10.0, 100.0], [4.0, 2.0, 1.5]),
+    10.0,
+    "B reaches A's last loss, 2, at 10 FLOPs; A took 100",
+    rtol=1e-9,
+    wrong={"upside down: A's FLOPs divided by B's": 0.1, "this compares the losses: compare the FLOPs at the same loss": 2.0 / 1.5},
+)
+check.close(
+    check.run(times_cheaper, [1.0, 100.0], [4.0, 2.0], [1.0, 100.0], [3.0, 1.0]),
+    10.0,
+    "half-way between losses 3 and 1, on a log scale half-way between 1 and 100 FLOPs: 10",
+    rtol=1e-9,
+    wrong={
+        "the FLOPs are interpolated as they are: take their logarithms": 100 / 50.5,
+        "the point at which B is better is taken as it is: interpolate between the two": 1.0,
+        "the point before is taken as it is: interpolate between the two": 100.0,
+    },
+)
+check.equal(check.run(times_cheaper, [1.0, 2.0], [4.0, 2.0], [1.0, 2.0], [4.0, 2.5]), None, "B never reaches A's last loss: give None")
+### BEGIN HIDDEN TESTS
+curve_a, curve_b = ([1.0, 8.0, 64.0], [5.0, 3.0, 2.2]), ([2.0, 4.0, 16.0, 64.0, 128.0], [4.5, 2.6, 2.0, 2.4, 1.9])
+share = (2.6 - 2.2) / 0.6
+check.close(
+    check.run(times_cheaper, *curve_a, *curve_b),
+    64 / (4 * 4**share),
+    "a curve that wiggles: the first crossing counts",
+    rtol=1e-9,
+    wrong={
+        "the last crossing is taken: B was there before": 64 / (64 * 2 ** ((2.4 - 2.2) / 0.5)),
+        "the goal is A's lowest loss, or another point: take A's last": 64 / 4,
+    },
+)
+check.close(
+    check.run(times_cheaper, [1.0, 50.0], [4.0, 3.0], [5.0, 20.0], [2.0, 1.0]),
+    10.0,
+    "B is better at its very first point: take that point's FLOPs",
+    rtol=1e-9,
+)
+check.close(
+    check.run(times_cheaper, [1.0, 10.0], [4.0, 3.0], [1.0, 100.0], [4.0, 3.0]),
+    0.1,
+    "B needs more FLOPs than A: the answer is below 1",
+    rtol=1e-9,
+)
+rising = check.run(times_cheaper, [1.0, 10.0, 20.0], [4.0, 3.0, 3.5], [1.0, 10.0, 20.0], [4.0, 3.5, 3.0])
+check.close(rising, 2.0, "A's last loss counts, even if it was lower before", rtol=1e-9)
+check.unchanged(times_cheaper, [1.0, 2.0], [4.0, 2.0], [1.0, 2.0], [4.0, 1.0])
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Look: loss against FLOPs
+# First a learning rate for each design, on one seed; then the remaining seeds with the rate that was best.
+# Both designs get the same batches, no dropout, starting weights that fit the design (`initialise` in `helpers/kit/models.py`), AdamW ($\beta = (0.9, 0.95)$, weight decay 0.1 on matrices), gradients clipped at 1, a warm-up over the first tenth and a constant rate after it.
+# A constant rate makes every later point of a curve what a run of that length, with the same warm-up, would have given; with a cosine that ends later, the points before would look worse than they need to.
+#
+# *Before you run it:* write down the factor you expect.
+# Which of the five changes do you think matters most at this size?
+
+# %%
+compare_steps = pick(smoke=8, laptop=500, gpu=20_000)
+seeds_used = pick(smoke=(0, 1), laptop=(0, 1, 2), gpu=(0, 1, 2, 3, 4))
+rates_tried = pick(smoke=(1e-3,), laptop=(1e-3, 2e-3, 4e-3, 8e-3), gpu=(1e-4, 3e-4, 1e-3))
+device = "cuda" if torch.cuda.is_available() else "cpu"
+held_out = data.validation[: pick(smoke=300, laptop=10_000, gpu=500_000)]
+
+
+def curve_of(title, rate, index):
+    return two_designs.learning_curve(
+        designs[title],
+        data.train,
+        held_out,
+        compare_steps,
+        compare_batch,
+        rate,
+        index,
+        device=device,
+        label=f"{title}, η = {rate:g}, seed {index}",
+    )
+
+
+started = time.perf_counter()
+trials = {(title, rate): curve_of(title, rate, seeds_used[0]) for title in designs for rate in rates_tried}
+best_rate = {title: min(rates_tried, key=lambda rate: trials[title, rate].losses[-1]) for title in designs}
+results_of = {
+    f"{title}, η = {best_rate[title]:g}": [trials[title, best_rate[title]], *(curve_of(title, best_rate[title], n) for n in seeds_used[1:])]
+    for title in designs
+}
+for (title, rate), curve in trials.items():
+    print(f"{title:<12} η = {rate:g}: held-out loss {curve.losses[-1]:.4f}")
+print(two_designs.table(results_of))
+print(f"({time.perf_counter() - started:.0f} s)")
+
+# %%
+axis = plots.curves(
+    {title: two_designs.spread(curves) for title, curves in results_of.items()},
+    "training GFLOPs",
+    "held-out loss, nats per character",
+    "Mean of the seeds, with a band from the best to the worst",
+)
+axis.set_xscale("log")
+plt.show()
+(first_name, first_curves), (second_name, second_curves) = results_of.items()
+factors = [times_cheaper(a.flops, a.losses, b.flops, b.losses) for a in first_curves for b in second_curves]
+known = sorted(factor for factor in factors if factor is not None)
+print(
+    f"times cheaper, every seed of one against every seed of the other: {', '.join(f'{factor:.2f}' for factor in known)}"
+    + ("" if len(known) == len(factors) else f" ({len(factors) - len(known)} never reached)")
+)
+
+# %% [markdown]
+# On the machine this was written on (three seeds, the laptop sizes, 317 GFLOPs or 256,000 characters a run) the original design ended at 1.94 nats per character (1.93 to 1.95, $\eta = 0.004$; 0.002 gave the same on the first seed) and LLaMA's at 1.76 (1.75 to 1.78, $\eta = 0.002$).
+# The ranges do not overlap.
+# With three seeds that is a hint, not a proof: of the 20 ways to deal six losses to two designs, two separate them completely, so equal designs would do it in one case of ten.
+# LLaMA's design reached the original's last loss with about 1.8 to 2 times fewer FLOPs.
+# In CPU seconds the advantage was smaller: its step took 1.25 to 1.4 times as long, because RMSNorm, the gate and the rotation are many small operations that FLOP counts of matrix products do not see.
+# The start matters, too: when all linear layers began with a deviation of 0.02, GPT-2's for a width of 768, the same runs ended at 2.04 and 1.88.
+# How much of the factor would remain with a rate tuned more finely, or grow with more compute, these runs do not say.
+#
+# Which of the five changes does it?
+# Try your guess.
+# One run takes about as long as one of those above:
+# ```python
+# designs["one change"] = two_designs.changed(designs["original"], ["pre-norm"], gated_hidden(design_sizes["hidden"]))  # or RMSNorm, SwiGLU, RoPE, no biases
+# print(curve_of("one change", 0.002, 0).losses[-1])
+# ```
+#
+# ### 3.4 What did you see? <small>★★★ · 25 min · 4 points, graded by hand</small>
+# Report your comparison as you would in a paper: setting (parameters, tokens, FLOPs, how the rates were chosen, seeds), result with its spread, and the factor.
+# Is "about 10 times more efficient" visible at this size?
+# Name two reasons why the factor may be different at a thousand times the compute, one reason why FLOPs are not seconds, and one way in which your own comparison may be unfair to one of the designs.
+# About 200 words, and no sentence stronger than your numbers.
+
+# %% [markdown] written="written-comparison" points=4
+# <!-- BEGIN SOLUTION -->
+# **Model answer** (with the numbers of one machine; yours differ a little). Two language models over characters, 3 blocks of width 72, about 200,000 parameters each (equal to 1.2 %), 0.634 GFLOPs a step for both, 500 steps
+# of 512 characters, the same batches, AdamW with warm-up and a constant rate. The rate was chosen for each design on one seed. Over three seeds the held-out loss was 1.94 (1.93 to 1.95) for the original and 1.76 (1.75 to 1.78)
+# for LLaMA's design; the ranges do not overlap, which with three seeds is a hint and no proof. LLaMA's design needed about 1.8 to 2 times fewer FLOPs to reach the original's last loss. "About 10 times" is not visible here. It is not refuted either: the runs are
+# short, and the claim is about others. At a larger scale the factor may differ because post-norm becomes harder to train with depth and forces smaller rates, so the gap may grow with the number of blocks; and because a
+# factor read off at one loss changes when the two curves have different slopes. It may also shrink: small changes of a design are often worth less once data are plentiful. FLOPs are not seconds: here a step of LLaMA's design
+# took longer, since element-wise operations are limited by memory, not arithmetic. My comparison may be unfair to the original: it got no dropout and no schedule of its own, and
+# the rates that I tried lie a factor of two apart.
+#
+# | points | rubric |
+# | --- | --- |
+# | 1 | the setting is complete: sizes, tokens or FLOPs, rates chosen for each design, number of seeds, held-out data |
+# | 1 | the numbers with their spread, a factor that follows from them, and a clear "not visible here" (or what was seen) about 10× |
+# | 1 | two valid reasons why scale may change the factor, and one why FLOPs are not seconds |
+# | 1 | one real weakness of the comparison, named against its own conclusion; hedged language throughout |
+# <!-- END SOLUTION -->
+
+# %% [markdown]
+# ## What you can now do
+#
+# - You derive the limits of any floating-point format, read its bit patterns and round to it by hand.
+# - You can say which bits buy range and which buy precision, and what loss scaling and autocast each protect.
+# - You average gradients so that two processes are one, also when the shares are uneven, and with a single call.
+# - You match two designs in parameters and count their training FLOPs before a run.
+# - You have compared two designs at equal cost, and you know how far the result carries.

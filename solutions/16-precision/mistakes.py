@@ -1,0 +1,473 @@
+"""Wrong answers that the tests of 16-precision must catch, and right ones that they must accept."""
+
+from autograder.authoring.mistakes import Mistake, Right
+
+IN_PLACE = "your code changes its input in place"
+
+UNSCALE = """
+def unscale(gradients, scale):
+    bad = False
+    out = []
+    for g in gradients:
+        wide = g.to(torch.float32) * (1.0 / scale)
+        bad = bad or bool(torch.isnan(wide).any() or torch.isinf(wide).any())
+        out.append(wide)
+    return bad, out
+"""
+NEXT_SCALE = """
+def next_scale(scale, good, overflow, interval=2000, growth=2.0, backoff=0.5):
+    if overflow:
+        scale, good = scale * backoff, 0
+    else:
+        good = good + 1
+        if good >= interval:
+            scale, good = scale * growth, 0
+    return scale, good
+"""
+WORKERS = """
+def all_workers(gradients, counts):
+    return workers.in_step(lambda rank, all_sum: average_gradients(gradients[rank], counts[rank], all_sum), len(counts))[0]
+"""
+AT_ONCE = """
+def all_workers_at_once(gradients, counts):
+    return workers.in_step(lambda rank, all_sum: average_in_one_call(gradients[rank], counts[rank], all_sum), len(counts))[0]
+"""
+
+VARIANTS = {
+    "limits": [
+        Mistake(
+            "the reserved exponent",
+            change={"(2**exponent_bits - 2, 2**mantissa_bits - 1)": "(2**exponent_bits - 1, 2**mantissa_bits - 1)"},
+            hint="twice too large: the highest exponent belongs to infinity and NaN",
+        ),
+        Mistake(
+            "mantissa of zeros",
+            change={"(1 + mantissa / 2**mantissa_bits)": "(1.0 if not finite else 1 + mantissa / 2**mantissa_bits)"},
+            hint="the mantissa is all ones there",
+        ),
+        Mistake(
+            "a whole two",
+            change={"(1 + mantissa / 2**mantissa_bits)": "(2.0 if not finite else 1 + mantissa / 2**mantissa_bits)"},
+            hint="65536 is the first number that is too large",
+        ),
+        Mistake(
+            "subnormal exponent",
+            change={"2.0 ** (1 - bias - mantissa_bits)": "2.0 ** (-bias - mantissa_bits)"},
+            hint="subnormal numbers have the exponent 1 − b",
+        ),
+        Mistake(
+            "normal from zero",
+            change={"2.0 ** (1 - bias)": "2.0 ** (-bias)", "2.0 ** (1 - bias - mantissa_bits)": "2.0 ** (-bias - mantissa_bits)"},
+            hint="The smallest normal number has e = 1",
+        ),
+        Mistake("bias one too large", change={"** (exponent_bits - 1) - 1": "** (exponent_bits - 1)"}, hint="is the bias 2^(E−1) − 1?"),
+        Mistake("half of epsilon", change={"2.0**-mantissa_bits\n": "2.0 ** (-mantissa_bits - 1)\n"}, hint="this is half the distance"),
+        Mistake("all ones is a number", change={"2**mantissa_bits - 2)": "2**mantissa_bits - 1)"}, hint="the largest mantissa is 2^M − 2"),
+        Mistake("finite ignored", change={"if finite else": "if False else"}, hint="a finite format uses its highest exponent for numbers"),
+        Right(
+            "by powers of two",
+            code="""
+def limits(exponent_bits, mantissa_bits, finite=False):
+    b = (1 << (exponent_bits - 1)) - 1
+    step = math.ldexp(1.0, -mantissa_bits)
+    largest = math.ldexp(2 - 2 * step, b + 1) if finite else math.ldexp(2 - step, b)
+    return [largest, math.ldexp(1.0, 1 - b), math.ldexp(step, 1 - b), step]
+""",
+        ),
+        Right(
+            "a tensor",
+            change={
+                "return largest, 2.0 ** (1 - bias), 2.0 ** (1 - bias - mantissa_bits), 2.0**-mantissa_bits": "return torch.tensor([largest, 2.0 ** (1 - bias), 2.0 ** (1 - bias - mantissa_bits), 2.0**-mantissa_bits], dtype=torch.float64)"
+            },
+        ),
+    ],
+    "decode": [
+        Mistake("always a hidden one", change={"+ (e > 0)": "+ 1"}, hint="e = 0 has no hidden one"),
+        Mistake("subnormal exponent", change={"e.clamp(min=1)": "e"}, hint="for e = 0 the exponent is 1 − b"),
+        Mistake("no sign", change={"return sign * value": "return value"}, hint="where are the sign, the exponent, the bias?"),
+        Mistake(
+            "bias one too large",
+            change={"** (exponent_bits - 1) - 1": "** (exponent_bits - 1)"},
+            hint="where are the sign, the exponent, the bias?",
+        ),
+        Mistake(
+            "no infinities",
+            change={"value[top] = torch.where(m[top] == 0, torch.inf, torch.nan).double()": "pass"},
+            hint="the highest exponent stands for ±infinity",
+        ),
+        Mistake(
+            "only NaN",
+            change={"torch.where(m[top] == 0, torch.inf, torch.nan).double()": "torch.nan"},
+            hint="the highest exponent stands for ±infinity",
+        ),
+        Mistake("finite ignored", change={"if finite:": "if False:"}, hint="a finite format has no infinity"),
+        Mistake(
+            "finite without NaN", change={"value[top & (m == 2**mantissa_bits - 1)] = torch.nan": "pass"}, hint="its only NaN is all ones"
+        ),
+        Right(
+            "one at a time",
+            code="""
+def decode_bits(bits, exponent_bits, mantissa_bits, finite=False):
+    def one(n):
+        m, rest = n % 2**mantissa_bits, n // 2**mantissa_bits
+        e, s = rest % 2**exponent_bits, rest // 2**exponent_bits
+        b, sign = 2 ** (exponent_bits - 1) - 1, -1.0 if s else 1.0
+        if e == 2**exponent_bits - 1 and not finite:
+            return sign * math.inf if m == 0 else math.nan
+        if e == 2**exponent_bits - 1 and m == 2**mantissa_bits - 1:
+            return math.nan
+        return sign * (m * 2.0 ** (1 - b - mantissa_bits) if e == 0 else (2**mantissa_bits + m) * 2.0 ** (e - b - mantissa_bits))
+
+    return torch.tensor([one(n) for n in bits.flatten().tolist()], dtype=torch.float64).view(bits.shape)
+""",
+        ),
+        Right("division for shifts", change={"(bits >> mantissa_bits) &": "torch.div(bits, 2**mantissa_bits, rounding_mode='floor') &"}),
+    ],
+    "round": [
+        Mistake("cut off", change={"torch.round(x / gap)": "torch.trunc(x / gap)"}, hint="the rest is cut off"),
+        Mistake("ties up", change={"torch.round(x / gap)": "torch.floor(x / gap + 0.5)"}, hint="ties are rounded up"),
+        Mistake("frexp's exponent as it is", change={".exponent - 1)": ".exponent)"}, hint="the steps are too wide"),
+        Mistake("steps too narrow", change={"(k - mantissa_bits)": "(k - mantissa_bits - 1)"}, hint="the steps are too narrow"),
+        Mistake("no subnormal limit", change={".clamp(min=1 - bias)": ""}, hint="the exponent must not fall below 1 − b"),
+        Mistake(
+            "subnormal flushed",
+            change={"y = torch.round(x / gap) * gap": "y = torch.where(x.abs() < 2.0 ** (1 - bias), 0.0, torch.round(x / gap) * gap)"},
+            hint="everything below the smallest normal number becomes 0",
+        ),
+        Mistake(
+            "overflow before rounding",
+            change={"(y.abs() > largest)": "(x.abs() > largest)"},
+            hint="a number overflows only if it is too large after rounding",
+        ),
+        Mistake("no overflow", change={"(y.abs() > largest) | x.isinf()": "x.isinf()"}, hint="nothing overflows here"),
+        Mistake("always saturates", change={"largest if saturate": "largest if True"}, hint="without `saturate` an overflow is infinite"),
+        Mistake(
+            "infinity in a finite format",
+            change={"math.nan if finite else math.inf": "math.inf"},
+            hint="a finite format has no infinity: NaN takes its place",
+        ),
+        Mistake("saturate ignored", change={"largest if saturate else ": ""}, hint="with saturate=True an overflow"),
+        Mistake(
+            "bias one too large",
+            change={"** (exponent_bits - 1) - 1": "** (exponent_bits - 1)"},
+            hint="below 2^−14 the numbers of fp16 are evenly spaced",
+        ),
+        Right(
+            "search in the table of all numbers",
+            code="""
+def round_to(x, exponent_bits, mantissa_bits, finite=False, saturate=False):
+    x, flat = x.double(), []
+    top = limits(exponent_bits, mantissa_bits, finite)[0]
+    for v in x.flatten().tolist():
+        if math.isnan(v):
+            flat.append(v)
+            continue
+        a = abs(v)
+        e = max(math.frexp(a)[1] - 1, 2 - 2 ** (exponent_bits - 1)) if math.isfinite(a) else 0
+        gap = math.ldexp(1.0, e - mantissa_bits)
+        r = round(a / gap) * gap if math.isfinite(a) else a
+        r = r if r <= top else top if saturate else math.nan if finite else math.inf
+        flat.append(math.copysign(r, v))
+    return torch.tensor(flat, dtype=torch.float64).view(x.shape)
+""",
+        ),
+        Right(
+            "exponent by log2",
+            change={"(torch.frexp(x).exponent - 1).clamp(min=1 - bias)": "x.abs().clamp(min=2.0 ** (1 - bias), max=1e300).log2().floor()"},
+        ),
+    ],
+    "mask": [
+        Mistake("cut off", change={"(bits + 2 ** (drop - 1) - 1 + stays) &": "bits &"}, hint="the bits are cut off"),
+        Mistake("ties up", change={"2 ** (drop - 1) - 1 + stays": "2 ** (drop - 1)"}, hint="ties are rounded up"),
+        Mistake("ties down", change={" - 1 + stays": " - 1"}, hint="the lowest bit that stays is missing"),
+        Mistake("values for bits", change={"x.view(torch.int32)": "(x * 2**23).int()"}, hint="tf32 keeps 10 mantissa bits"),
+        Mistake("whole numbers", change={"rounded.view(torch.float32), x)": "x.int().float(), x)"}, hint="these are whole numbers"),
+        Mistake(
+            "converted, not viewed",
+            change={"x.view(torch.int32)": "x.to(torch.int32)", "rounded.view(torch.float32)": "rounded.to(torch.float32)"},
+            hint="everything became 0",
+        ),
+        Mistake(
+            "NaN rounded",
+            change={"torch.where(x.isfinite(), rounded.view(torch.float32), x)": "rounded.view(torch.float32)"},
+            hint="infinity and NaN must stay what they are",
+        ),
+        Mistake("always tf32", change={"drop = 23 - mantissa_bits": "drop = 13"}, hint="always ten bits are kept"),
+        Mistake("full mantissa fails", change={"if drop == 0:": "if False:"}, hint="your code raised NotImplementedError at line"),
+        Right(
+            "numpy",
+            code="""
+def round_by_mask(x, mantissa_bits):
+    r = 23 - mantissa_bits
+    bits = x.numpy().copy().view(np.uint32).astype(np.uint64)
+    if r > 0:
+        bits = bits + (2 ** (r - 1) - 1) + ((bits >> np.uint64(r)) & np.uint64(1))
+        bits = bits // 2**r * 2**r
+    out = torch.from_numpy((bits & np.uint64(0xFFFFFFFF)).astype(np.uint32).view(np.float32))
+    return torch.where(torch.isfinite(x), out, x)
+""",
+        ),
+        Right("shifts", change={"& -(2**drop)": ">> drop << drop"}),
+    ],
+    "loss-scale": [
+        Mistake("divided in fp16", change={"g.float() / scale": "(g / scale).float()"}, hint="the division happens in fp16"),
+        Mistake("multiplied", change={"g.float() / scale": "g.float() * scale"}, hint="The scale has to be divided out"),
+        Mistake("not divided", change={"g.float() / scale": "g.float()"}, hint="nothing is divided"),
+        Mistake("NaN missed", change={"not bool(g.isfinite().all())": "bool(g.isinf().any())"}, hint="NaN is an overflow, too"),
+        Mistake(
+            "the first tensor only",
+            change={"for g in gradients)": "for g in gradients[:1])"},
+            hint="an overflow in the last tensor is missed",
+        ),
+        Mistake(
+            "one sign only",
+            change={"not bool(g.isfinite().all())": "bool(((g == math.inf) | g.isnan()).any())"},
+            hint="minus infinity is an overflow, too",
+        ),
+        Mistake(
+            "count goes on", change={"return scale * backoff, 0": "return scale * backoff, good"}, hint="the count of good steps goes on"
+        ),
+        Mistake("grows on overflow", change={"scale * backoff, 0": "scale * growth, 0"}, hint="the scale grows after an overflow"),
+        Mistake("one step too late", change={"if good == interval": "if good > interval"}, hint="the scale grows one step too late"),
+        Mistake(
+            "count not reset", change={"(scale * growth, 0) if": "(scale * growth, good) if"}, hint="the count must start from 0 again"
+        ),
+        Mistake(
+            "own constants",
+            change={"scale * backoff": "scale * 0.5", "scale * growth": "scale * 2.0"},
+            hint="are interval, growth and backoff used?",
+        ),
+        Right("loops", code=UNSCALE + NEXT_SCALE),
+        Right("in float64 on the way", change={"g.float() / scale": "(g.double() / scale).float()"}),
+    ],
+    "average": [
+        Mistake(
+            "sum",
+            code="def average_gradients(gradients, count, all_sum):\n    return [all_sum(g) for g in gradients]\n" + WORKERS,
+            hint="this is the sum of the gradients",
+        ),
+        Mistake(
+            "own gradient",
+            code="def average_gradients(gradients, count, all_sum):\n    return [g.clone() for g in gradients]\n" + WORKERS,
+            hint="each worker keeps its own gradient",
+        ),
+        Mistake(
+            "plain mean",
+            code="def average_gradients(gradients, count, all_sum):\n    n = all_sum(torch.ones(()))\n    return [all_sum(g) / n for g in gradients]\n"
+            + WORKERS,
+            hint="this is the plain mean over the workers",
+        ),
+        Mistake("no division", change={" / total.to(g.dtype)": ""}, hint="this is the sum over examples"),
+        Mistake(
+            "own count",
+            change={"total = all_sum(torch.tensor(float(count), dtype=torch.float64))": "total = torch.tensor(2.0 * count)"},
+            hint="the second worker gets something else",
+        ),
+        Mistake(
+            "its own count",
+            change={"total = all_sum(torch.tensor(float(count), dtype=torch.float64))": "total = torch.tensor(float(count))"},
+            hint="this is divided by this worker's own count",
+        ),
+        Mistake("divided by the count", change={"g * count": "g / max(count, 1)"}, hint="two workers with equal shares"),
+        Mistake(
+            "out of step",
+            change={
+                "return [all_sum(g * count)": "if count == 0:\n        return [torch.zeros_like(g) for g in gradients]\n    return [all_sum(g * count)"
+            },
+            hint="with several layers and workers, one of them perhaps without examples",
+        ),
+        Mistake("in place", change={"all_sum(g * count)": "all_sum(g.mul_(count))"}, hint=IN_PLACE),
+        Mistake(
+            "flattened",
+            change={
+                "/ total.to(g.dtype) for": "/ total.to(g.dtype).reshape(1) for",
+                "all_sum(g * count)": "all_sum((g * count).flatten())",
+            },
+            hint="the gradients must keep their shapes",
+        ),
+        Right(
+            "weights first",
+            code="def average_gradients(gradients, count, all_sum):\n    share = count / all_sum(torch.tensor([count])).item()\n    return [all_sum(share * g) for g in gradients]\n"
+            + WORKERS,
+        ),
+        Right(
+            "loop",
+            code="""
+def average_gradients(gradients, count, all_sum):
+    out = []
+    for g in gradients:
+        n = all_sum(torch.full_like(g, float(count)))
+        out.append(all_sum(g * count) / n)
+    return out
+"""
+            + WORKERS,
+        ),
+    ],
+    "bonus-bucket": [
+        Mistake(
+            "plain mean",
+            code="""
+def average_in_one_call(gradients, count, all_sum):
+    packed = all_sum(torch.cat([g.flatten() for g in gradients] + [gradients[0].new_ones(1)]))
+    parts = (packed[:-1] / packed[-1]).split([g.numel() for g in gradients])
+    return [part.view(g.shape) for part, g in zip(parts, gradients)]
+"""
+            + AT_ONCE,
+            hint="this is the plain mean over the workers",
+        ),
+        Mistake("not divided", change={"(packed[:-1] / packed[-1])": "packed[:-1]"}, hint="this is the sum: divide by the total count"),
+        Mistake(
+            "two calls",
+            change={"    packed = all_sum(packed)\n": "    packed = torch.cat([all_sum(packed[:-1]), all_sum(packed[-1:])])\n"},
+            hint="exactly one call of all_sum",
+        ),
+        Mistake("flat", change={"part.view(g.shape)": "part"}, hint="the gradients must come back in their own shapes"),
+        Mistake(
+            "in float32",
+            change={"packed = all_sum(packed)": "packed = all_sum(packed.float()).to(packed.dtype)"},
+            hint="digits are lost in float32",
+        ),
+        Mistake("in place", change={"g.flatten() * count for": "g.mul_(count).flatten() for"}, hint=IN_PLACE),
+        Right(
+            "slices",
+            code="""
+def average_in_one_call(gradients, count, all_sum):
+    vector = torch.cat([torch.tensor([float(count)], dtype=gradients[0].dtype), *[(count * g).reshape(-1) for g in gradients]])
+    vector = all_sum(vector)
+    total, start, out = vector[0], 1, []
+    for g in gradients:
+        out.append((vector[start : start + g.numel()] / total).reshape(g.shape))
+        start += g.numel()
+    return out
+"""
+            + AT_ONCE,
+        ),
+        Right(
+            "torch's helpers",
+            change={
+                "torch.cat([g.flatten() * count for g in gradients] + [gradients[0].new_tensor([float(count)])])": "nn.utils.parameters_to_vector([g * count for g in gradients] + [gradients[0].new_tensor(float(count))])"
+            },
+        ),
+    ],
+    "match": [
+        Mistake("unchanged", change={"hidden * 2 / 3 / multiple": "hidden / multiple"}, hint="it does not stay"),
+        Mistake("upside down", change={"* 2 / 3": "* 3 / 2"}, hint="the factor is upside down"),
+        Mistake("half", change={"* 2 / 3": "/ 2"}, hint="the factor is 2/3, not 1/2"),
+        Mistake("rounded down", change={"round(": "int("}, hint="round to the nearest multiple, not down"),
+        Mistake("rounded up", change={"round(": "math.ceil("}, hint="it is rounded up"),
+        Mistake(
+            "no multiple",
+            change={"return multiple * max(1, round(hidden * 2 / 3 / multiple))": "return max(multiple, round(hidden * 2 / 3))"},
+            hint="the result is a multiple of `multiple`",
+        ),
+        Mistake(
+            "width zero",
+            change={"max(1, round(hidden * 2 / 3 / multiple))": "round(hidden * 2 / 3 / multiple)"},
+            hint="not below one `multiple`",
+        ),
+        Right("whole numbers", change={"round(hidden * 2 / 3 / multiple)": "(4 * hidden + 3 * multiple) // (6 * multiple)"}),
+        Right(
+            "by the smallest difference",
+            change={
+                "return multiple * max(1, round(hidden * 2 / 3 / multiple))": "return min(range(multiple, hidden + 2 * multiple, multiple), key=lambda h: abs(3 * h - 2 * hidden))"
+            },
+        ),
+    ],
+    "compute": [
+        Mistake("forward only", change={"6 * weights + 12 *": "2 * weights + 4 *"}, hint="only the forward pass is counted"),
+        Mistake("one operation", change={"6 * weights": "3 * weights"}, hint="a multiply and an add are two operations"),
+        Mistake("backward as dear as forward", change={"6 * weights": "4 * weights"}, hint="backward costs twice the forward pass"),
+        Mistake("scores only", change={"12 * layers": "6 * layers"}, hint="only the scores, or only the mixture"),
+        Mistake("square of the context", change={"width * context)": "width * context**2)"}, hint="this grows with T²"),
+        Mistake(
+            "tokens for weights only",
+            change={"tokens * (6 * weights + 12 * layers * width * context)": "tokens * 6 * weights + 12 * layers * width * context"},
+            hint="the tokens multiply both terms",
+        ),
+        Mistake("one layer", change={"12 * layers * width": "12 * width"}, hint="counted for one layer only"),
+        Right(
+            "forward, then three times",
+            change={
+                "tokens * (6 * weights + 12 * layers * width * context)": "3 * tokens * (2 * weights + layers * 2 * (2 * context * width))"
+            },
+        ),
+        Right(
+            "step by step",
+            code="""
+def training_flops(weights, layers, width, context, tokens):
+    forward = 2 * weights
+    for _ in range(layers):
+        forward += 2 * context * width
+        forward += 2 * context * width
+    return int(tokens * (forward + 2 * forward))
+""",
+        ),
+    ],
+    "efficiency": [
+        Mistake(
+            "upside down",
+            change={"return flops_a[-1] / math.exp(log_flops)": "return math.exp(log_flops) / flops_a[-1]"},
+            hint="upside down",
+        ),
+        Mistake(
+            "losses compared",
+            change={
+                "    goal = losses_a[-1]\n": "    goal = losses_a[-1]\n    if min(losses_b) < goal:\n        return goal / min(losses_b)\n"
+            },
+            hint="this compares the losses",
+        ),
+        Mistake(
+            "linear in FLOPs",
+            change={
+                "(1 - share) * math.log(flops_b[i - 1]) + share * math.log(flops_b[i])": "math.log((1 - share) * flops_b[i - 1] + share * flops_b[i])"
+            },
+            hint="the FLOPs are interpolated as they are",
+        ),
+        Mistake(
+            "no interpolation",
+            change={"            share = ": "            return flops_a[-1] / flops_b[i]\n            share = "},
+            hint="the point at which B is better is taken as it is",
+        ),
+        Mistake(
+            "the point before",
+            change={"            share = ": "            return flops_a[-1] / flops_b[i - 1]\n            share = "},
+            hint="the point before is taken as it is",
+        ),
+        Mistake(
+            "never is infinity", change={"    return None\n": "    return math.inf\n"}, hint="B never reaches A's last loss: give None"
+        ),
+        Mistake(
+            "last crossing",
+            change={
+                "for i, loss in enumerate(losses_b):\n        if loss <= goal:": "for i, loss in reversed(list(enumerate(losses_b))):\n        if loss <= goal and (i == 0 or losses_b[i - 1] > goal):"
+            },
+            hint="the last crossing is taken",
+        ),
+        Mistake("A's best loss", change={"goal = losses_a[-1]": "goal = min(losses_a)"}, hint="A's last loss counts"),
+        Mistake(
+            "first point ignored",
+            change={
+                "            if i == 0:\n                return flops_a[-1] / flops_b[0]\n": "            if i == 0:\n                continue\n"
+            },
+            hint="take that point's FLOPs",
+        ),
+        Right(
+            "numpy",
+            code="""
+def times_cheaper(flops_a, losses_a, flops_b, losses_b):
+    below = np.flatnonzero(np.array(losses_b) <= losses_a[-1])
+    if len(below) == 0:
+        return None
+    i = int(below[0])
+    if i == 0:
+        return flops_a[-1] / flops_b[0]
+    x = np.interp(losses_a[-1], [losses_b[i], losses_b[i - 1]], np.log([flops_b[i], flops_b[i - 1]]))
+    return float(flops_a[-1] / np.exp(x))
+""",
+        ),
+        Right(
+            "powers",
+            change={"flops_a[-1] / math.exp(log_flops)": "flops_a[-1] / (flops_b[i - 1] * (flops_b[i] / flops_b[i - 1]) ** share)"},
+        ),
+    ],
+}
