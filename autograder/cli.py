@@ -150,9 +150,19 @@ def verify(assignments: tuple[str, ...], sample: int, exercise: str, variants: P
     if as_json:
         print(json.dumps([vars(report) for report in reports], ensure_ascii=False))
     else:
-        table = Table("assignment", "exercises", "variants", "failures")
+        weights = ("idea", "part", "edge", "all")
+        table = Table(
+            "assignment",
+            "exercises",
+            "variants",
+            "failures",
+            *weights,
+            title="share of the points that mistakes keep →",
+        )
         for report in reports:
-            table.add_row(report.assignment, str(report.exercises), str(report.variants), str(len(report.failures)))
+            counts = (report.exercises, report.variants, len(report.failures))
+            kept = [f"{report.kept[name]['mean']:.2f}" if name in report.kept else "" for name in weights]
+            table.add_row(report.assignment, *map(str, counts), *kept)
             for failure in report.failures:
                 err.print(f"✗ {report.assignment} · {failure}", markup=False)
         out.print(table)

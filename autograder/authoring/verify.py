@@ -1,8 +1,8 @@
 """`course verify`: the tests are tested.
 
 Solution = full marks, and nothing that looks like tampering. Untouched student notebook = nothing, and every test
-says what to write. Every named mistake loses points and gets its own hint. Every other right answer keeps every
-point.
+says what to write. Every named mistake keeps at most what its gravity allows and gets its own hint. Every other right
+answer keeps every point.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from autograder.authoring import build
+from autograder.authoring import build, gravity
 from autograder.authoring.answers import submission
 from autograder.authoring.engines import VISIBLE, Candidate, Engine, Sheet, Tested, engine_for
 from autograder.authoring.mistakes import Mistake, Variant, load
@@ -39,6 +39,7 @@ class Report:
     variants: int = 0
     failures: list[str] = field(default_factory=list)
     notice: str = ""
+    kept: dict[str, dict[str, float]] = field(default_factory=dict)  # by mistakes, on average, by gravity
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class Outcome:
     told: list[validate.Told]
     verdict: str
     detail: str = ""
+    requirements: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def good(self) -> bool:
@@ -134,9 +136,13 @@ def verify(
         else:
             progress("solution and untouched notebook")
             report.failures += judge_notebooks(engine, sheet, assignment, cells)
+        kept = []
         for outcome in tried(engine, sheet, exercises, progress, sample):
             report.variants += outcome.verdict != DOES_NOT_APPLY
             report.failures += judge(outcome)
+            if isinstance(outcome.variant, Mistake) and outcome.verdict != DOES_NOT_APPLY:
+                kept.append((outcome.variant.gravity, outcome.earned / outcome.exercise.points))
+        report.kept = gravity.mean_kept(kept)
     return report
 
 
@@ -254,6 +260,7 @@ def outcome_of(exercise: Exercise, variant: Variant, tested: Tested) -> Outcome:
         earned,
         told,
         "full marks" if full else "caught" if isinstance(variant, Mistake) else "lost points",
+        requirements=validate.requirements(tested.outputs),
     )
 
 
@@ -269,6 +276,8 @@ def judge(outcome: Outcome) -> list[str]:
     if not isinstance(variant, Mistake):
         return [] if outcome.good else [f"{label} earns only {outcome.earned:g} of {points:g}:\n{message}"]
     failures = [] if outcome.good else [f"{label} keeps every point"]
+    weighed = gravity.problems(variant.gravity, outcome.requirements, outcome.earned, points)
+    failures += [f"{label} {problem}" for problem in weighed]
     for slip in SLIPS:
         if slip in message and slip not in variant.hint and "is not defined" not in variant.hint:
             failures.append(f"{label} is itself broken ({slip}), so its hint proves nothing:\n{message}")

@@ -116,14 +116,22 @@ def names_of(source: str, prepared: Prepared) -> Names:
 def needed(source: str, prepared: Prepared) -> tuple[list[str], list[str]]:
     """Names a test cell takes from the student, and names it binds itself that student code might look at."""
     names = analyser.of_cell(source) or analyser.NOTHING
+    own = names.bound if not is_foreign(source) else frozenset()  # a test of ours never asks for a name that it sets
     wanted = []
-    for name in sorted(names.read):
+    for name in sorted(names.read - own):
         known = (
             name in names.bound or name in prepared.namespace or name in prepared.imported or hasattr(builtins, name)
         )
         if name in prepared.exports or not known:
             wanted.append(name)
     return wanted, sorted(names.bound)
+
+
+def is_foreign(source: str) -> bool:
+    """Is this a test of an ordinary nbgrader notebook? Those build on each other, and on names they share with
+    students.
+    """
+    return "Check(" not in source
 
 
 def bound_in_hidden(source: str) -> set[str]:
@@ -217,7 +225,7 @@ def run_test(shell: shells.Shell, prepared: Prepared, test: Test, budget: LoadAw
 
 def outputs_of(shell: shells.Shell, prepared: Prepared, test: Test, link: bridge.Bridge) -> list[dict[str, Any]]:
     """Run the cell of a test against the student's process."""
-    foreign = "Check(" not in test.source  # the tests of a foreign notebook build on each other
+    foreign = is_foreign(test.source)
     names = names_of(test.source, prepared)
     start_namespace(shell, prepared, foreign)
     wanted = [

@@ -155,8 +155,8 @@ class Question:
         try:
             report.show(self.verdict)
         finally:  # in strict mode `report.show` raises for a lost point
-            if self.right:
-                lines = explained(self.ticked, self.right, self.wrong)
+            lines = explained(self.ticked, self.right, self.wrong)
+            if lines := [line for line in lines if line.good or self.ticked is None]:  # the verdict tells the others
                 emit(as_text(lines), as_html(lines))
         return self.verdict.score
 
@@ -170,8 +170,15 @@ def judged(name: str, points: float, ticked: Set[str], right: Explanations, wron
     said = f"{hits} of {len(right)} right options ticked"
     said += f", {slips} of {len(wrong)} wrong ones" if wrong else ", and there are no wrong ones"
     decided = hits + len(wrong) - slips
+    slipped = [line for line in explained(ticked, right, wrong) if not line.good]
     return Verdict(
-        name, points, decided, len(right) + len(wrong), said=said, share=share(ticked, right.keys(), wrong.keys())
+        name,
+        points,
+        decided,
+        len(right) + len(wrong),
+        [report.Finding(f"{line.letter} ({line.decision}): {line.explanation}", "") for line in slipped],
+        said=said,
+        share=share(ticked, right.keys(), wrong.keys()),
     )
 
 
@@ -283,7 +290,7 @@ def panel(item: Item, right: Explanations | None = None, wrong: Explanations | N
 
     def judge(_: Any) -> None:
         chosen = ticked()
-        lines = explained(chosen, right or {}, wrong or {})
+        lines = [line for line in explained(chosen, right or {}, wrong or {}) if line.good]
         verdict.value = report.as_html(judged(item.name, 1, chosen, right or {}, wrong or {})) + as_html(lines)
 
     for box in boxes.values():

@@ -276,6 +276,12 @@ def told(outputs: Sequence[Any]) -> list[Told]:
     return found
 
 
+def requirements(outputs: Sequence[Any]) -> list[dict[str, Any]]:
+    """The named requirements of a test cell: name, gravity, passed, share of the points. Empty where it has none."""
+    outcomes = [data for output in outputs if (data := output.get("data", {}).get(OUTCOME)) is not None]
+    return [requirement for outcome in outcomes for requirement in outcome["requirements"]]
+
+
 def hints_of(outputs: Sequence[Any]) -> list[str]:
     """The hints that a test cell gave, each once."""
     return list(dict.fromkeys(one.hint for one in told(outputs) if one.hint))

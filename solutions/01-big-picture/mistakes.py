@@ -24,11 +24,11 @@ VARIANTS = {
         Right("letters written together in a tuple", code=answer("q1", '("BD", "B")')),
         Right("a frozenset", code=answer("q1", 'frozenset("BD")')),
         Right("a set, not a function", code='q1 = {"B", "D"}'),
-        Mistake("all ticked", code=answer("q1", 'set("ABCDE")'), hint="2 of 2 right options ticked, 3 of 3 wrong ones  (0 of 2 points)"),
+        Mistake("all ticked", code=answer("q1", 'set("ABCDE")'), hint="A (ticked, but it does not apply)"),
         Mistake(
             "only wrong ones ticked",
             code=answer("q1", '{"A", "C"}'),
-            hint="0 of 2 right options ticked, 2 of 3 wrong ones  (0 of 2 points)",
+            hint="B (not ticked, but it applies)",
         ),
         Mistake(
             "one wrong tick", code=answer("q1", '{"B", "D", "E"}'), hint="E (ticked, but it does not apply): It turns a finished sentence"
@@ -46,9 +46,7 @@ VARIANTS = {
     ],
     "q4": [
         Right("another order, another type", code=answer("q4", '["D", "a", "c", "B"]')),
-        Mistake(
-            "the metric forgotten", change={', "D"': ""}, hint="3 of 4 right options ticked, and there are no wrong ones  (1.5 of 2 points)"
-        ),
+        Mistake("the metric forgotten", change={', "D"': ""}, hint="D (not ticked, but it applies)"),
         Mistake(
             "the data only",
             code=answer("q4", '{"B", "C"}'),
@@ -61,7 +59,7 @@ VARIANTS = {
         Mistake(
             "two ticked to be sure",
             code=answer("q6", '{"B", "D"}'),
-            hint="1 of 1 right options ticked, 1 of 4 wrong ones  (1.5 of 2 points)",
+            hint="B (ticked, but it does not apply)",
         ),
     ],
     "q10": [

@@ -174,7 +174,7 @@ class Attempts(worker.Worker):
     """A worker whose attempts are given: what ended in each."""
 
     def __init__(self, *attempts: list[str]) -> None:
-        self.attempts = list(attempts)
+        self.attempts, self.orphaned = list(attempts), False
 
     def examined(self, job: dict[str, Any]) -> dict[str, Any]:
         return {"ended": self.attempts.pop(0), "notebook": f"{len(self.attempts)} left"}
@@ -314,3 +314,13 @@ def test_scores_are_those_of_one_process_and_right_answers_earn_all_and_raise_no
         expected = most if name in ("perfect", "right") else in_one_process(whole, answers, tmp_path, monkeypatch)
         assert found == pytest.approx(expected, abs=1e-6), name
         assert name in ("perfect", "right") or sum(found.values()) < sum(most.values())
+
+
+def test_a_name_that_a_test_sets_itself_is_never_the_student_s() -> None:
+    """Also where a given cell sets the same name: a failed result in it was sent to the student's process, and from
+    then on every call failed. Tests of ordinary notebooks share names with students, and go on doing so.
+    """
+    prepared = tester.Prepared({}, {"found", "twice"}, set())
+    ours = 'check = Check("twice", points=1)\nfound = check.run(twice, 2)\ncheck.equal(found, 4, "")\ncheck.score()'
+    assert tester.needed(ours, prepared)[0] == ["Check", "twice"]
+    assert tester.needed("found = twice(2)\nassert found == 4", prepared)[0] == ["found", "twice"]

@@ -156,15 +156,15 @@ def test_without_the_key_every_readable_answer_gets_the_same_reply(ticked: set[s
     assert "judged in grading" in question.verdict.notes[0]
 
 
-def test_after_grading_every_option_is_explained_in_order(capsys: Any) -> None:
+def test_after_grading_every_option_is_explained_and_those_to_think_about_come_first(capsys: Any) -> None:
     graded(lambda: {"B", "C"})
     shown = capsys.readouterr().out.splitlines()
     assert shown == [
         "✗ sample: 1 of 2 right options ticked, 1 of 3 wrong ones  (0.333333 of 2 points)",
-        "  ✓ A (not ticked, and it does not apply): no, a",
-        "  ✓ B (ticked, and it applies): yes, b",
         "  ✗ C (ticked, but it does not apply): no, c",
         "  ✗ D (not ticked, but it applies): yes, d",
+        "  ✓ A (not ticked, and it does not apply): no, a",
+        "  ✓ B (ticked, and it applies): yes, b",
         "  ✓ E (not ticked, and it does not apply): no, e",
     ]
 
