@@ -30,6 +30,7 @@ from helpers.kit import validate
 NOT_THE_GATE = "not the gate: run it on Linux"
 TRIES = 3  # at what the machine kept from being done
 KERNEL_CELL_SECONDS = 60
+WORTH_A_WORKER = 30  # so many variants take longer than the cells before them, which every worker has to run
 VISIBLE = "visible tests of "  # before a notebook's name: the same with the tests that students are given
 
 
@@ -88,6 +89,7 @@ class Candidate:
     exercise: str
     answer: str
     test: str
+    secret: str = ""  # for hidden inputs, in place of the public one
 
 
 class Engine(Protocol):
@@ -188,11 +190,11 @@ class ExaminerEngine:
         code = [cell for cell in sheet.cells() if cell["kind"] == "code" and cell["source"].strip()]
         cells = [(index, name_of(cell), cell["source"], is_test(cell)) for index, cell in enumerate(code)]
         places = {name: index for index, name, _, _ in cells if name}
-        trials = [Trial(one.key, places[one.exercise], one.answer, places[one.test]) for one in candidates]
+        trials = [Trial(one.key, places[one.exercise], one.answer, places[one.test], one.secret) for one in candidates]
         trials.sort(key=lambda trial: trial.exercise)
         waiting = [
             Trials(self.assignment.id, sheet.name, self.limits, cells, share, self.files)
-            for share in shares(trials, self.workers)
+            for share in shares(trials, min(self.workers, 1 + len(trials) // WORTH_A_WORKER))
         ]
         strikes: dict[int, int] = {}
         left = {trial.key for trial in trials}

@@ -24,6 +24,7 @@ from autograder.model.regions import without_markers
 from helpers.kit import validate
 
 MINIMUM_MISTAKES, MINIMUM_RIGHT = 4, 2
+UNTOUCHED = "the untouched exercise"
 SLIPS = ("NameError", "SyntaxError")  # of the author of a variant, unless its hint is about them
 
 Progress = Callable[[str], None]
@@ -112,10 +113,12 @@ def verify(
     sample: int = 1,
     exercise: str = "",
     engine_for: EngineFor = engine_for,
+    seeds: int = 0,
 ) -> Report:
     """Run the gate for one assignment.
 
-    With `sample`, for every so many variants only; with `exercise`, for that one alone.
+    With `sample`, for every so many variants only; with `exercise`, for that one alone; with `seeds`, also with the
+    hidden inputs of so many other secrets.
     """
     if assignment.ordinary_notebooks:
         return verify_ordinary(course, assignment, progress, engine_for)
@@ -143,6 +146,7 @@ def verify(
             if isinstance(outcome.variant, Mistake) and outcome.verdict != DOES_NOT_APPLY:
                 kept.append((outcome.variant.gravity, outcome.earned / outcome.exercise.points))
         report.kept = gravity.mean_kept(kept)
+        report.failures += judge_seeds(engine, sheet, exercises, seeds, progress)
     return report
 
 
@@ -316,6 +320,34 @@ def judge_single(engine: Engine, sheet: Sheet, exercise: Exercise) -> list[str]:
     candidates = [Candidate(key, exercise.name, text, exercise.test.grade_id) for key, text in enumerate(texts)]
     solution, blank = (tested for _, tested in sorted(engine.try_variants(sheet, candidates), key=lambda pair: pair[0]))
     return judge_solution(exercise.test, solution) + judge_blank(exercise.test, blank, "all tests")
+
+
+def judge_seeds(engine: Engine, sheet: Sheet, exercises: list[Exercise], seeds: int, progress: Progress) -> list[str]:
+    """Solution, untouched exercise and right answers, with the hidden inputs of several secrets: no verdict may hang on
+    one of them.
+    """
+    candidates: list[Candidate] = []
+    known: list[tuple[Exercise, str, int]] = []
+    for exercise in exercises:
+        texts = {"the solution": without_markers(exercise.cell.source), UNTOUCHED: exercise.cell.given}
+        for variant in exercise.variants:
+            if not isinstance(variant, Mistake):
+                texts[f"right answer {variant.name!r}"] = variant.source(exercise.cell)
+        for label, text in texts.items():
+            for number in range(seeds):
+                one = Candidate(len(known), exercise.name, text, exercise.test.grade_id, f"of verify: {number}")
+                candidates.append(one)
+                known.append((exercise, label, number))
+    failures = []
+    for done, (key, tested) in enumerate(engine.try_variants(sheet, candidates) if candidates else (), 1):
+        exercise, label, number = known[key]
+        progress(f"{done} of {len(candidates)} with other secrets · {exercise.name}: {label}")
+        if label == UNTOUCHED:
+            found = judge_blank(exercise.test, tested, "all tests")
+        else:
+            found = judge_solution(exercise.test, tested)
+        failures += [f"{label}, with secret {number}: {text}" for text in found]
+    return failures
 
 
 def judge_solution(test: Cell, tested: Tested) -> list[str]:

@@ -67,6 +67,7 @@ def grade(
     scheduler: str | None = None,
     force: bool = False,
     unsafe: bool = False,
+    new_secret: bool = False,
     on_start: Callable[[int, int], None] = lambda total, skipped: None,
     on_result: OnResult = lambda row, done, total: None,
     on_own: Callable[[Outcome], None] = lambda outcome: None,
@@ -85,9 +86,13 @@ def grade(
                 early_pool(assignment, min(workers or processors(), len(everyone)), limits, unsafe)
             )
         from autograder.classroom import gradebook
+        from autograder.classroom import secret as secrets
 
         data = gradebook.register(course, assignment)
         book = stack.enter_context(gradebook.open_gradebook(course))
+        if new_secret:
+            secrets.start_anew(course, book)
+        data = with_secret(data, secrets.class_secret(course, book))
         writer = gradebook.Writer(course, assignment, book)
         base = environment_digest(course, data, limits) + gradebook.due_date(book, assignment)
         own = OwnSolution(course, assignment, list(data), base, again=force)
@@ -119,6 +124,11 @@ def find(course: Course, assignment: Assignment, student: str) -> list[tuple[str
             f"nothing to grade: no folder submitted/{student}/{assignment.id}. `course collect` puts submissions there"
         )
     return everyone
+
+
+def with_secret(data: dict[str, dict[str, Any]], secret: str) -> dict[str, dict[str, Any]]:
+    """What the examiner needs to know of the notebooks, with the secret that their hidden inputs are drawn from."""
+    return {name: {**notebook, "secret": secret} for name, notebook in data.items()}
 
 
 def skip(

@@ -81,6 +81,7 @@ class Trial:
     exercise: int
     answer: str
     test: int
+    secret: str = ""  # for hidden inputs; "" is the one that was prepared
 
 
 @dataclass(frozen=True)

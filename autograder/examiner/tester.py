@@ -29,7 +29,7 @@ from autograder.model import names as analyser
 from autograder.model import regions
 from autograder.model.notebook import Cell
 from autograder.model.record import Reason, ReasonKind
-from helpers.checks import student_side
+from helpers.checks import random_numbers, student_side
 from helpers.kit.seeding import seed
 
 
@@ -57,6 +57,7 @@ class Prepared:
     carried: dict[str, Any] = field(
         default_factory=dict
     )  # what earlier tests of a foreign notebook made, for later ones
+    secret: str = random_numbers.PUBLIC  # of the class: hidden inputs are drawn from it
 
 
 @dataclass
@@ -74,6 +75,7 @@ class Test:
     reason: Reason | None = None  # why there is no way to it
     cells: list[str] = field(default_factory=list)
     started: Callable[[], tuple[int, float]] = lambda: (0, 0.0)
+    secret: str = ""  # in place of the class's: `course verify` tries several
 
 
 def prepare(shell: shells.Shell, notebook: dict[str, Any]) -> Prepared:
@@ -99,6 +101,7 @@ def prepare(shell: shells.Shell, notebook: dict[str, Any]) -> Prepared:
     if setup is None:  # all imports were tried: what is not here can only be a module that students hand in
         imported &= set(found)
     made = Prepared(found, set(notebook["exports"]) - (set(found) - before), imported)
+    made.secret = notebook.get("secret", random_numbers.PUBLIC)
     for cell in notebook["cells"]:
         if Cell(**cell).is_test:
             names_of(cell["source"], made)
@@ -246,6 +249,7 @@ def outputs_of(shell: shells.Shell, prepared: Prepared, test: Test, link: bridge
     link.discreet = test.discreet
     link.given = prepared.exports | prepared.imported | set(prepared.namespace)
     student_side.remote = link
+    random_numbers.secret = test.secret or prepared.secret
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         outputs, value, error = shells.run_cell(shell, test.source, grab=False)

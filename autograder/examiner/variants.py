@@ -102,6 +102,7 @@ class VariantExamination(Examination):
             discreet=any(regions.has_hidden(text) for text in earlier),
             cells=[*before, trial.answer],
             started=partial(self.started, trial.test),
+            secret=trial.secret,
         )
         self.run_some([test])
         reason = self.result.ungraded.get(trial.test)

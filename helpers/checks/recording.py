@@ -49,8 +49,7 @@ class Recorder:
         self._outside = 0  # checks that belong to no requirement
         self._broken = False  # a requirement's own lines raised an exception
         self._random_state = student_side.random_state()
-        random_numbers.generator.manual_seed(random_numbers.number_of(name))
-        student_side.seed(random_numbers.number_of(name))
+        random_numbers.begin(name)
         missing.explain_in(calling_frame().f_code.co_filename)
 
     # ---- requirements -----------------------------------------------------------------------------------------------
