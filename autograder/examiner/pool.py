@@ -82,6 +82,7 @@ class Trial:
     answer: str
     test: int
     secret: str = ""  # for hidden inputs; "" is the one that was prepared
+    recording: bool = False
 
 
 @dataclass(frozen=True)
