@@ -384,7 +384,11 @@ def judge_solution(test: Cell, tested: Tested) -> list[str]:
     points = float(test.nbgrader["points"])
     score = 0.0 if tested.lost else validate.score_of(tested.outputs, points, test.source)
     reason = tested.lost or "\n".join(f"{one.hint} {one.seen}".strip() for one in validate.told(tested.outputs))
-    return [] if score == points else [f"{test.grade_id}: the solution earns {score:g} of {points:g}: {reason}"]
+    failures = [] if score == points else [f"{test.grade_id}: the solution earns {score:g} of {points:g}: {reason}"]
+    for outcome in validate.outcomes(tested.outputs):
+        for name in outcome.get("never_speak", []):
+            failures.append(f"{test.grade_id}: in `wrong=`, the value of {name!r} is the right one: it can never speak")
+    return failures
 
 
 def judge_blank(test: Cell, tested: Tested, which: str) -> list[str]:
