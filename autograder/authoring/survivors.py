@@ -42,12 +42,18 @@ HELPERS, EXAMINER = HOME / "helpers", HOME / "autograder" / "examiner"
 MOST_REMEMBERED = 20_000
 CAUGHT, SURVIVED, UNFINISHED = "caught", "survived", "did not finish"
 
-# What no test of the check library is to catch, in any exercise, and why. Both parts of a key are patterns: of the
-# mutant's name, and of the text that speaks against it (where the exercise says this, the mutant is a mistake).
+# What no test is asked to catch, and why. The word after the pattern of the names speaks against it: where the
+# notebook's introduction or the exercise's own text has it, such a mutant needs a case or a reason of its own.
 BY_NATURE: dict[tuple[str, str], str] = {
     ("dtype: *result* in float64", "dtype"): (
-        "`check.run` gives floats in the dtype of the inputs: a wider result has the same numbers, and a student who"
-        " computes in float64 has made no mistake unless the text asks for a dtype"
+        "`check.run` gives floats in the dtype of the inputs: a wider result has the same numbers, and computing in"
+        " float64 is no mistake unless the text asks for a dtype"
+    ),
+    ("dtype: *result* rounded to float32", "float64"): (
+        "inputs are float32 unless the text speaks of float64, and then nothing is rounded"
+    ),
+    ("gradient: *", "gradient"): (
+        "a text that never speaks of gradients lets students compute with `.item()`, NumPy or under `no_grad`"
     ),
 }
 
@@ -91,6 +97,7 @@ class Attempt:
     exercise: Exercise
     code: str
     digest: str
+    texts: str  # what the student reads about it
     mutant: Mutant | None = None  # None: the solution itself
 
 
@@ -172,10 +179,19 @@ def attempts_at(
     memory: Memory,
 ) -> Iterator[Attempt]:
     """The solution itself, then its mutants."""
-    solution = written(exercise.cell)
-    yield Attempt(exercise, solution, memory.digest(exercise, solution, cells))
+    solution, texts = written(exercise.cell), texts_about(exercise, cells)
+    yield Attempt(exercise, solution, memory.digest(exercise, solution, cells), texts)
     for mutant in mutants_of(exercise.cell, observed[exercise.name], operators):
-        yield Attempt(exercise, mutant.code, memory.digest(exercise, mutant.code, cells), mutant)
+        yield Attempt(exercise, mutant.code, memory.digest(exercise, mutant.code, cells), texts, mutant)
+
+
+def texts_about(exercise: Exercise, cells: Sequence[Cell]) -> str:
+    """The introduction, the text since the last code before the exercise, and the cell as students get it."""
+    place = next(number for number, cell in enumerate(cells) if cell is exercise.cell)
+    code = [number for number, cell in enumerate(cells[:place]) if cell.kind == "code"]
+    introduction = cells[: code[0]] if code else []
+    own = cells[code[-1] + 1 : place] if code else cells[:place]
+    return "\n".join([*(cell.given for cell in (*introduction, *own)), exercise.cell.given])
 
 
 def tried(
@@ -245,10 +261,8 @@ def matching(attempt: Attempt, equivalent: Mapping[str, Mapping[str, str]]) -> l
 
 def by_nature(attempt: Attempt) -> bool:
     assert attempt.mutant is not None
-    return any(
-        fits(pattern, attempt.mutant.name) and unless not in attempt.exercise.cell.given
-        for pattern, unless in BY_NATURE
-    )
+    spoken = attempt.texts.lower()
+    return any(fits(pattern, attempt.mutant.name) and word not in spoken for pattern, word in BY_NATURE)
 
 
 def fits(pattern: str, name: str) -> bool:
@@ -258,7 +272,7 @@ def fits(pattern: str, name: str) -> bool:
 
 def was_tried(exercise: str, pattern: str, made: set[tuple[str, str]]) -> bool:
     """Could this pattern have matched something here? A reason for another exercise or another group is not stale."""
-    operator = pattern.partition(":")[0]
+    operator = pattern.partition(":")[0] if ":" in pattern else "*"
     return any(exercise in (name, EVERYWHERE) and fits(operator, one) for name, one in made)
 
 
