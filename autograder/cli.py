@@ -176,8 +176,8 @@ def verify(
         for assignment in selected:
             name = assignment.id
             told = lambda text: status.update(f"{name} · {text}")  # noqa: B023, E731
-            wanted = {"seeds": seeds, "operators": (operators or "holes") * mutate}
-            reports.append(verifier.verify(this, assignment, told, sample, exercise, **wanted))
+            group = (operators or "holes") * mutate
+            reports.append(verifier.verify(this, assignment, told, sample, exercise, seeds=seeds, operators=group))
     if as_json:
         print(json.dumps([report.as_dict() for report in reports], ensure_ascii=False))
     else:
