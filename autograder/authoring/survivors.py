@@ -39,11 +39,11 @@ TEST_SECONDS = 10.0  # for a test with a mutant, five times what a test may take
 FOLDER = Path(".course") / "mutants"
 HOME = Path(__file__).resolve().parents[2]
 HELPERS, EXAMINER = HOME / "helpers", HOME / "autograder" / "examiner"
-MOST_REMEMBERED = 20_000
+MOST_REMEMBERED, SAVED_EVERY = 20_000, 20
 CAUGHT, SURVIVED, UNFINISHED = "caught", "survived", "did not finish"
 
-# What no test is asked to catch, and why. The word after the pattern of the names speaks against it: where the
-# notebook's introduction or the exercise's own text has it, such a mutant needs a case or a reason of its own.
+# What no test is asked to catch, and why: it is not made. The word after the pattern of the names speaks against it:
+# where the notebook's introduction or the exercise's own text has it, such a mutant needs a case, or its own reason.
 BY_NATURE: dict[tuple[str, str], str] = {
     ("dtype: *result* in float64", "dtype"): (
         "`check.run` gives floats in the dtype of the inputs: a wider result has the same numbers, and computing in"
@@ -97,7 +97,6 @@ class Attempt:
     exercise: Exercise
     code: str
     digest: str
-    texts: str  # what the student reads about it
     mutant: Mutant | None = None  # None: the solution itself
 
 
@@ -179,10 +178,11 @@ def attempts_at(
     memory: Memory,
 ) -> Iterator[Attempt]:
     """The solution itself, then its mutants."""
-    solution, texts = written(exercise.cell), texts_about(exercise, cells)
-    yield Attempt(exercise, solution, memory.digest(exercise, solution, cells), texts)
+    solution, texts = written(exercise.cell), texts_about(exercise, cells).lower()
+    yield Attempt(exercise, solution, memory.digest(exercise, solution, cells))
     for mutant in mutants_of(exercise.cell, observed[exercise.name], operators):
-        yield Attempt(exercise, mutant.code, memory.digest(exercise, mutant.code, cells), texts, mutant)
+        if not any(fits(pattern, mutant.name) and word not in texts for pattern, word in BY_NATURE):
+            yield Attempt(exercise, mutant.code, memory.digest(exercise, mutant.code, cells), mutant)
 
 
 def texts_about(exercise: Exercise, cells: Sequence[Cell]) -> str:
@@ -235,7 +235,7 @@ def judged(
         if survived:
             reasons = matching(one, equivalent)
             used |= set(reasons)
-            if reasons or by_nature(one):
+            if reasons:
                 found.explained += 1
             else:
                 about = {"exercise": one.exercise.name, "name": one.mutant.name, "line": one.mutant.line}
@@ -259,12 +259,6 @@ def matching(attempt: Attempt, equivalent: Mapping[str, Mapping[str, str]]) -> l
     ]
 
 
-def by_nature(attempt: Attempt) -> bool:
-    assert attempt.mutant is not None
-    spoken = attempt.texts.lower()
-    return any(fits(pattern, attempt.mutant.name) and word not in spoken for pattern, word in BY_NATURE)
-
-
 def fits(pattern: str, name: str) -> bool:
     """`*` is anything; every other character is itself, brackets included."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name) is not None
@@ -285,7 +279,7 @@ class Memory:
     def __init__(self, path: Path, surroundings: str) -> None:
         self.path, self.surroundings = path, surroundings
         self.known: dict[str, Any] = {}
-        self.changed = False
+        self.unsaved = 0
         with suppress(OSError, ValueError):  # none yet, or not readable: everything is tried again
             self.known = dict(json.loads(path.read_text(encoding="utf-8")))
 
@@ -303,11 +297,14 @@ class Memory:
 
     def __setitem__(self, digest: str, value: Any) -> None:
         self.known[digest] = value
-        self.changed = True
+        self.unsaved += 1
+        if self.unsaved >= SAVED_EVERY:  # whatever ends this process, little is tried twice
+            self.close()
 
     def close(self) -> None:
-        if self.changed:
+        if self.unsaved:
             write_whole(self.path, json.dumps(dict([*self.known.items()][-MOST_REMEMBERED:])))
+            self.unsaved = 0
 
 
 def needed_cells(exercise: Exercise, cells: Sequence[Cell]) -> list[str]:

@@ -108,7 +108,9 @@ with check.edge("inputs unchanged"):
 ### BEGIN HIDDEN TESTS
 with check.part("gradients"):
     softly = lambda a, b: (a @ b.T).softmax(1)  # noqa: E731
-    check.gradients(lookup_weights, softly, (randn(5, 7), randn(4, 7)), "the gradients through your look-up are wrong, or do not flow at all")
+    check.gradients(
+        lookup_weights, softly, (randn(5, 7), randn(4, 7)), "the gradients through your look-up are wrong, or do not flow at all"
+    )
 with check.edge("one query, one key"):
     single = check.run(lookup_weights, randn(1, 3), randn(1, 3), shape=(1, 1))
     check.close(single, 1.0, "one query and one key: the weight is one")
