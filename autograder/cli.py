@@ -123,6 +123,13 @@ def check(notebook: Path, as_json: bool) -> None:
 )
 @click.option("--exercise", default="", metavar="NAME", help="Try one exercise only, in seconds: not the release gate.")
 @click.option(
+    "--seeds",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Also try solution, blank and right answers with the hidden inputs of N other secrets. A release takes 20.",
+)
+@click.option(
     "--variants",
     type=click.Path(path_type=Path),
     help="Try the variants of this file, in the format of mistakes.py, in place of the assignment's own.",
@@ -143,6 +150,7 @@ def verify(
     assignments: tuple[str, ...],
     sample: int,
     exercise: str,
+    seeds: int,
     variants: Path | None,
     mutate: bool,
     operators: str | None,
@@ -168,9 +176,8 @@ def verify(
         for assignment in selected:
             name = assignment.id
             told = lambda text: status.update(f"{name} · {text}")  # noqa: B023, E731
-            reports.append(
-                verifier.verify(this, assignment, told, sample, exercise, operators=(operators or "holes") * mutate)
-            )
+            group = (operators or "holes") * mutate
+            reports.append(verifier.verify(this, assignment, told, sample, exercise, seeds=seeds, operators=group))
     if as_json:
         print(json.dumps([report.as_dict() for report in reports], ensure_ascii=False))
     else:
