@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +20,7 @@ from autograder.authoring.engines import Candidate, Engine, Sheet, Tested, is_te
 from autograder.authoring.mutants import Mutant, Operator, mutants_of, written
 from autograder.authoring.observing import Observed
 from autograder.examiner.limits import limits_of
+from autograder.examiner.tools_digest import tools_digest
 from autograder.model.course import Assignment, Course, write_whole
 from autograder.model.notebook import Cell, Role
 from helpers.kit import validate
@@ -37,8 +36,6 @@ GROUPS: Mapping[str, Mapping[str, Operator]] = {
 EVERYWHERE = "*"  # in EQUIVALENT: every exercise
 TEST_SECONDS = 10.0  # for a test with a mutant, five times what a test may take: what loops for ever is caught then
 FOLDER = Path(".course") / "mutants"
-HOME = Path(__file__).resolve().parents[2]
-HELPERS, EXAMINER = HOME / "helpers", HOME / "autograder" / "examiner"
 MOST_REMEMBERED, SAVED_EVERY = 20_000, 20
 CAUGHT, SURVIVED, UNFINISHED = "caught", "survived", "did not finish"
 
@@ -321,8 +318,7 @@ def needed_cells(exercise: Exercise, cells: Sequence[Cell]) -> list[str]:
 
 
 def surroundings(assignment: Assignment) -> str:
-    """The check library and all else that notebooks import, data files, limits, and versions."""
-    texts = [platform.python_version(), version("torch"), version("numpy"), str(assignment.limits)]
-    files = [*assignment.data_files().values(), *sorted(HELPERS.rglob("*.py")), *sorted(EXAMINER.rglob("*.py"))]
-    texts += [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+    """The check library and all else that notebooks import, the examiner, versions, data files, and limits."""
+    texts = [tools_digest(), str(assignment.limits)]
+    texts += [hashlib.sha256(path.read_bytes()).hexdigest() for path in assignment.data_files().values()]
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
