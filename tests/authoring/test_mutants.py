@@ -181,7 +181,7 @@ from helpers.checks import Check, randn
 ANSWER = '''
 # %% exercise="spread"
 def spread(x, shift=0.0):
-    """x (n, d), each row divided by the root of its width, plus shift."""
+    """x (n, d), each row divided by the root of its width, plus shift; gradients flow to x."""
     ### BEGIN SOLUTION
     return x / x.shape[-1] ** 0.5 + shift
     ### END SOLUTION
@@ -221,7 +221,6 @@ check.close(check.run(spread, x, 2.0), x / 4 + 2, "the shift")
 check.close(check.run(spread, x + 1), (x + 1) / 4, "the same size again")
 check.unchanged(spread, x)
 check.gradients(spread, lambda t: t / 4, [x], "the gradient")
-check.close(check.run(spread, x.double()), x.double() / 4, "all digits", rtol=1e-12)
 check.close(check.run(lambda: total(iter([torch.ones(1), 2 * torch.ones(1)]))), 3.0, "a generator")
 check.unchanged(total, [torch.ones(2), torch.ones(2)])
 ### END HIDDEN TESTS
@@ -233,11 +232,8 @@ EXEMPT = {"spread": "mutants are tried here"}
 """
 REASONS = """
 EQUIVALENT = {
-    "spread": {
-        "gradient: total, *": "the text does not ask for gradients of a sum",
-        "dtype: total, *": "the text does not ask for digits of a sum",
-    },
-    "*": {"one row: total, *": "rows are alike in every case: ones"},
+    "spread": {"gradient: total, *": "the text does not ask for gradients of a sum"},
+    "*": {"dtype: total, *": "the text does not ask for digits of a sum"},
 }
 """
 
@@ -274,7 +270,7 @@ def test_holes_are_named_and_go_when_the_cases_are_added(small_course: Path) -> 
     code, report, found = mutated(small_course)
     assert (code, report["failures"], found["survivors"], found["stale"]) == (0, [], [], [])
     assert found["remembered"] == 0, "the test has changed: everything is tried again"
-    assert found["explained"] >= 3
+    assert found["explained"] >= 2
 
     made = found["made"]
     code, _, found = mutated(small_course, "--exercise", "spread")
