@@ -66,8 +66,9 @@ class Answer:
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
-        """Every part of the student's lines, in the order of the text."""
-        found = [node for node in ast.walk(self.tree) if inside(node, self.lines)]
+        """Every part of the student's lines, in the order of the text. How an error is worded is no mistake."""
+        words = {id(part) for node in ast.walk(self.tree) if isinstance(node, ast.Raise) for part in words_of(node)}
+        found = [node for node in ast.walk(self.tree) if inside(node, self.lines) and id(node) not in words]
         return sorted(found, key=lambda node: (getattr(node, "lineno", 0), getattr(node, "col_offset", 0)))
 
     @cached_property
@@ -162,6 +163,13 @@ def bare(given: ast.arguments) -> ast.arguments:
     for one in (*made.posonlyargs, *made.args, *made.kwonlyargs):
         one.annotation = None
     return made
+
+
+def words_of(node: ast.Raise) -> Iterator[ast.AST]:
+    """The arguments of the exception that is raised."""
+    if isinstance(node.exc, ast.Call):
+        for argument in node.exc.args:
+            yield from ast.walk(argument)
 
 
 def parsed(text: str) -> ast.expr:

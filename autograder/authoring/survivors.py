@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +20,7 @@ from autograder.authoring.engines import Candidate, Engine, Sheet, Tested, is_te
 from autograder.authoring.mutants import Mutant, Operator, mutants_of, written
 from autograder.authoring.observing import Observed
 from autograder.examiner.limits import limits_of
+from autograder.examiner.tools_digest import tools_digest
 from autograder.model.course import Assignment, Course, write_whole
 from autograder.model.notebook import Cell, Role
 from helpers.kit import validate
@@ -37,13 +36,11 @@ GROUPS: Mapping[str, Mapping[str, Operator]] = {
 EVERYWHERE = "*"  # in EQUIVALENT: every exercise
 TEST_SECONDS = 10.0  # for a test with a mutant, five times what a test may take: what loops for ever is caught then
 FOLDER = Path(".course") / "mutants"
-HOME = Path(__file__).resolve().parents[2]
-HELPERS, EXAMINER = HOME / "helpers", HOME / "autograder" / "examiner"
-MOST_REMEMBERED = 20_000
+MOST_REMEMBERED, SAVED_EVERY = 20_000, 20
 CAUGHT, SURVIVED, UNFINISHED = "caught", "survived", "did not finish"
 
-# What no test is asked to catch, and why. The word after the pattern of the names speaks against it: where the
-# notebook's introduction or the exercise's own text has it, such a mutant needs a case or a reason of its own.
+# What no test is asked to catch, and why: it is not made. The word after the pattern of the names speaks against it:
+# where the notebook's introduction or the exercise's own text has it, such a mutant needs a case, or its own reason.
 BY_NATURE: dict[tuple[str, str], str] = {
     ("dtype: *result* in float64", "dtype"): (
         "`check.run` gives floats in the dtype of the inputs: a wider result has the same numbers, and computing in"
@@ -97,7 +94,6 @@ class Attempt:
     exercise: Exercise
     code: str
     digest: str
-    texts: str  # what the student reads about it
     mutant: Mutant | None = None  # None: the solution itself
 
 
@@ -179,10 +175,11 @@ def attempts_at(
     memory: Memory,
 ) -> Iterator[Attempt]:
     """The solution itself, then its mutants."""
-    solution, texts = written(exercise.cell), texts_about(exercise, cells)
-    yield Attempt(exercise, solution, memory.digest(exercise, solution, cells), texts)
+    solution, texts = written(exercise.cell), texts_about(exercise, cells).lower()
+    yield Attempt(exercise, solution, memory.digest(exercise, solution, cells))
     for mutant in mutants_of(exercise.cell, observed[exercise.name], operators):
-        yield Attempt(exercise, mutant.code, memory.digest(exercise, mutant.code, cells), texts, mutant)
+        if not any(fits(pattern, mutant.name) and word not in texts for pattern, word in BY_NATURE):
+            yield Attempt(exercise, mutant.code, memory.digest(exercise, mutant.code, cells), mutant)
 
 
 def texts_about(exercise: Exercise, cells: Sequence[Cell]) -> str:
@@ -235,7 +232,7 @@ def judged(
         if survived:
             reasons = matching(one, equivalent)
             used |= set(reasons)
-            if reasons or by_nature(one):
+            if reasons:
                 found.explained += 1
             else:
                 about = {"exercise": one.exercise.name, "name": one.mutant.name, "line": one.mutant.line}
@@ -259,12 +256,6 @@ def matching(attempt: Attempt, equivalent: Mapping[str, Mapping[str, str]]) -> l
     ]
 
 
-def by_nature(attempt: Attempt) -> bool:
-    assert attempt.mutant is not None
-    spoken = attempt.texts.lower()
-    return any(fits(pattern, attempt.mutant.name) and word not in spoken for pattern, word in BY_NATURE)
-
-
 def fits(pattern: str, name: str) -> bool:
     """`*` is anything; every other character is itself, brackets included."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name) is not None
@@ -285,7 +276,7 @@ class Memory:
     def __init__(self, path: Path, surroundings: str) -> None:
         self.path, self.surroundings = path, surroundings
         self.known: dict[str, Any] = {}
-        self.changed = False
+        self.unsaved = 0
         with suppress(OSError, ValueError):  # none yet, or not readable: everything is tried again
             self.known = dict(json.loads(path.read_text(encoding="utf-8")))
 
@@ -303,11 +294,14 @@ class Memory:
 
     def __setitem__(self, digest: str, value: Any) -> None:
         self.known[digest] = value
-        self.changed = True
+        self.unsaved += 1
+        if self.unsaved >= SAVED_EVERY:  # whatever ends this process, little is tried twice
+            self.close()
 
     def close(self) -> None:
-        if self.changed:
+        if self.unsaved:
             write_whole(self.path, json.dumps(dict([*self.known.items()][-MOST_REMEMBERED:])))
+            self.unsaved = 0
 
 
 def needed_cells(exercise: Exercise, cells: Sequence[Cell]) -> list[str]:
@@ -324,8 +318,7 @@ def needed_cells(exercise: Exercise, cells: Sequence[Cell]) -> list[str]:
 
 
 def surroundings(assignment: Assignment) -> str:
-    """The check library and all else that notebooks import, data files, limits, and versions."""
-    texts = [platform.python_version(), version("torch"), version("numpy"), str(assignment.limits)]
-    files = [*assignment.data_files().values(), *sorted(HELPERS.rglob("*.py")), *sorted(EXAMINER.rglob("*.py"))]
-    texts += [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+    """The check library and all else that notebooks import, the examiner, versions, data files, and limits."""
+    texts = [tools_digest(), str(assignment.limits)]
+    texts += [hashlib.sha256(path.read_bytes()).hexdigest() for path in assignment.data_files().values()]
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()

@@ -3,6 +3,7 @@
 from autograder.authoring.mistakes import Mistake, Right
 
 IN_PLACE = "your code changes its input in place"
+NO_TORCH = "gradients can only flow through torch operations"
 
 # Three functions share a cell in `masks` and `multi-head`, and two in `cost`: the right ones, to go with one that is wrong.
 HIDE = """
@@ -60,17 +61,17 @@ VARIANTS = {
         ),
         Mistake("normalised in place", change={"return": "Q -= K.mean(0)\n    return"}, hint=IN_PLACE, gravity="idea"),
         Mistake(
-            "numpy",
-            hint="the gradients through your look-up are wrong, or do not flow at all",
-            gravity="part",
+            "in NumPy",
             code="""
 import numpy as np
 
 def lookup_weights(Q, K):
-    s = Q.numpy() @ K.numpy().T
+    s = Q.detach().numpy() @ K.detach().numpy().T
     e = np.exp(s - s.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
 """,
+            hint=NO_TORCH,
+            gravity="part",
         ),
         Right("einsum in float64", change={"(Q @ K.mT)": 'torch.einsum("nd,md->nm", Q.double(), K.double())'}),
         Right(
@@ -118,12 +119,10 @@ def lookup_weights(Q, K):
         ),
         Right("einsum", change={"lookup_weights(Q, K) @ V": 'torch.einsum("nm,me->ne", lookup_weights(Q, K), V)'}),
         Mistake(
-            "einsum in numpy",
-            hint="the gradients through your look-up are wrong, or do not reach the queries",
+            "in NumPy",
+            change={"lookup_weights(Q, K) @ V": "lookup_weights(Q, K).detach().numpy() @ V.detach().numpy()"},
+            hint=NO_TORCH,
             gravity="part",
-            change={
-                "return lookup_weights(Q, K) @ V": 'import numpy as np\n    return np.einsum("nm,me->ne", np.asarray(lookup_weights(Q, K)), V.numpy())'
-            },
         ),
     ],
     "select-first": [
@@ -952,17 +951,17 @@ def self_attention(x, Wq, Wk, Wv):
             change={"attention(x @ Wq, x @ Wk, x @ Wv)": "torch.stack([weights((r @ Wq)[None], x @ Wk)[0] @ (x @ Wv) for r in x])"},
         ),
         Mistake(
-            "float64 in numpy",
-            hint="the gradients do not reach x and all three projections",
-            gravity="part",
+            "in NumPy",
             code="""
 import numpy as np
 
 def self_attention(x, Wq, Wk, Wv):
-    x, a, b, c = (t.double().numpy() for t in (x, Wq, Wk, Wv))
+    x, a, b, c = (t.detach().double().numpy() for t in (x, Wq, Wk, Wv))
     e = np.exp(x @ a @ (x @ b).T / np.sqrt(x.shape[1]))
     return e / e.sum(1, keepdims=True) @ (x @ c)
 """,
+            hint=NO_TORCH,
+            gravity="part",
         ),
     ],
     "cost": [

@@ -140,6 +140,13 @@ def test_only_the_students_lines_change() -> None:
     assert {one.line for one in mutants(source, group="classical").values()} == {4}
 
 
+def test_how_an_error_is_worded_is_no_mistake() -> None:
+    source = 'def f(x):\n    if len(x) > 3:\n        raise ValueError(f"{len(x)} is more than {3 + 0}")\n    return x'
+    lines = {one.line for one in mutants(source, "f([1])").values()}
+    assert 2 in lines
+    assert not any("+ 0" in name or "#2" in name for name in mutants(source, "f([1])"))
+
+
 def test_methods_keep_their_object_and_generators_are_left_alone() -> None:
     source = "class Layer(torch.nn.Module):\n    def forward(self, x):\n        return x * len(x)\n\ndef count(x):\n    yield x"
     made = mutants(source, "Layer()(torch.ones(3))")
@@ -174,7 +181,7 @@ from helpers.checks import Check, randn
 ANSWER = '''
 # %% exercise="spread"
 def spread(x, shift=0.0):
-    """x (n, d), each row divided by the root of its width, plus shift."""
+    """x (n, d), each row divided by the root of its width, plus shift; gradients flow to x."""
     ### BEGIN SOLUTION
     return x / x.shape[-1] ** 0.5 + shift
     ### END SOLUTION
@@ -214,7 +221,6 @@ check.close(check.run(spread, x, 2.0), x / 4 + 2, "the shift")
 check.close(check.run(spread, x + 1), (x + 1) / 4, "the same size again")
 check.unchanged(spread, x)
 check.gradients(spread, lambda t: t / 4, [x], "the gradient")
-check.close(check.run(spread, x.double()), x.double() / 4, "all digits", rtol=1e-12)
 check.close(check.run(lambda: total(iter([torch.ones(1), 2 * torch.ones(1)]))), 3.0, "a generator")
 check.unchanged(total, [torch.ones(2), torch.ones(2)])
 ### END HIDDEN TESTS
@@ -226,11 +232,8 @@ EXEMPT = {"spread": "mutants are tried here"}
 """
 REASONS = """
 EQUIVALENT = {
-    "spread": {
-        "gradient: total, *": "the text does not ask for gradients of a sum",
-        "dtype: total, *": "the text does not ask for digits of a sum",
-    },
-    "*": {"one row: total, *": "rows are alike in every case: ones"},
+    "spread": {"gradient: total, *": "the text does not ask for gradients of a sum"},
+    "*": {"dtype: total, *": "the text does not ask for digits of a sum"},
 }
 """
 
@@ -267,7 +270,7 @@ def test_holes_are_named_and_go_when_the_cases_are_added(small_course: Path) -> 
     code, report, found = mutated(small_course)
     assert (code, report["failures"], found["survivors"], found["stale"]) == (0, [], [], [])
     assert found["remembered"] == 0, "the test has changed: everything is tried again"
-    assert found["explained"] >= 3
+    assert found["explained"] >= 2
 
     made = found["made"]
     code, _, found = mutated(small_course, "--exercise", "spread")
