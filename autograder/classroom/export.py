@@ -116,8 +116,8 @@ def as_canvas(export: Export) -> Table:
     titles = {name: title for name in export.names if (title := canvas_column(export, sheet, name)) is not None}
     if not titles:
         raise CourseError(
-            f"Canvas's gradebook has no column for {', '.join(export.names)}: make the assignment there and read a newer"
-            " export with `course roster`, or write its name to course.toml as lms_name"
+            f"Canvas's gradebook has no column for {', '.join(export.names)}: make the assignment there and read a"
+            " newer export with `course roster`, or write its name to course.toml as lms_name"
         )
     export.not_in(sheet, "Canvas")
     for name, title in titles.items():

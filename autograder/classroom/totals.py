@@ -152,10 +152,8 @@ class Totals:
             person = Person(student)
         score = sum(grade.score for grade in grades)
         late = self.late(student, assignment.id)
-        if self.course.policy is not None:
-            penalty = late.penalty(score)
-        else:  # what a plug-in of nbgrader's took off when it graded
-            penalty = submission.late_submission_penalty or 0.0
+        taken = submission.late_submission_penalty or 0.0  # by a plug-in of nbgrader's, when it graded
+        penalty = late.penalty(score) if self.course.policy is not None else taken
         return Mark(
             assignment.id,
             student,

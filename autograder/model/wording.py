@@ -175,8 +175,6 @@ def lateness(late: Lateness, penalty: float) -> str:
     if not late.days:
         return ""
     begun = f"Handed in late: day {late.days} after the due date had begun."
-    used = f" {late.free_days} of your late days {'was' if late.free_days == 1 else 'were'} used." * bool(
-        late.free_days
-    )
+    used = f" Late days used for it: {late.free_days}." if late.free_days else ""
     taken = f" {100 * late.share:g}% of the points, {penalty:g}, are taken off." if late.share else ""
     return begun + used + (taken or " Nothing is taken off.")

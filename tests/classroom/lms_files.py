@@ -5,11 +5,14 @@ exporter.
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, TOOLS
+from nbgrader.api import Gradebook
 
 from autograder.model import course
 
@@ -148,9 +151,19 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def empty_gradebook(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """nbgrader takes seconds to make one."""
+    path = tmp_path_factory.mktemp("gradebook") / "gradebook.db"
+    os.environ["PATH"] = f"{TOOLS}{os.pathsep}{os.environ['PATH']}"  # for alembic
+    Gradebook(f"sqlite:///{path}", "sequence-models").close()
+    return path
+
+
 @pytest.fixture
-def place(tmp_path: Path) -> course.Course:
+def place(tmp_path: Path, empty_gradebook: Path) -> course.Course:
     """The course's own list of assignments, with a policy and a due date, and nothing else."""
+    shutil.copy(empty_gradebook, tmp_path / "gradebook.db")
     text = (ROOT / "course.toml").read_text(encoding="utf-8")
     text = text.replace('id = "03-attention"\n', f'id = "03-attention"\n{DUE}')
     (tmp_path / "course.toml").write_text(text.replace("[[assignment]]", f"{POLICY}[[assignment]]", 1))

@@ -22,6 +22,7 @@ from lms_files import (
     MOODLE_TEAMS,
     MOODLE_WORKSHEET,
     NOTEBOOK,
+    empty_gradebook,
     place,
     written,
     zipped,
@@ -35,7 +36,7 @@ from autograder.classroom.roster_store import load_roster, update_roster
 from autograder.cli import course as command
 from autograder.model.course import Course, CourseError
 
-__all__ = ["place"]
+__all__ = ["empty_gradebook", "place"]
 
 
 def read(place: Course, text: str, name: str = "roster.csv", assignment: str | None = None) -> tuple[Roster, Changes]:
