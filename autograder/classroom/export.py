@@ -275,7 +275,7 @@ def export(
     remarks: list[str] | None = None,
 ) -> str:
     """The marks as the text of a CSV file. What a person is to know is added to `remarks`."""
-    made = Export(rows, roster or Roster(), {one.id: one for one in assignments})
+    made = Export(rows, Roster() if roster is None else roster, {one.id: one for one in assignments})
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     for row in FORMATS[form](made):

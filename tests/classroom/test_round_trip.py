@@ -292,7 +292,7 @@ def test_the_penalty_follows_a_later_grade_a_due_date_and_an_extension(place: Co
     read(place, f"id,extensions\n{students[0]},03-attention=-\n")
     path = place.root / "course.toml"
     path.write_text(path.read_text().replace("2026-11-10 23:00", "2026-11-08 23:00"))
-    assert mark() == (41.6, 10.4)
+    assert mark() == (36.4, 15.6)
     path.write_text(path.read_text().replace("penalty_cap = 0.5", "penalty_cap = 0.15"))
     assert mark() == (44.2, 7.8)
     read(place, f"id,excused\n{students[0]},03-attention\n")
