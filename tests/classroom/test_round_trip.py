@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import zipfile
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from conftest import run_course
 from lms_files import (
     CANVAS_ANONYMOUS,
     CANVAS_GRADEBOOK,
@@ -30,6 +32,7 @@ from lms_files import (
 )
 from nbgrader.api import Gradebook
 
+from autograder.authoring.answers import submission
 from autograder.classroom.collect import collect
 from autograder.classroom.gradebook import read_timestamp
 from autograder.classroom.roster_files import read_roster
@@ -320,3 +323,57 @@ def test_members_of_a_group_pay_from_their_own_budget(place: Course) -> None:
         ("03-attention", "ada@example.org"): 40.0,
         ("03-attention", "aobrien@example.org"): 36.0,
     }
+
+
+BONUS_EXERCISE = '''
+# %% exercise="bonus-triple"
+def triple(x):
+    """Three times x, a tensor of any shape."""
+    ### BEGIN SOLUTION
+    return 3 * x
+    ### END SOLUTION
+
+# %% test="bonus-triple" points=1
+check = Check("bonus-triple", points=1)
+check.close(check.run(triple, torch.ones(3)), 3.0, "three times one is three")
+### BEGIN HIDDEN TESTS
+numbers = randn(4, 5)
+check.close(check.run(triple, numbers), 3 * numbers, "other numbers, too")
+### END HIDDEN TESTS
+check.score()
+'''
+
+
+@pytest.mark.slow
+def test_table_feedback_and_export_show_the_same_total(small_course: Path) -> None:
+    """A late submission with bonus points: the table of `course grade`, the page, and the file."""
+    source = small_course / "solutions" / "01-small" / "01-small.py"
+    source.write_text(source.read_text() + BONUS_EXERCISE)
+    toml = small_course / "course.toml"
+    policy = '[policy]\npenalty_per_day = 0.1\n\n[[assignment]]\ndue = "2026-11-10T23:00:00+01:00"\n'
+    toml.write_text(toml.read_text().replace("[[assignment]]\n", policy))
+    assert run_course("build", cwd=small_course).returncode == 0
+    student = (small_course / "notebooks" / "01-small" / "01-small.ipynb").read_text(encoding="utf-8")
+    answers = {
+        "double": "def double(x):\n    return 2 * x",
+        "bonus-triple": "def triple(x):\n    return 3 * x",
+    }
+    folder = small_course / "submitted" / "ada" / "01-small"
+    folder.mkdir(parents=True)
+    (folder / "01-small.ipynb").write_text(submission(student, answers), encoding="utf-8")
+    (folder / "timestamp.txt").write_text("2026-11-11 08:00:00 UTC\n")
+    done = run_course("grade", "01-small", "--unsafe", "--workers", "1", "--json", cwd=small_course)
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)["rows"]
+    assert (row["score"], row["out_of"], row["late_penalty"]) == (2.7, 2.0, 0.3)
+    done = run_course("feedback", "01-small", cwd=small_course)
+    assert done.returncode == 0, done.stderr
+    page = (small_course / "feedback" / "ada" / "01-small" / "01-small.html").read_text(encoding="utf-8")
+    assert "(Score: 2.7 / 2.0)" in page
+    assert "10% of the points, 0.3, are taken off" in page
+    done = run_course("export", cwd=small_course)
+    (line,) = csv.DictReader(io.StringIO(done.stdout))
+    assert (line["score"], line["out_of"], line["late_penalty"], line["bonus"]) == ("2.7", "2", "0.3", "1")
+    done = run_course("feedback", "01-small", "--pack", "canvas", cwd=small_course)
+    assert done.returncode == 2  # it came from nowhere that Canvas knows
+    assert "nothing of 01-small came from Canvas" in done.stderr
