@@ -313,8 +313,8 @@ class Collecting:
 
     def is_revealed(self, name: str, owner: Owner, assignment: str) -> bool:
         """Is this the file that somebody handed in anonymously? Then that is graded, and counts for its author."""
-        holder = self.before.by_canvas_file(assignment, owner.file) if owner.system == "canvas" else None
-        if holder is None or not holder.startswith("anon-"):
+        holder = self.before.anonymous_author_of(assignment, owner.file) if owner.system == "canvas" else None
+        if holder is None:
             return False
         self.before.add_member(assignment, holder, owner.student)
         self.came.add(owner.place)
@@ -405,6 +405,11 @@ class Collecting:
             if (self.course.root / "submitted" / member / assignment).is_dir():
                 self.result.skipped.append(
                     (name, f"{member} handed in alone before: that still counts for {member}, unless you remove it")
+                )
+        for earlier in self.before.earlier_names(student, owner, assignment) if owner.known else ():
+            if (self.course.root / "submitted" / earlier / assignment).is_dir():
+                self.result.skipped.append(
+                    (name, f"it was collected as {earlier} before: remove submitted/{earlier}/{assignment}")
                 )
         if owner.late:
             self.result.late.append((student, assignment))

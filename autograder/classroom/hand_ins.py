@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 
 from autograder.classroom.grading_lock import MEMORY
-from autograder.classroom.owners import Owner
+from autograder.classroom.owners import Owner, owner_of_file
 from autograder.model.course import Course, write_whole
 
 
@@ -52,12 +52,19 @@ class HandIns:
             owner.place, owner.number, owner.system, owner.known, files, list(owner.members), owner.time
         )
 
-    def by_canvas_file(self, assignment: str, number: str) -> str | None:
-        """Who handed in the file with this number of Canvas's."""
+    def anonymous_author_of(self, assignment: str, number: str) -> str | None:
+        """Who handed in Canvas's file of this number, without a name."""
         for student, entry in self.of.get(assignment, {}).items():
-            if number and any(f"_{number}_" in name for name in entry.files.values()):
-                return student
+            if number and entry.system == "canvas anonymous":
+                owners = map(owner_of_file, entry.files.values())  # what a student called the file says nothing
+                if any(owner is not None and owner.file == number for owner in owners):
+                    return student
         return None
+
+    def earlier_names(self, student: str, owner: Owner, assignment: str) -> list[str]:
+        """Other ids that the same person's work was collected under, before the roster was read."""
+        entries = self.of.get(assignment, {}).items()
+        return [name for name, entry in entries if name != student and entry.place == owner.place and not entry.known]
 
     def holders(self, assignment: str) -> dict[str, str]:
         """By student for whom somebody handed in, in whose folder that lies."""

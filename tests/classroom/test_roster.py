@@ -208,6 +208,24 @@ def test_anonymous_work_counts_for_its_author_once_canvas_tells_the_names(place:
     assert found.unplaced == []
 
 
+def test_a_number_in_the_name_that_a_student_gave_a_file_reveals_nothing(place: Course) -> None:
+    read(place, CANVAS_GRADEBOOK)
+    hostile = {"777": "anon_Zz9zz_9100_x_9001_03-attention.ipynb"}
+    canvas_class(place, hostile)
+    found = canvas_class(place)
+    assert ("alovelace", "03-attention") in found.placed
+    assert HandIns(place).holders("03-attention") == {}
+
+
+def test_work_that_was_collected_before_the_roster_was_read_is_named(place: Course) -> None:
+    canvas_class(place)
+    read(place, CANVAS_GRADEBOOK)
+    found = canvas_class(place)
+    assert [student for student, _ in found.placed] == [CANVAS_IDS[number] for number in CANVAS_NAMES]
+    told = [name for name, reason in found.skipped if "was collected as" in reason]
+    assert told == list(CANVAS_NAMES.values())
+
+
 @pytest.mark.parametrize("names", [MOODLE_FOLDERS, MOODLE_FILES])
 def test_moodle_folders_and_files_find_their_students_by_number(names: dict[str, str], place: Course) -> None:
     read(place, MOODLE_WORKSHEET, assignment="03-attention")
