@@ -22,6 +22,7 @@ from autograder.examiner import notebook as notebooks
 from autograder.examiner import sandbox
 from autograder.examiner.limits import limits_of
 from autograder.examiner.pool import Pool, Submission, Trial, Trials, modules_of
+from autograder.examiner.recognition import Known
 from autograder.model import wording
 from autograder.model.course import Assignment, Course, CourseError
 from autograder.model.record import Record
@@ -30,6 +31,7 @@ from helpers.kit import validate
 NOT_THE_GATE = "not the gate: run it on Linux"
 TRIES = 3  # at what the machine kept from being done
 KERNEL_CELL_SECONDS = 60
+WORTH_A_WORKER = 30  # so many variants take longer than the cells before them, which every worker has to run
 VISIBLE = "visible tests of "  # before a notebook's name: the same with the tests that students are given
 
 
@@ -40,6 +42,7 @@ class Tested:
     outputs: list[dict[str, Any]]
     lost: str = ""  # why it could not be completed
     answer: list[dict[str, Any]] = field(default_factory=list)  # outputs of the variant's own cell
+    calls: list[Any] = field(default_factory=list)  # what was asked and answered, where that was recorded
 
 
 @dataclass
@@ -57,6 +60,7 @@ class Sheet:
     name: str
     instructor: str
     student: str
+    recorded: dict[str, list[Known]] = field(default_factory=dict)  # named mistakes, by the id of the test they fail
 
     def cells(self) -> list[dict[str, Any]]:
         """The instructor's, as the examiner takes them."""
@@ -77,7 +81,7 @@ class Sheet:
         cells = self.cells()
         if not hidden:
             cells = [{**cell, "source": given[name_of(cell)]} if is_test(cell) else cell for cell in cells]
-        return {**notebooks.from_cells(cells), "released": given}
+        return {**notebooks.from_cells(cells), "released": given, "recorded": self.recorded, "audit": True}
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,8 @@ class Candidate:
     exercise: str
     answer: str
     test: str
+    secret: str = ""  # for hidden inputs, in place of the public one
+    recording: bool = False  # what the test asked and the answer gave is part of the outcome
 
 
 class Engine(Protocol):
@@ -188,11 +194,14 @@ class ExaminerEngine:
         code = [cell for cell in sheet.cells() if cell["kind"] == "code" and cell["source"].strip()]
         cells = [(index, name_of(cell), cell["source"], is_test(cell)) for index, cell in enumerate(code)]
         places = {name: index for index, name, _, _ in cells if name}
-        trials = [Trial(one.key, places[one.exercise], one.answer, places[one.test]) for one in candidates]
+        trials = [
+            Trial(one.key, places[one.exercise], one.answer, places[one.test], one.secret, one.recording)
+            for one in candidates
+        ]
         trials.sort(key=lambda trial: trial.exercise)
         waiting = [
             Trials(self.assignment.id, sheet.name, self.limits, cells, share, self.files)
-            for share in shares(trials, self.workers)
+            for share in shares(trials, min(self.workers, 1 + len(trials) // WORTH_A_WORKER))
         ]
         strikes: dict[int, int] = {}
         left = {trial.key for trial in trials}
@@ -201,7 +210,10 @@ class ExaminerEngine:
                 if "outcome" in answer:
                     outcome = answer["outcome"]
                     left.remove(outcome["key"])
-                    yield outcome["key"], Tested(outcome["outputs"], outcome["lost"], outcome["answer"])
+                    yield (
+                        outcome["key"],
+                        Tested(outcome["outputs"], outcome["lost"], outcome["answer"], outcome.get("calls", [])),
+                    )
                 elif "error" in answer:
                     rest = [trial for trial in job.trials if trial.key in left]
                     if gave_up := rest and strike(

@@ -11,7 +11,7 @@ from typing import Any
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from autograder.classroom import feedback
+from autograder.classroom import feedback, secret
 from autograder.classroom.hand_ins import HandIns
 from autograder.classroom.totals import BONUS, Totals
 from autograder.examiner import notebook as notebooks
@@ -47,6 +47,7 @@ class Examine(NbGraderPreprocessor):
             for c in nb.cells
         ]
         data = notebooks.from_cells(instructor_cells(this, about, cells))
+        data["secret"] = secret.known_secret(this)
         folder = Path(resources["metadata"]["path"])
         for path in copies_of_links(this.root / "submitted" / about["student"] / about["assignment"], folder):
             self.log.warning("%s: %s was a link; it was left out", about["student"], path.name)

@@ -100,6 +100,7 @@ class Course:
     assignments: tuple[Assignment, ...]
     gradebook: str = ""
     common_limits: tuple[tuple[str, float], ...] = ()
+    secret_file: str = ""  # where the secret of the class lies, if not in .course/
     policy: Policy | None = None  # without one, late penalties are nbgrader's own
 
     @property
@@ -185,7 +186,8 @@ def load(root: Path | None = None) -> Course:
         )
         limits = tuple(table.get("limits", {}).items())
         tag, book = table.get("tag") or table.get("branch", "main"), table.get("gradebook", "")
-        return Course(root, table["title"], table["course_id"], table["repository"], tag, entries, book, limits, policy)
+        head = (table["title"], table["course_id"], table["repository"], tag)
+        return Course(root, *head, entries, book, limits, str(table.get("secret_file", "")), policy)
     except KeyError as error:
         raise CourseError(f"{path}: the key {error} is missing") from None
     except ValueError as error:
