@@ -106,6 +106,9 @@ with check.idea("scores become weights"):
 with check.edge("inputs unchanged"):
     check.unchanged(lookup_weights, q, k)
 ### BEGIN HIDDEN TESTS
+with check.part("gradients"):
+    softly = lambda a, b: (a @ b.T).softmax(1)  # noqa: E731
+    check.gradients(lookup_weights, softly, (randn(5, 7), randn(4, 7)), "the gradients through your look-up are wrong, or do not flow at all")
 with check.edge("one query, one key"):
     single = check.run(lookup_weights, randn(1, 3), randn(1, 3), shape=(1, 1))
     check.close(single, 1.0, "one query and one key: the weight is one")
@@ -162,6 +165,12 @@ with check.idea("weights mix the values"):
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(lookup, q, k, v)
+### BEGIN HIDDEN TESTS
+with check.part("gradients"):
+    softly = lambda a, b, c: (a @ b.T).softmax(1) @ c  # noqa: E731
+    flow = "the gradients through your look-up are wrong, or do not reach the queries, the keys and the values"
+    check.gradients(lookup, softly, (randn(5, 7), randn(4, 7), randn(4, 3)), flow)
+### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
@@ -234,9 +243,10 @@ with check.edge("input unchanged"):
 ### BEGIN HIDDEN TESTS
 with check.edge("keys close together"):
     close_by = torch.tensor([[1.0, 0.0], [0.9998, 0.02], [0.9998, -0.02]])
-    query = check.run(select_first, close_by, shape=(2,), hint="the query has the width of the keys that are given: build it from `keys`")
-    lead = (query.double() @ close_by.double().T).softmax(0)[0]
-    check.true(lead > 0.999, "keys that lie close together need a longer query: use S = 1e5")
+    for near in (close_by, close_by.flip(0)):
+        query = check.run(select_first, near, shape=(2,), hint="the query has the width of the keys that are given: build it from `keys`")
+        lead = (query.double() @ near.double().T).softmax(0)[0]
+        check.true(lead > 0.999, "keys that lie close together need a longer query: use S = 1e5")
 ### END HIDDEN TESTS
 check.score()
 
@@ -278,9 +288,10 @@ with check.edge("input unchanged"):
 ### BEGIN HIDDEN TESTS
 with check.edge("keys close together"):
     close_by = torch.tensor([[1.0, 0.0], [0.9998, 0.02], [0.9998, -0.02]])
-    queries = check.run(select_all, close_by, shape=(3, 2), hint="other keys, other queries: build them from `keys`")
-    lead = (queries.double() @ close_by.double().T).softmax(1).diagonal()
-    check.true(lead > 0.999, "keys that lie close together need longer queries: use S = 1e5")
+    for near in (close_by, close_by.flip(0)):
+        queries = check.run(select_all, near, shape=(3, 2), hint="other keys, other queries: build them from `keys`")
+        lead = (queries.double() @ near.double().T).softmax(1).diagonal()
+        check.true(lead > 0.999, "keys that lie close together need longer queries: use S = 1e5")
 with check.edge("a single key"):
     one = check.run(select_all, torch.ones(1, 5), shape=(1, 5))
     check.finite(one, "a single key: the query must stay finite")
@@ -984,6 +995,12 @@ with check.idea("padding_mask"):
     real = "padding_mask: the first `length` keys are real, the rest is filler (True means: may look)"
     check.equal(padding.bool().tolist(), [[[Y, Y, N, N]], [[Y, Y, Y, N]]], real, wrong=slips)
 ### BEGIN HIDDEN TESTS
+with check.part("padding_mask: any lengths and T"):
+    for real, width in [([3, 1], 4), ([2, 5, 3], 6)]:
+        padded = check.run(padding_mask, torch.tensor(real), width, shape=(len(real), 1, width)).bool()
+        check.equal(padded, [[[c < size for c in range(width)]] for size in real], "padding_mask is wrong for other lengths, or another T")
+with check.edge("padding_mask: input unchanged"):
+    check.unchanged(padding_mask, torch.tensor([2, 3]), 4)
 with check.edge("padding_mask: full and empty"):
     extreme = check.run(padding_mask, torch.tensor([4, 1, 0]), 4, shape=(3, 1, 4)).bool()
     extremes = "padding_mask: a full sequence hides nothing, an empty one everything"
@@ -1104,6 +1121,9 @@ with check.part("mask"):
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(attention, q, k, v)
+    ### BEGIN HIDDEN TESTS
+    check.unchanged(attention, q, k, v, rule)
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("a query that sees nothing"):
     rule[0, 0, 3] = False
@@ -1179,7 +1199,13 @@ with check.idea("three views of one sequence"):
         },
     )
     ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(self_attention, x, a, b, c)
 ### BEGIN HIDDEN TESTS
+with check.part("gradients"):
+    flow = "the gradients do not reach x and all three projections, or are wrong"
+    softly = lambda z, i, j, k: (z @ i @ (z @ j).T / 5**0.5).softmax(1) @ z @ k  # noqa: E731
+    check.gradients(self_attention, softly, (randn(6, 5), randn(5, 5), randn(5, 5), randn(5, 5)), flow)
 with check.edge("a sequence of length one"):
     alone = check.run(self_attention, x[:1], a, b, c, shape=(1, 5), hint="a sequence of length one must work")
     check.close(alone, x[:1] @ c, "a sequence of length one: the output is its own value")
@@ -1359,7 +1385,13 @@ with check.idea("x asks, y answers"):
         },
     )
     ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(cross_attention, x, y, a, b, c)
 ### BEGIN HIDDEN TESTS
+with check.part("gradients"):
+    flow = "the gradients do not reach x, y and all three projections, or are wrong"
+    softly = lambda z, s, i, j, k: (z @ i @ (s @ j).T / 2).softmax(1) @ s @ k  # noqa: E731
+    check.gradients(cross_attention, softly, (randn(4, 4), randn(4, 4), randn(4, 4), randn(4, 4), randn(4, 4)), flow)
 with check.edge("a source of one position"):
     single = check.run(cross_attention, x, y[:1], a, b, c, shape=(4, 4))
     check.close(single, (y[:1] @ c).expand(4, 4), "a source of one position: everybody gets its value")
@@ -1495,6 +1527,13 @@ with check.idea("split_heads"):
         },
     )
     ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("split_heads: gradient"):
+    flow = "split_heads: the gradient does not flow back to x, or is wrong"
+    check.gradients(split_heads, lambda z, heads: z.unflatten(-1, (heads, 2)).transpose(1, 2), (randn(2, 3, 8), 4), flow)
+with check.edge("split_heads: input unchanged"):
+    check.unchanged(split_heads, numbers, 4)
+### END HIDDEN TESTS
 with check.idea("merge_heads"):
     pieces = check.run(merge_heads, torch.arange(8.0).view(1, 2, 2, 2), shape=(1, 2, 4))
     undo = "merge_heads: the heads stand side by side, head 0 first: undo the transpose before you join the axes"
@@ -1513,6 +1552,13 @@ with check.idea("merge_heads"):
         },
     )
     ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("merge_heads: gradient"):
+    flow = "merge_heads: the gradient does not flow back to the heads, or is wrong"
+    check.gradients(merge_heads, lambda z: z.transpose(1, 2).flatten(-2), (randn(2, 3, 4, 5),), flow)
+with check.edge("merge_heads: input unchanged"):
+    check.unchanged(merge_heads, given)
+### END HIDDEN TESTS
 with check.idea("multi_head", share=2):
     whole = "multi_head: (B, T, D) in, (B, T, D) out. Is everything merged again? (After a transpose use `reshape`, not `view`.)"
     out = check.run(multi_head, x, a, b, c, o, 3, shape=(2, 5, 6), hint=whole)
@@ -1566,6 +1612,17 @@ with check.part("mask"):
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
+with check.part("gradients"):
+    flow = "multi_head: the gradients do not reach x and all four weights, or are wrong"
+
+    def by_heads(z, wq, wk, wv, wo, heads):
+        cut = lambda w: (z @ w).unflatten(-1, (heads, -1)).transpose(1, 2)  # noqa: E731
+        mixed = (cut(wq) @ cut(wk).mT / (6 / heads) ** 0.5).softmax(-1) @ cut(wv)
+        return mixed.transpose(1, 2).flatten(-2) @ wo
+
+    check.gradients(multi_head, by_heads, (randn(2, 5, 6), a, b, c, o, 3), flow)
+with check.edge("multi_head: inputs unchanged"):
+    check.unchanged(multi_head, x, a, b, c, o, 3, filler)
 with check.edge("batch, length and width of one"):
     tiny = check.run(multi_head, randn(1, 1, 6), a, b, c, o, 6)
     check.shape(tiny, (1, 1, 6), "a batch of one, a sequence of one, heads of width one: this must work")
@@ -1711,7 +1768,7 @@ with check.part("memory"):
     )
 with check.edge("large scores"):
     rising, steep = torch.linspace(-40, 40, 12)[:, None] * torch.ones(12, 4), 5 * torch.ones(3, 4)
-    out = check.run(blockwise_attention, steep, rising, randn(12, 2), 3, shape=(3, 2)) if thrifty else refused
+    out = check.run(blockwise_attention, steep, rising, randn(12, 2), 5, shape=(3, 2)) if thrifty else refused
     check.finite(out, "scores that keep rising overflow: subtract the running maximum before every exp")
     counted = torch.arange(24.0).view(12, 2)
     falling = check.run(blockwise_attention, steep, rising.flip(0), counted, 5, shape=(3, 2)) if thrifty else refused

@@ -1267,3 +1267,31 @@ def blockwise_attention(q, k, v, block):
         ),
     ],
 }
+
+# Mutants that `course verify --mutate` makes and that are no mistakes.
+NO_GRADIENT = "the introduction lists the exercises that gradients have to flow through, and this is none of them"
+EQUIVALENT = {
+    "select-first": {"gradient: *": NO_GRADIENT},
+    "select-all": {"gradient: *": NO_GRADIENT},
+    "average-all": {
+        "ignored: average_all, keys is *": "the query is zero, whatever the keys are",
+        "state: average_all, the first result of these shapes": "the query is zero, whatever the keys are",
+        "dtype: *": "zero is the same number in every dtype",
+        "gradient: *": NO_GRADIENT,
+    },
+    "average-two": {
+        "dtype: * rounded to float16": "the weights may be wrong by 0.001, and these are not",
+        "dtype: torch.tensor(*) without dtype": "the text does not ask for other dtypes than the notebook's float32",
+        "dtype: keys.dtype → torch.float32": "the text does not ask for other dtypes than the notebook's float32",
+        "gradient: *": NO_GRADIENT,
+    },
+    "query-for": {"gradient: *": NO_GRADIENT},
+    "reachable": {"gradient: *": NO_GRADIENT},
+    "softmax-jacobian": {"gradient: *": NO_GRADIENT},
+    "masks": {"one row: hide_position, *": "all rows of this mask are alike"},
+    "bonus-blockwise": {
+        "constant: blockwise_attention, block → *": "smaller blocks than allowed give the same result in less memory",
+        "dtype: q.new_*": "zero and minus infinity are exact in float32, and sums with float64 are float64",
+        "gradient: *": NO_GRADIENT,
+    },
+}
