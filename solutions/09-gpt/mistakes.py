@@ -286,7 +286,12 @@ def random_batch(stream, B, T):
             hint="the mask's polarity is reversed: True means may look",
             gravity="part",
         ),
-        Mistake("one head", change={"part.view(B, t, self.H, D // self.H)": "part.view(B, t, 1, D)"}, hint="", gravity="idea"),
+        Mistake(
+            "one head",
+            change={"part.view(B, t, self.H, D // self.H)": "part.view(B, t, 1, D)", "(D // self.H) ** 0.5": "D**0.5"},
+            hint="this is one head over the whole width: is H used?",
+            gravity="idea",
+        ),
         Right(
             "an additive mask",
             change={
@@ -1285,7 +1290,7 @@ def cached_attention(layer, x, past=None):
         Mistake(
             "bfloat16 always",
             change={'"bfloat16" if bfloat16 else "float16" if kind == "cuda" else None': '"bfloat16"'},
-            hint="this card does not compute in bfloat16",
+            hint="bfloat16 is chosen for a card that does not compute in it",
             gravity="idea",
         ),
         Mistake("pinned everywhere", change={'kind == "cuda"}': "True}"}, hint="a CPU needs none", gravity="part"),
@@ -1375,7 +1380,7 @@ def training_plan(kind, bfloat16, mixed=True):
         Mistake(
             "start-up always 60 s",
             change={"startup_seconds + steps": "60 + steps"},
-            hint="600 s + 600 s, and half of it again",
+            hint="start-up is taken for 60 s: use `startup_seconds`",
             gravity="idea",
         ),
         Mistake(

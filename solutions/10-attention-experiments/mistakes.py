@@ -167,7 +167,6 @@ def limit_for(lengths, share):
             hint="every head has its own v",
             gravity="part",
         ),
-        Mistake("in place", change={"pairs = (q @ W_q)": "q.mul_(1.5)\n    pairs = (q / 1.5 @ W_q)"}, hint=IN_PLACE, gravity="edge"),
         Right(
             "loops over heads",
             code="""
@@ -475,7 +474,12 @@ def leak_derivative(s, j, l):
             hint="with one position there is no future",
             gravity="edge",
         ),
-        Mistake("root of the mean", change={"pow(2).sum(dim=(1, 3))": "pow(2).mean(dim=(1, 3))"}, hint="this is a", gravity="idea"),
+        Mistake(
+            "root of the mean",
+            change={"pow(2).sum(dim=(1, 3))": "pow(2).mean(dim=(1, 3))"},
+            hint="this is the root of the mean square: take the root of the sum",
+            gravity="idea",
+        ),
         Right(
             "row by row",
             code="""
@@ -709,7 +713,7 @@ def prefix_losses(model, tokens):
         Mistake(
             "starts late",
             change={"range(len(losses))": "range(min(window, len(losses)) - 1, len(losses))"},
-            hint="as many means as losses",
+            hint="the first means are missing",
             gravity="idea",
         ),
         Right(
@@ -785,7 +789,7 @@ def smoothed(losses, window):
             hint="these are the two ends of the interval",
             gravity="idea",
         ),
-        Mistake("root of n − 1", change={"(variance / n) ** 0.5": "(variance / (n - 1)) ** 0.5"}, hint="", gravity="idea"),
+        Mistake("root of n − 1", change={"(variance / n) ** 0.5": "(variance / (n - 1)) ** 0.5"}, hint="the half-width", gravity="idea"),
         Mistake(
             "sorts in place",
             change={"n = len(values)\n": "values.sort()\n    n = len(values)\n"},
@@ -956,7 +960,7 @@ def paired(a, b, level=0.95):
         ),
         Mistake("temperature multiplies", change={"logits / temperature": "logits * temperature"}, hint="yours multiplies", gravity="part"),
         Mistake("not banned", change={"    scaled[:, list(banned)] = -torch.inf\n": ""}, hint="a banned word came out", gravity="part"),
-        Mistake("logit zero", change={"= -torch.inf": "= 0.0"}, hint="a logit of 0 is not a probability of 0", gravity="part"),
+        Mistake("logit zero", change={"= -torch.inf": "= 0.0"}, hint="a banned word came out: its probability must be 0", gravity="part"),
         Mistake(
             "greedy",
             change={"torch.multinomial(scaled.softmax(dim=-1), 1)[:, 0]": "scaled.argmax(dim=-1)"},
