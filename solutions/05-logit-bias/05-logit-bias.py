@@ -412,9 +412,9 @@ with check.part("at most |V| + 1 calls"):
     check.true((many[1] >= 150) & (many[1] <= 302), often)
     ### END HIDDEN TESTS
 with check.part("first or second"):
-    behind = found(torch.tensor([0.1, 0.3, 0.6]).double().log(), bias_cap=1.5)[0]  # e^1.5 = 4.48: word 0 has the weight 0.448
+    placed = found(torch.tensor([0.1, 0.3, 0.6]).double().log(), bias_cap=1.5)[0]  # e^1.5 = 4.48: word 0 has the weight 0.448
     order = "word 0 is lifted to the second place, behind v*: look at which word is which, not at the order"
-    check.close(behind, [0.1, 0.3, 0.6], order, rtol=1e-3)
+    check.close(placed, [0.1, 0.3, 0.6], order, rtol=1e-3)
 with check.part("out of reach"):
     low = found(torch.tensor([0.01, 0.3, 0.6, 0.09]).double().log(), bias_cap=2.0)[0]
     check.close(low[0], 0.0, "word 0 does not come into the top two even at the cap: give it 0 (not NaN, and no guess)", atol=0)
@@ -1015,8 +1015,8 @@ with check.part("words that never lead"):
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("a relative error of 1e-6"):
-    steps = "words far down lose their digits: is the bias the first of the steps 20, 40, … at which the word leads?"
-    check.close(deep[0], spread.softmax(0), steps, rtol=1e-6, atol=0)
+    blur = "words far down lose their digits: is the bias the first of the steps 20, 40, … at which the word leads?"
+    check.close(deep[0], spread.softmax(0), blur, rtol=1e-6, atol=0)
 with check.edge("ties"):
     for name, logits, cap in [
         ("a flat distribution", torch.zeros(23, dtype=torch.float64), 50.0),
