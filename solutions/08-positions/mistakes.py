@@ -57,6 +57,36 @@ def attend(q, k, v, bias=None, mask=None):
             gravity="part",
         ),
         Mistake("bias detached", change={"scores + bias": "scores + bias.detach()"}, hint="a learned bias needs them, too", gravity="part"),
+        Mistake(
+            "a fixed root of 8",
+            change={"q.shape[-1] ** 0.5": "8 ** 0.5"},
+            hint="you divide by a fixed number, √8: take the width from the query",
+            gravity="idea",
+        ),
+        Mistake(
+            "root of the number of keys",
+            change={"q.shape[-1] ** 0.5": "k.shape[-2] ** 0.5"},
+            hint="you divide by the root of the number of keys: it is the width of a query that counts",
+            gravity="idea",
+        ),
+        Mistake(
+            "mask multiplies scores",
+            change={"scores.masked_fill(~mask, -torch.inf)": "scores * mask"},
+            hint="forbidden scores become 0, and e⁰ is 1: they must become −∞",
+            gravity="part",
+        ),
+        Mistake(
+            "exp without the maximum",
+            change={"return scores.softmax(dim=-1) @ v": "e = scores.exp()\n    return e / e.sum(-1, keepdim=True) @ v"},
+            hint="scores near 200 overflow: e²⁰⁰ is infinite in float32. Use torch's softmax",
+            gravity="edge",
+        ),
+        Mistake(
+            "two axes only",
+            change={"k.mT": "k.T"},
+            hint="your code raised RuntimeError at line 7 of the cell: `scores = q @ k.T / q.shape[-1] ** 0.5  # (..., n, m)`",
+            gravity="part",
+        ),
         Right(
             "torch's own",
             code="""
@@ -92,6 +122,19 @@ def attend(q, k, v, bias=0.0, mask=None):
         Mistake("norm", change={".abs().max()": ".norm()"}, hint="that is a norm of all the differences", gravity="idea"),
         Mistake(
             "f never sees the shuffled rows", change={"f(x[order])": "f(x)"}, hint="f is never given the shuffled rows", gravity="idea"
+        ),
+        Mistake("squared", change={".abs().max()": ".pow(2).max()"}, hint="that is a square: take the absolute value", gravity="idea"),
+        Mistake(
+            "first row only",
+            change={".abs().max()": "[0].abs().max()"},
+            hint="this is the largest difference in the first row only",
+            gravity="idea",
+        ),
+        Mistake(
+            "in place",
+            change={"return (f(x[order]) - f(x)[order])": "before = f(x)[order]\n    x[:] = x[order]\n    return (f(x) - before)"},
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
         ),
         Right("float", change={"return (f(x[order]) - f(x)[order]).abs().max()": "return float((f(x[order]) - f(x)[order]).abs().max())"}),
         Right(
@@ -131,6 +174,24 @@ def equivariance_gap(f, x, order):
             "doubled",
             change={"torch.arange(0, D, 2)": "2 * torch.arange(0, D, 2)"},
             hint="the frequencies fall too fast: after all D/2 steps, not after half of them, one would be at 1/base",
+            gravity="idea",
+        ),
+        Mistake(
+            "a fixed D",
+            change={"torch.arange(0, D, 2) / D": "torch.arange(0, D, 2) / 8"},
+            hint="the factor is 0.1 whatever D is: it depends on D",
+            gravity="idea",
+        ),
+        Mistake(
+            "equal steps",
+            change={"base ** (-torch.arange(0, D, 2) / D)": "torch.linspace(1, 1 / base, D // 2)"},
+            hint="for D = 8 there are four, 1, 0.1, 0.01 and 0.001: one more factor of 0.1 would give 1/10000",
+            gravity="idea",
+        ),
+        Mistake(
+            "both ends included",
+            change={"base ** (-torch.arange(0, D, 2) / D)": "torch.logspace(0, -math.log10(base), D // 2)"},
+            hint="the last frequency is 1/base already: it is the next one, which is not there, that would have it",
             gravity="idea",
         ),
         Right(
@@ -176,6 +237,24 @@ def equivariance_gap(f, x, order):
             hint="every column has a frequency of its own",
             gravity="idea",
         ),
+        Mistake(
+            "base ignored in halves",
+            change={'    if layout == "halves":\n': '    if layout == "halves":\n        angles = positions[..., None] * frequencies(D)\n'},
+            hint="the argument `base` is not used in the layout halves",
+            gravity="part",
+        ),
+        Mistake(
+            "positions flattened",
+            change={"angles = positions[..., None]": "angles = positions.flatten()[:, None]"},
+            hint="positions may have any shape: (2, 3) gives (2, 3, D)",
+            gravity="part",
+        ),
+        Mistake(
+            "positions moved to 0",
+            change={"positions[..., None]": "(positions - positions.min())[..., None]"},
+            hint="positions are moved to start at 0; they are used as they are given",
+            gravity="idea",
+        ),
         Right(
             "filled in",
             code="""
@@ -207,6 +286,15 @@ def sinusoidal(positions, D, layout="interleaved", base=10000.0):
         Mistake("twice", change={"return (": "return 2 * ("}, hint="each pair counts twice", gravity="idea"),
         Mistake("base ignored", change={"frequencies(D, base)": "frequencies(D)"}, hint="the argument `base` is not used", gravity="part"),
         Mistake("no sum", change={".sum(dim=-1)": ""}, hint="one number for each distance", gravity="idea"),
+        Mistake(
+            "divided by D", change={".sum(dim=-1)": ".sum(dim=-1) / D"}, hint="you divide by D; an inner product is a sum", gravity="idea"
+        ),
+        Mistake(
+            "a fixed D",
+            change={"frequencies(D, base)": "frequencies(4, base)"},
+            hint="for D = 10 it is not the inner product of two sinusoidal vectors",
+            gravity="idea",
+        ),
         Right(
             "the vectors themselves",
             change={
@@ -250,6 +338,13 @@ def shift_matrix(r, D, base=10000.0):
             "one frequency for all",
             change={"r * frequencies(D, base)": "[torch.tensor(float(r))] * (D // 2)"},
             hint="all blocks turn by the same angle: pair i has the frequency ω_i",
+            gravity="idea",
+        ),
+        Mistake("r ignored", change={"r * frequencies": "1 * frequencies"}, hint="the step is 1 whatever r is", gravity="idea"),
+        Mistake(
+            "sign of r lost",
+            change={"r * frequencies": "abs(r) * frequencies"},
+            hint="the step goes backwards: the signs of the sines are exchanged",
             gravity="idea",
         ),
         Right(
@@ -297,6 +392,32 @@ def shift_matrix(r, D, base=10000.0):
             hint=IN_PLACE,
             gravity="edge",
         ),
+        Mistake(
+            "rows along the batch",
+            code="""
+def add_learned(x, table, start=0):
+    if start + x.shape[0] > len(table):
+        raise ValueError("too long")
+    return x + table[start : start + x.shape[0]][:, None]
+""",
+            hint="the rows follow the batch axis: they belong to the positions, axis 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "another exception",
+            change={"raise ValueError": "raise IndexError"},
+            hint="seven positions, six rows: raise a ValueError",
+            gravity="part",
+        ),
+        Mistake(
+            "clipped to the last row",
+            change={
+                "if start + T > len(table):": "if False:",
+                "table[start : start + T]": "table[torch.arange(start, start + T).clamp(max=len(table) - 1)]",
+            },
+            hint="seven positions, six rows: raise a ValueError",
+            gravity="part",
+        ),
         Right("embedding", change={"table[start : start + T]": "torch.nn.functional.embedding(torch.arange(start, start + T), table)"}),
         Right("a loop", change={"x + table[start : start + T]": "torch.stack([x[:, t] + table[start + t] for t in range(T)], 1)"}),
     ],
@@ -322,6 +443,23 @@ def shift_matrix(r, D, base=10000.0):
             },
             hint="use the positions that are given",
             gravity="idea",
+        ),
+        Mistake(
+            "floats", change={"+ clip": "+ float(clip)"}, hint="these are rows of a table: whole numbers, an integer tensor", gravity="edge"
+        ),
+        Mistake(
+            "in place",
+            change={
+                "distance = k_positions[None, :] - q_positions[:, None]": "k_positions -= 0\n    q_positions *= -1\n    distance = k_positions[None, :] + q_positions[:, None]"
+            },
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
+        ),
+        Mistake(
+            "wraps round",
+            change={"distance.clamp(-clip, clip) + clip": "(distance + clip) % (2 * clip + 1)"},
+            hint="clip 1 leaves three rows: everything before is row 0, everything after is row 2",
+            gravity="part",
         ),
         Right(
             "loops",
@@ -356,6 +494,26 @@ def shift_matrix(r, D, base=10000.0):
             "one axis in front", change={'"...nd,nmd->...nm"': '"nd,nmd->nm"'}, hint="any number of axes may stand in front", gravity="part"
         ),
         Mistake("table detached", change={"table[relative": "table.detach()[relative"}, hint="do not reach the table", gravity="part"),
+        Mistake(
+            "divided by a fixed 2",
+            change={"q.shape[-1] ** 0.5": "2"},
+            hint="the products are divided by 2, a fixed number: take the root of the width of q",
+            gravity="idea",
+        ),
+        Mistake(
+            "a fixed clip",
+            change={"len(table) // 2": "1"},
+            hint="a table of 7 rows has clip 3, and you clip at 1, as if it had three rows",
+            gravity="idea",
+        ),
+        Mistake(
+            "positions ignored",
+            change={
+                "relative_index(q_positions, k_positions": "relative_index(torch.arange(len(q_positions)), torch.arange(len(k_positions))"
+            },
+            hint="queries at 9, 30 and 2: use the positions that are given. Beyond the clip all keys share the first or the last row",
+            gravity="part",
+        ),
         Right("multiply and sum", change={'torch.einsum("...nd,nmd->...nm", q, vectors)': "(q[..., None, :] * vectors).sum(-1)"}),
         Right(
             "products first",
@@ -423,6 +581,67 @@ def rope(x, positions, pairing="interleaved", base=10000.0):
             hint="interleaved: every column must have the angle of its own pair; these are laid out for halves",
             gravity="idea",
         ),
+        Mistake(
+            "in place, sequential",
+            code="""
+def rope(x, positions, pairing="interleaved", base=10000.0):
+    angles = positions[..., None] * frequencies(x.shape[-1], base)
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    a, b = (x[..., 0::2], x[..., 1::2]) if pairing == "interleaved" else x.chunk(2, dim=-1)
+    a[:] = a * cos - b * sin
+    b[:] = a * sin + b * cos
+    return x
+""",
+            hint="interleaved: b′ is made from the new a′, because a has been overwritten: write into a new tensor",
+            gravity="idea",
+        ),
+        Mistake(
+            "in place, right values",
+            code="""
+def rope(x, positions, pairing="interleaved", base=10000.0):
+    angles = positions[..., None] * frequencies(x.shape[-1], base)
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    a, b = (x[..., 0::2], x[..., 1::2]) if pairing == "interleaved" else x.chunk(2, dim=-1)
+    new = a * cos - b * sin, a * sin + b * cos
+    a[:], b[:] = new
+    return x
+""",
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
+        ),
+        Mistake(
+            "on a clone, sequential",
+            code="""
+def rope(x, positions, pairing="interleaved", base=10000.0):
+    angles = positions[..., None] * frequencies(x.shape[-1], base)
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    y = x.clone()
+    a, b = (y[..., 0::2], y[..., 1::2]) if pairing == "interleaved" else y.chunk(2, dim=-1)
+    a[:] = a * cos - b * sin
+    b[:] = a * sin + b * cos
+    return y
+""",
+            hint="interleaved: b′ is made from the new a′, because a has been overwritten: write into a new tensor",
+            gravity="idea",
+        ),
+        Mistake(
+            "bfloat16 becomes float32",
+            change={".cos().to(x.dtype)": ".cos()", ".sin().to(x.dtype)": ".sin()"},
+            hint="x in bfloat16 must come back in bfloat16: the float32 sines and cosines turn the product into float32",
+            gravity="edge",
+        ),
+        Mistake(
+            "other way in halves only",
+            change={"    turned =": '    sin = sin if pairing == "interleaved" else -sin\n    turned ='},
+            hint="halves: you turn the other way; a′ = a cos − b sin, b′ = a sin + b cos",
+            gravity="part",
+        ),
+        Mistake(
+            "one row of positions for all",
+            change={"positions[..., None]": "positions.flatten()[: x.shape[-2], None]"},
+            hint="positions of shape (B, 1, T): a sequence is not turned by its own positions",
+            gravity="part",
+        ),
         Right(
             "complex numbers",
             code="""
@@ -476,6 +695,24 @@ def rope(x, positions, pairing="interleaved", base=10000.0):
         Mistake(
             "scaled", change={".sum(dim=-1)": ".sum(dim=-1) / len(q) ** 0.5"}, hint="not divided by the root of d here", gravity="idea"
         ),
+        Mistake(
+            "halves pairs",
+            change={"q[0::2], q[1::2], k[0::2], k[1::2]": "*q.chunk(2), *k.chunk(2)"},
+            hint="columns i and i + d/2 are paired; here the pairs are interleaved",
+            gravity="idea",
+        ),
+        Mistake(
+            "first pair only",
+            change={".sum(dim=-1)": "[..., 0]"},
+            hint="only the first pair is counted: sum over all pairs",
+            gravity="idea",
+        ),
+        Mistake(
+            "one axis of distances only",
+            change={"r[..., None]": "r[:, None]"},
+            hint="your code raised IndexError at line 7 of the cell: `angles = r[:, None] * frequencies(len(q), base)  # (..., d / 2)`",
+            gravity="edge",
+        ),
         Right(
             "turns the query",
             code="""
@@ -524,6 +761,20 @@ def rope_score(q, k, r, base=10000.0):
             hint="the shape of the result is wrong",
             gravity="idea",
         ),
+        Mistake(
+            "floats",
+            change={
+                "torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)]).float()"
+            },
+            hint="an order is an index: whole numbers, an integer tensor",
+            gravity="edge",
+        ),
+        Mistake(
+            "for d = 6 only",
+            change={"torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "torch.tensor([0, 2, 4, 1, 3, 5])"},
+            hint="d = 10: this is not the order that turns interleaved pairs into halves",
+            gravity="idea",
+        ),
         Right("a list", change={"torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "[*range(0, d, 2), *range(1, d, 2)]"}),
         Right(
             "by transposing",
@@ -566,6 +817,18 @@ def rope_score(q, k, r, base=10000.0):
                 "return torch.cat([slopes, between[: H - N]])": "return slopes if H == N else (2.0 ** (-8 * torch.arange(1, 2 * N + 1) / (2 * N)))[:H]"
             },
             hint="these are the first slopes of 2N heads: start from the slopes of N heads",
+            gravity="part",
+        ),
+        Mistake(
+            "between first",
+            change={"[slopes, between[: H - N]]": "[between[: H - N], slopes]"},
+            hint="the slopes from 2N heads come first; those of N heads come first",
+            gravity="part",
+        ),
+        Mistake(
+            "the first slopes again",
+            change={"torch.cat([slopes, between[: H - N]])": "torch.cat([slopes, slopes[: H - N]])"},
+            hint="take the first, third, fifth, … slope of 2N heads: the second, fourth, … are there already",
             gravity="part",
         ),
         Right(
@@ -617,6 +880,20 @@ def alibi_slopes(H):
         Mistake(
             "its own slopes", change={"-slopes[:": "-alibi_slopes(len(slopes))[:"}, hint="the argument `slopes` is not used", gravity="idea"
         ),
+        Mistake(
+            "one slope for all",
+            change={"slopes[:, None, None]": "slopes[0].expand(len(slopes), 1, 1)"},
+            hint="every head has the first slope",
+            gravity="idea",
+        ),
+        Mistake(
+            "counts for itself",
+            change={
+                "q_positions[:, None] - k_positions[None, :]": "torch.arange(len(q_positions))[:, None] - torch.arange(len(k_positions))[None, :]"
+            },
+            hint="the given positions are not used: they need not be 0, 1, 2, …",
+            gravity="idea",
+        ),
         Right("einsum", change={"-slopes[:, None, None] * distance": 'torch.einsum("h,nm->hnm", slopes, -distance.float())'}),
         Right("stacked", change={"-slopes[:, None, None] * distance": "torch.stack([-s * distance for s in slopes])"}),
     ],
@@ -657,6 +934,33 @@ def alibi_slopes(H):
             change={"max_distance / exact": "128 / exact"},
             hint="the argument `max_distance` is not used",
             gravity="part",
+        ),
+        Mistake(
+            "rounded up",
+            change={"(share * (buckets - exact)).long()": "(share * (buckets - exact)).ceil().long()"},
+            hint="the logarithm is rounded up; take the part before the point",
+            gravity="idea",
+        ),
+        Mistake(
+            "floats", change={".long()": ".floor()"}, hint="buckets are rows of a table: whole numbers, an integer tensor", gravity="edge"
+        ),
+        Mistake(
+            "buckets ignored",
+            change={"    exact = buckets // 2": "    buckets = 16 if bidirectional else 32\n    exact = buckets // 2"},
+            hint="the argument `buckets` is not used",
+            gravity="part",
+        ),
+        Mistake(
+            "the future negative",
+            change={"(-distance).clamp(min=0)": "(-distance)"},
+            hint="one direction: all keys in the future fall into bucket 0; the mask hides them anyway",
+            gravity="edge",
+        ),
+        Mistake(
+            "in place",
+            change={"r = distance.abs()": "r = distance.abs_()"},
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
         ),
         Right(
             "loops",
@@ -707,6 +1011,18 @@ def t5_bucket(distance, bidirectional, buckets=32, max_distance=128):
             "max_distance ignored", change={"len(table), max_distance": "len(table)"}, hint="is `max_distance` handed on", gravity="part"
         ),
         Mistake("table detached", change={"table[t5": "table.detach()[t5"}, hint="do not reach the table", gravity="part"),
+        Mistake(
+            "always 8 buckets",
+            change={"len(table)": "8"},
+            hint="queries at 70 and 3, keys at other places, twelve rows: the bias is wrong. Are the given positions used?",
+            gravity="idea",
+        ),
+        Mistake(
+            "first head for all",
+            change={".permute(2, 0, 1)": ".permute(2, 0, 1)[:1].expand(table.shape[1], -1, -1)"},
+            hint="head 2, first query, both directions, 8 rows and so 8 buckets: buckets 0, 5, 6, 6, 6",
+            gravity="idea",
+        ),
         Right(
             "einsum",
             change={
@@ -736,6 +1052,23 @@ def t5_bucket(distance, bidirectional, buckets=32, max_distance=128):
             },
             hint="every query gets the products of the first one",
             gravity="idea",
+        ),
+        Mistake(
+            "divided by a fixed 2",
+            change={"q.shape[-1] ** 0.5": "2"},
+            hint="the products are divided by 2, a fixed number: take the root of the width of q",
+            gravity="idea",
+        ),
+        Mistake(
+            "positions ignored",
+            change={
+                "relative_index(q_positions, k_positions": "relative_index(torch.arange(len(q_positions)), torch.arange(len(k_positions))"
+            },
+            hint="queries at 100, 3 and 57: use the positions that are given",
+            gravity="part",
+        ),
+        Mistake(
+            "table detached", change={"q @ table.T": "q @ table.detach().T"}, hint="the gradients are wrong, or do not flow", gravity="part"
         ),
         Right("take along", change={"products.gather(-1, relative": "torch.take_along_dim(products, dim=-1, indices=relative"}),
         Right(
