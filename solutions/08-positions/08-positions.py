@@ -239,7 +239,8 @@ with check.idea("f(Px) against P f(x)"):
         )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
-    check.unchanged(lambda z, way: equivariance_gap(lambda y: y.cumsum(0), z, way), x, turn_round)
+    after = check.measure(checks.inout, equivariance_gap, torch.tanh, x, turn_round)[1]
+    check.equal(after[1], x, "your code changes x in place: work on a new tensor")
 ### BEGIN HIDDEN TESTS
 with check.edge("rounding stays small"):
     wide, mix = randn(6, 4), torch.tensor([5, 3, 1, 0, 2, 4])
@@ -686,16 +687,17 @@ with check.part("start"):
     check.close(check.run(add_learned, x, rows, 2), x + rows[2:5], "with start = 2 the rows are 2, 3, 4", wrong=slips)
 with check.part("nothing beyond the table"):
     check.raises(add_learned, randn(2, 7, 4), rows, error="ValueError", hint="seven positions, six rows: raise a ValueError")
-with check.edge("inputs unchanged"):
+with check.part("inputs and gradients"):  # an input that is changed in place has no gradient
     check.unchanged(add_learned, x, rows)
-### BEGIN HIDDEN TESTS
-with check.part("gradients"):
+    ### BEGIN HIDDEN TESTS
     check.gradients(
-        lambda a, b: add_learned(a.clone(), b.clone()),
+        add_learned,
         lambda a, b: a + b[:3],
         (x, rows),
         "the gradients are wrong, or do not reach the table: then it cannot be learned",
     )
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
 with check.edge("as long as the table"):
     fits = "a sequence as long as the table is allowed: look at `>` and `>=`"
     check.close(check.run(add_learned, torch.zeros(1, 6, 4), rows), rows[None], fits)
@@ -969,9 +971,20 @@ with check.part("halves"):
         wrong={"the argument `pairing` is not used: halves pairs columns i and i + d/2": turned(x, spots), **slips_of(x, spots, "halves")},
     )
     ### END HIDDEN TESTS
-with check.edge("inputs unchanged"):
+with check.part("inputs and gradients"):  # an input that is changed in place has no gradient
     check.unchanged(rope, randn(5, 8), torch.arange(5))
     check.unchanged(rope, randn(5, 8), torch.arange(5), "halves")
+    ### BEGIN HIDDEN TESTS
+    turns = torch.arange(5.0)[:, None] * 10000 ** (-torch.arange(0, 8, 2) / 8)
+    check.gradients(
+        lambda z: rope(z, torch.arange(5)),
+        lambda z: torch.stack(
+            [z[..., 0::2] * turns.cos() - z[..., 1::2] * turns.sin(), z[..., 0::2] * turns.sin() + z[..., 1::2] * turns.cos()], -1
+        ).flatten(-2),
+        (x,),
+        "the gradients through the rotation are wrong, or do not flow",
+    )
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("another base"):
     right = (in_halves - turned(x, spots, "halves")).abs().max() < loose  # what is wrong about halves itself is told above
@@ -989,16 +1002,6 @@ with check.part("heads and sequences"):
     check.close(got, turned(deep, torch.arange(5) + 30), "x of shape (B, H, T, d): a vector is turned wrongly", atol=loose)
     got = check.run(rope, deep, each, shape=(2, 3, 5, 8), hint="positions of shape (B, 1, T) must broadcast")
     check.close(got, turned(deep, each), "positions of shape (B, 1, T): a sequence is not turned by its own positions", atol=loose)
-with check.part("gradients"):
-    turns = torch.arange(5.0)[:, None] * 10000 ** (-torch.arange(0, 8, 2) / 8)
-    check.gradients(
-        lambda z: rope(z.clone(), torch.arange(5)),
-        lambda z: torch.stack(
-            [z[..., 0::2] * turns.cos() - z[..., 1::2] * turns.sin(), z[..., 0::2] * turns.sin() + z[..., 1::2] * turns.cos()], -1
-        ).flatten(-2),
-        (x,),
-        "the gradients through the rotation are wrong, or do not flow",
-    )
 with check.edge("dtype of x"):
     for pairs in ("interleaved", "halves"):
         half = check.measure(checks.inout, rope, torch.ones(2, 4, dtype=torch.bfloat16), torch.arange(2), pairs)[0]
@@ -1455,7 +1458,7 @@ def t5_bias(q_positions, k_positions, table, bidirectional, max_distance=128):
 # %% test="t5-bias" points=2
 check = Check("t5-bias", points=2)
 names = torch.arange(8.0)[:, None] + torch.tensor([0.0, 100.0, 200.0])  # row b, column h: the number 100 h + b
-axes_hint = "the axes are head, query, key, as in the scores (…, H, n, m)"
+axes_hint = "the axes are head, query, key, as in the scores; and there are as many buckets as the table has rows"
 with check.idea("look up the bucket of a distance"):
     got = check.run(t5_bias, torch.arange(4), torch.arange(5), names, True, shape=(3, 4, 5), hint=axes_hint)
     slips = {"the distance is the key's position minus the query's: rows are queries": [200.0, 201.0, 202.0, 202.0, 202.0]}

@@ -133,7 +133,7 @@ def attend(q, k, v, bias=0.0, mask=None):
         Mistake(
             "in place",
             change={"return (f(x[order]) - f(x)[order])": "before = f(x)[order]\n    x[:] = x[order]\n    return (f(x) - before)"},
-            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            hint="your code changes x in place",
             gravity="edge",
         ),
         Right("float", change={"return (f(x[order]) - f(x)[order]).abs().max()": "return float((f(x[order]) - f(x)[order]).abs().max())"}),
@@ -390,7 +390,7 @@ def shift_matrix(r, D, base=10000.0):
             "in place",
             change={"return x + table[start : start + T]": "x += table[start : start + T]\n    return x"},
             hint=IN_PLACE,
-            gravity="edge",
+            gravity="part",
         ),
         Mistake(
             "rows along the batch",
@@ -607,7 +607,7 @@ def rope(x, positions, pairing="interleaved", base=10000.0):
     return x
 """,
             hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
-            gravity="edge",
+            gravity="part",
         ),
         Mistake(
             "on a clone, sequential",
@@ -988,7 +988,7 @@ def t5_bucket(distance, bidirectional, buckets=32, max_distance=128):
         ),
     ],
     "t5-bias": [
-        Mistake("axes", change={".permute(2, 0, 1)": ""}, hint="the axes are head, query, key", gravity="idea"),
+        Mistake("axes", change={".permute(2, 0, 1)": ""}, hint="the axes are head, query, key, as in the scores", gravity="idea"),
         Mistake(
             "sign",
             change={"k_positions[None, :] - q_positions[:, None]": "q_positions[:, None] - k_positions[None, :]"},
@@ -998,7 +998,7 @@ def t5_bucket(distance, bidirectional, buckets=32, max_distance=128):
         Mistake(
             "always 32 buckets",
             change={"len(table), max_distance": "32, max_distance"},
-            hint="index 17 is out of bounds for dimension 0 with size 8",
+            hint="there are as many buckets as the table has rows",
             gravity="idea",
         ),
         Mistake(
