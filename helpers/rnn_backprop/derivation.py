@@ -231,15 +231,15 @@ def total_step(net: Instance) -> Step:
     return Step(right, slips)
 
 
-def named(value: Any, step: Step) -> str:
-    """Empty where `value` is right, else the slip that gives it, or what differs."""
+def named(value: Any, step: Step, otherwise: str) -> str:
+    """Empty where `value` is right, else the slip that gives it, or what to look at."""
     found = difference(value, step.right, **TOLERANCE)
     if found is None:
         return ""
     for hint, slip in step.slips.items():
         if difference(value, slip, **TOLERANCE) is None:
             return hint
-    return f"none of the usual slips: {found.summary}"
+    return f"none of the usual slips, {found.summary}: {otherwise}"
 
 
 def entries(value: Any) -> int:
@@ -273,21 +273,21 @@ def first_wrong(net: Instance, found: Any) -> Any:
         ):
             return f"`{key}` should hold one entry for each of the T steps"
     for t in range(1, net.T + 1):
-        if reason := named(found["g_o"][t - 1], output_step(net, t)):
+        if reason := named(found["g_o"][t - 1], output_step(net, t), "are ŷ_t and y_t of the same step?"):
             return f"step 1 of 4, ∂J_t/∂o_t, is the first wrong one (t = {t}): {reason}"
     for t in range(1, net.T + 1):
         table = found["g_h"][t - 1]
         if entries(table) != t:
             return f"`g_h`: the entry for t = {t} should hold the gradients at h_1 … h_{t}, one row each"
         for i in range(t, 0, -1):
-            if reason := named(table[i - 1], state_step(net, t, i)):
-                if table[t - i] is not table[i - 1] and not named(table[t - i], state_step(net, t, i)):
+            if reason := named(table[i - 1], state_step(net, t, i), "does it start from the g_o of step t?"):
+                if table[t - i] is not table[i - 1] and not named(table[t - i], state_step(net, t, i), ""):
                     reason = "the rows run backwards: row i − 1 of the table belongs to h_i"
                 return f"step 2 of 4, ∂J_t/∂h_i, is the first wrong one (t = {t}, i = {i}): {reason}"
     for t in range(1, net.T + 1):
-        if reason := named(found["g_W"][t - 1], weight_step(net, t)):
+        if reason := named(found["g_W"][t - 1], weight_step(net, t), "is it made of the g_h of step t?"):
             return f"step 3 of 4, ∂J_t/∂W_hh, is the first wrong one (t = {t}): {reason}"
-    if reason := named(found["total"], total_step(net)):
+    if reason := named(found["total"], total_step(net), "is it made of all g_W?"):
         return f"step 4 of 4, ∂J/∂W_hh, is the only wrong one: {reason}"
     return ""
 
@@ -493,12 +493,17 @@ def graph_fault(edges: Any, T: int) -> Any:
     while remaining:
         free = {node for node in remaining if not any(parent in remaining for parent in parents(edges, node))}
         if not free:
-            return (
-                f"the graph has a cycle through {', '.join(sorted(remaining)[:4])} …: nothing can be computed first."
-                " Does an arrow point backwards?"
-            )
+            circling = ", ".join(sorted(in_cycles(edges, remaining))[:4])
+            return f"the graph has a cycle, {circling} …: nothing can be computed first. Does an arrow point backwards?"
         remaining -= free
     return ""
+
+
+def in_cycles(edges: Iterable[Any], blocked: set[str]) -> set[str]:
+    """Of nodes that cannot be computed those that lie on a cycle, without what only waits for them."""
+    while waiting := {node for node in blocked if not any(child in blocked for child in children(edges, node))}:
+        blocked = blocked - waiting
+    return blocked
 
 
 def loose_end(edges: Any, T: int) -> Any:

@@ -173,6 +173,7 @@ def test_paths_from_the_shared_weight_are_the_terms_of_the_double_sum(T):
 def test_faults_of_form_are_named():
     good = edges(3)
     assert "cycle" in derivation.graph_fault([*good, ("h3", "z1")], 3)
+    assert "cycle, h2, z2 …" in derivation.graph_fault([*good, ("h2", "z2")], 3)
     assert "no node" in derivation.graph_fault([*good, ("W_hh1", "z1")], 3)
     assert derivation.graph_fault([*good, good[0]], 3) == ""  # an arrow listed twice is a slip, not another graph
     assert "pair" in derivation.graph_fault([*good, ("a", "b", "c")], 3)
