@@ -30,6 +30,7 @@ from helpers.kit import validate
 NOT_THE_GATE = "not the gate: run it on Linux"
 TRIES = 3  # at what the machine kept from being done
 KERNEL_CELL_SECONDS = 60
+WORTH_A_WORKER = 30  # so many variants take longer than the cells before them, which every worker has to run
 VISIBLE = "visible tests of "  # before a notebook's name: the same with the tests that students are given
 
 
@@ -192,7 +193,7 @@ class ExaminerEngine:
         trials.sort(key=lambda trial: trial.exercise)
         waiting = [
             Trials(self.assignment.id, sheet.name, self.limits, cells, share, self.files)
-            for share in shares(trials, self.workers)
+            for share in shares(trials, min(self.workers, 1 + len(trials) // WORTH_A_WORKER))
         ]
         strikes: dict[int, int] = {}
         left = {trial.key for trial in trials}
