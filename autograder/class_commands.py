@@ -56,10 +56,18 @@ def collect(archive: Path, assignment: str | None, as_json: bool) -> None:
 )
 @click.option("--force", is_flag=True, help="Grade again what has not changed since it was graded.")
 @click.option("--unsafe", is_flag=True, help="Grade without a sandbox: student code runs with your rights.")
+@click.option("--new-secret", is_flag=True, help="Hidden inputs from a new secret, where the class's is lost.")
 @json_option
 @command
 def grade(
-    assignment: str, student: str, workers: int | None, scheduler: str | None, force: bool, unsafe: bool, as_json: bool
+    assignment: str,
+    student: str,
+    workers: int | None,
+    scheduler: str | None,
+    force: bool,
+    unsafe: bool,
+    new_secret: bool,
+    as_json: bool,
 ) -> None:
     """Grade submitted/ in the sandboxed examiner, into nbgrader's gradebook.
 
@@ -118,6 +126,7 @@ def grade(
             "scheduler": scheduler,
             "force": force,
             "unsafe": unsafe,
+            "new_secret": new_secret,
         }
         found = grader.grade(this, chosen, **options, on_start=begin, on_result=step, on_own=own)
     if as_json:

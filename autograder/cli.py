@@ -123,13 +123,22 @@ def check(notebook: Path, as_json: bool) -> None:
 )
 @click.option("--exercise", default="", metavar="NAME", help="Try one exercise only, in seconds: not the release gate.")
 @click.option(
+    "--seeds",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Also try solution, blank and right answers with the hidden inputs of N other secrets. A release takes 20.",
+)
+@click.option(
     "--variants",
     type=click.Path(path_type=Path),
     help="Try the variants of this file, in the format of mistakes.py, in place of the assignment's own.",
 )
 @json_option
 @command
-def verify(assignments: tuple[str, ...], sample: int, exercise: str, variants: Path | None, as_json: bool) -> None:
+def verify(
+    assignments: tuple[str, ...], sample: int, exercise: str, seeds: int, variants: Path | None, as_json: bool
+) -> None:
     """Test the tests: solution full marks, blank zero, every named mistake caught, every right variant accepted."""
     from autograder.authoring import verify as verifier
 
@@ -146,7 +155,7 @@ def verify(assignments: tuple[str, ...], sample: int, exercise: str, variants: P
         for assignment in selected:
             name = assignment.id
             told = lambda text: status.update(f"{name} · {text}")  # noqa: B023, E731
-            reports.append(verifier.verify(this, assignment, told, sample, exercise))
+            reports.append(verifier.verify(this, assignment, told, sample, exercise, seeds=seeds))
     if as_json:
         print(json.dumps([vars(report) for report in reports], ensure_ascii=False))
     else:

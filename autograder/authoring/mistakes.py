@@ -39,11 +39,14 @@ class Variant:
 class Mistake(Variant):
     """A wrong answer. It must lose points, and the message must contain `hint`.
 
-    `gravity` is what it is wrong about: the idea, a part that the text asks for beyond it, or an edge case.
+    `gravity` is what it is wrong about: the idea, a part that the text asks for beyond it, or an edge case. `says` is
+    what grading tells an answer that gives the same results in every call of the test: a whole sentence, in place of
+    `hint`.
     """
 
     hint: str = ""
     gravity: str = ""
+    says: str = ""
 
     def __post_init__(self) -> None:
         if self.gravity not in ("", *GRAVITIES):

@@ -10,7 +10,7 @@ from typing import Any
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from autograder.classroom import feedback
+from autograder.classroom import feedback, secret
 from autograder.examiner import notebook as notebooks
 from autograder.examiner.limits import Limits, limits_of
 from autograder.examiner.pool import Pool, Submission, modules_of
@@ -43,6 +43,7 @@ class Examine(NbGraderPreprocessor):
             for c in nb.cells
         ]
         data = notebooks.from_cells(instructor_cells(this, about, cells))
+        data["secret"] = secret.known_secret(this)
         folder = Path(resources["metadata"]["path"])
         for path in copies_of_links(this.root / "submitted" / about["student"] / about["assignment"], folder):
             self.log.warning("%s: %s was a link; it was left out", about["student"], path.name)

@@ -92,6 +92,7 @@ class Course:
     assignments: tuple[Assignment, ...]
     gradebook: str = ""
     common_limits: tuple[tuple[str, float], ...] = ()
+    secret_file: str = ""  # where the secret of the class lies, if not in .course/
 
     def select(self, ids: tuple[str, ...] | list[str]) -> list[Assignment]:
         """The named assignments, or all of them; a wrong name gets the nearest right one as advice."""
@@ -166,7 +167,8 @@ def load(root: Path | None = None) -> Course:
         )
         limits = tuple(table.get("limits", {}).items())
         tag, book = table.get("tag") or table.get("branch", "main"), table.get("gradebook", "")
-        return Course(root, table["title"], table["course_id"], table["repository"], tag, entries, book, limits)
+        secret = str(table.get("secret_file", ""))
+        return Course(root, table["title"], table["course_id"], table["repository"], tag, entries, book, limits, secret)
     except KeyError as error:
         raise CourseError(f"{path}: the key {error} is missing") from None
 
