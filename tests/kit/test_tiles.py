@@ -162,7 +162,7 @@ def test_an_address_outside_names_program_array_and_line():
     assert (fault.program, fault.array, fault.verb) == ((3, 0, 0), "x", "load")
     assert (fault.address, fault.size, fault.outside, fault.lanes) == (100, 100, 28, 32)
     assert fault.place.text == "numbers = tl.load(x + places)"
-    assert fault.place.number == careless.fn.__code__.co_firstlineno + 3
+    assert fault.place.number == careless.__wrapped__.__code__.co_firstlineno + 3
     assert "100" not in fault.quiet_sentence  # an address could spell out a hidden number
 
 
@@ -357,7 +357,7 @@ WRONG += [no_mask_type, matrix_product, computes_with_addresses, fractional_addr
 def test_what_triton_would_not_compile_is_refused_with_its_line(kernel):
     with pytest.raises(tiles.Refused) as caught:
         kernel[(1,)](torch.zeros(16), torch.zeros(16), 16, BLOCK=16)
-    last = kernel.source().rstrip().splitlines()[-1].strip()
+    last = kernel.text.rstrip().splitlines()[-1].strip()
     assert caught.value.place.text == last
     assert caught.value.what
 

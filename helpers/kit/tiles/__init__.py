@@ -35,7 +35,7 @@ def has_real_triton() -> bool:
 
 def simulated(kernel: Any) -> Kernel:
     """This kernel for the simulator, wherever it was made."""
-    return kernel if isinstance(kernel, Kernel) else Kernel(getattr(kernel, "fn", kernel))
+    return kernel if isinstance(kernel, Kernel) else launch.jit(getattr(kernel, "fn", kernel))
 
 
 real = has_real_triton()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
+import copy
 import inspect
 import linecache
 import random
@@ -46,14 +48,19 @@ class Argument(NamedTuple):
 
 
 class Kernel:
-    """A function in Triton's language."""
+    """A function in Triton's language, as text: it is read, refused or compiled from there, and never run as Python.
 
-    def __init__(self, function: Callable[..., Any], text: str = "", numbered: bool = True) -> None:
-        self.__wrapped__ = self.fn = function
-        self.__name__, self.__doc__ = function.__name__, function.__doc__
-        self.text, self.numbered = text, numbered
+    `text` may define other kernels and constants that this one names; what it does not define is looked for in `scope`.
+    """
+
+    def __init__(
+        self, name: str, text: str, scope: Mapping[str, Any], first_line: int = 0, doc: str | None = None
+    ) -> None:
+        self.__name__, self.__doc__ = name, doc
+        self.text, self.scope, self.first_line = text, scope, first_line  # 0: lines are told by their text only
+        self.lines = text.splitlines()
+        self._tree: ast.FunctionDef | None = None
         self._compiled: Callable[..., Any] | None = None
-        self._lines: list[str] = []
 
     def __repr__(self) -> str:
         return f"<kernel {self.__name__}>"
@@ -66,34 +73,35 @@ class Kernel:
     def __getitem__(self, grid: Any) -> Callable[..., Traffic]:
         return lambda *args, **kwargs: launch(self, grid, args, kwargs)
 
-    # ---- from text to a function ------------------------------------------------------------------------------------
+    def tree(self) -> ast.FunctionDef:
+        if self._tree is None:
+            found = [n for n in ast.parse(self.text).body if isinstance(n, ast.FunctionDef) and n.name == self.__name__]
+            if not found:
+                raise Refused(
+                    f"the text of `{self.__name__}` cannot be read: define it with `def`, in a cell or a file"
+                )
+            self._tree = found[-1]
+        return self._tree
 
-    def source(self) -> str:
-        if self.text:
-            return self.text
-        try:
-            return inspect.getsource(self.fn)
-        except (OSError, TypeError):
-            raise Refused(
-                f"the text of `{self.__name__}` cannot be read: define it with `def` in a cell or a file"
-            ) from None
+    def checked(self) -> dict[str, Any]:
+        """Refuse what no kernel may contain. Gives the other kernels and constants that this one names."""
+        if stub(self.tree()):
+            raise NotImplementedError
+        names = dict(self.names_from_outside())
+        refusals.check(self.tree(), names, self.place)
+        return names
 
     def compiled(self) -> Callable[..., Any]:
         """The kernel as a function of blocks and pointers, once its text has been read."""
         if self._compiled is not None:
             return self._compiled
-        text = textwrap.dedent(self.source())
-        self._lines = text.splitlines()
-        (function,) = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
-        if stub(function):
-            raise NotImplementedError
-        names = dict(self.names_from_outside())
-        refusals.check(function, names, self.place)
+        names = self.checked()
+        function = copy.deepcopy(self.tree())
         function.decorator_list, function.returns = [], None
-        for argument in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]:
+        for argument in parameters(function):
             argument.annotation = None
         filename = f"<kernel {self.__name__}>"
-        linecache.cache[filename] = (len(text), None, [f"{line}\n" for line in self._lines], filename)
+        linecache.cache[filename] = (len(self.text), None, [f"{line}\n" for line in self.lines], filename)
         namespace: dict[str, Any] = {**WORDS, **names, language.KERNEL_MARK: self}
         exec(compile(ast.Module([function], []), filename, "exec"), namespace)
         self._compiled = namespace[self.__name__]
@@ -101,30 +109,57 @@ class Kernel:
 
     def names_from_outside(self) -> Iterator[tuple[str, Any]]:
         """Other kernels and global constants that this one may name."""
-        scope = getattr(self.fn, "__globals__", {})
-        for name in self.fn.__code__.co_names:
-            value: Any = scope.get(name)
-            if isinstance(value, Kernel):
+        mentioned = {node.id for node in ast.walk(self.tree()) if isinstance(node, ast.Name)} - {self.__name__}
+        defined = dict(definitions(self.text))
+        for name in sorted(mentioned):
+            value: Any = defined.get(name, self.scope.get(name))
+            if isinstance(value, ast.FunctionDef):
+                yield name, Kernel(name, self.text, self.scope, self.first_line)
+            elif isinstance(value, Kernel):
                 yield name, value
             elif type(value).__name__ == "constexpr":
                 yield name, value.value
             elif type(value).__name__ == "JITFunction":  # real Triton's
-                yield name, Kernel(value.fn)
+                yield name, jit(value.fn)
 
-    def parameters(self) -> dict[str, bool]:
-        """Names of the parameters, and whether each is a constant."""
-        names = {}
-        for name, parameter in inspect.signature(self.fn).parameters.items():
-            annotation = parameter.annotation
-            names[name] = getattr(annotation, "__name__", str(annotation)).endswith("constexpr")
-        return names
+    def signature(self) -> inspect.Signature:
+        """The parameters, read from the text."""
+        arguments = self.tree().args
+        defaults = [None] * (len(arguments.args) - len(arguments.defaults)) + [*arguments.defaults]
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        made = []
+        for argument, default in zip(arguments.args, defaults, strict=True):
+            value = inspect.Parameter.empty if default is None else ast.literal_eval(default)
+            made.append(inspect.Parameter(argument.arg, kind, default=value))
+        return inspect.Signature(made)
+
+    def constants(self) -> set[str]:
+        """Parameters that are known when the kernel is compiled."""
+        marked = ((a.arg, a.annotation) for a in parameters(self.tree()))
+        return {name for name, note in marked if note is not None and ast.unparse(note).endswith("constexpr")}
 
     def place(self, number: int) -> Place:
         """A line of the kernel, by its number in the kernel's text; told by its number in the cell."""
-        if not 0 < number <= len(self._lines):
+        if not 0 < number <= len(self.lines):
             return NOWHERE
-        first = self.fn.__code__.co_firstlineno
-        return Place(first - 1 + number if self.numbered else 0, self._lines[number - 1].strip())
+        told = self.first_line - 1 + number if self.first_line else 0
+        return Place(told, self.lines[number - 1].strip())
+
+
+def parameters(function: ast.FunctionDef) -> list[ast.arg]:
+    return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+
+
+def definitions(text: str) -> Iterator[tuple[str, Any]]:
+    """Functions of a text, and its constants, `NAME = tl.constexpr(…)`."""
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name, node
+        elif isinstance(node, ast.Assign) and ast.unparse(node.value).partition("(")[0].endswith("constexpr"):
+            target, value = node.targets[0], node.value
+            if isinstance(target, ast.Name) and isinstance(value, ast.Call) and len(value.args) == 1:
+                with contextlib.suppress(ValueError):  # not a literal: then the name is not known
+                    yield target.id, constexpr(ast.literal_eval(value.args[0]))
 
 
 def stub(function: ast.FunctionDef) -> bool:
@@ -172,7 +207,7 @@ def bound(kernel: Kernel, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dic
     """The arguments of a launch by name, options for the compiler left out."""
     given = {name: value for name, value in kwargs.items() if name not in OPTIONS}
     try:
-        binding = inspect.signature(kernel.fn).bind(*args, **given)
+        binding = kernel.signature().bind(*args, **given)
     except TypeError as error:
         raise TypeError(f"{kernel.__name__}: {error}") from None
     binding.apply_defaults()
@@ -196,16 +231,16 @@ def prepared(
 ) -> tuple[Memory, dict[str, Array], dict[str, Argument]]:
     """The memory of a launch, its arrays by name, and what every program gets."""
     given = bound(kernel, args, kwargs)
-    constants = kernel.parameters()
+    constants = kernel.constants()
     whole = [value for value in given.values() if type(value) is int]
     arrays: dict[str, Array] = {}
     arguments: dict[str, Argument] = {}
     for name, value in given.items():
         value = value.value if type(value).__name__ == "constexpr" else value
-        if isinstance(value, torch.Tensor) and not constants[name]:
+        if isinstance(value, torch.Tensor) and name not in constants:
             arguments[name] = Argument("array", (len(arrays), str(value.dtype)))
             arrays[name] = Array(name, value, whole)
-        elif constants[name]:
+        elif name in constants:
             arguments[name] = Argument("constant", value)
         elif isinstance(value, bool | int | float):
             arguments[name] = Argument("number", value)
@@ -291,7 +326,14 @@ def counted(memory: Memory, arrays: Mapping[str, Array]) -> Traffic:
 
 def jit(function: Callable[..., Any]) -> Kernel:
     """A function in Triton's language; it is read when it is launched for the first time."""
-    return Kernel(function)
+    try:
+        lines, first_line = inspect.getsourcelines(function)
+    except (OSError, TypeError):
+        lines, first_line = [], 0
+    text = textwrap.dedent("".join(lines))
+    made = Kernel(function.__name__, text, function.__globals__, first_line, function.__doc__)
+    made.__wrapped__ = function  # type: ignore[attr-defined]
+    return made
 
 
 def cdiv(x: int, y: int) -> int:
