@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers.kit.tiles import types
 from helpers.kit.tiles.faults import Refused
+from helpers.kit.tiles.types import PointerType, Type, common, float32, int1, int32, int64
 
 NO_TRUTH = "a block of many truth values is no single one: use `tl.where`, or `&` and `|` in place of `and` and `or`"
 
@@ -63,7 +63,7 @@ class Shaped:
 class Block(Shaped):
     """Numbers of one type. A single number is a block without axes."""
 
-    def __init__(self, lanes: Any, dtype: types.Type) -> None:
+    def __init__(self, lanes: Any, dtype: Type) -> None:
         self.lanes = dtype.rounded(np.asarray(lanes))
         self.lanes.setflags(write=False)
         self.dtype = dtype
@@ -72,7 +72,7 @@ class Block(Shaped):
         return Block(lanes, self.dtype)
 
     def to(self, dtype: Any) -> Block:
-        if not isinstance(dtype, types.Type):
+        if not isinstance(dtype, Type):
             raise Refused("`.to` takes a type such as `tl.float16`")
         return Block(self.lanes, dtype)
 
@@ -106,11 +106,11 @@ class Block(Shaped):
 class Pointer(Shaped):
     """Addresses in one array of the launch: `array` is its place among the arguments."""
 
-    def __init__(self, array: int, lanes: np.ndarray, element: types.Type, name: str) -> None:
+    def __init__(self, array: int, lanes: np.ndarray, element: Type, name: str) -> None:
         self.array, self.element, self.name = array, element, name
         self.lanes = np.asarray(lanes, np.int64)
         self.lanes.setflags(write=False)
-        self.dtype = types.PointerType(element)
+        self.dtype = PointerType(element)
 
     def with_lanes(self, lanes: np.ndarray) -> Pointer:
         return Pointer(self.array, lanes, self.element, self.name)
@@ -120,7 +120,7 @@ class Pointer(Shaped):
 
     def moved(self, by: Any, sign: int) -> Pointer:
         steps = block_of(by)
-        if steps.dtype.kind != "int" or steps.dtype is types.int1:
+        if steps.dtype.kind != "int" or steps.dtype is int1:
             raise Refused(f"an address moves by whole numbers: `{self.name}` plus {steps.dtype} is no address")
         common_shape(self.lanes, steps.lanes)
         return self.with_lanes(self.lanes + sign * steps.lanes.astype(np.int64))
@@ -154,7 +154,7 @@ def together(*lanes: np.ndarray) -> list[np.ndarray]:
     return [x if x.shape == shape else np.broadcast_to(x, shape) for x in lanes]
 
 
-def block_of(value: Any, like: types.Type | None = None) -> Block:
+def block_of(value: Any, like: Type | None = None) -> Block:
     """A block, or a number of Python's in the type that it takes beside a block."""
     if isinstance(value, constexpr):
         value = value.value
@@ -163,20 +163,20 @@ def block_of(value: Any, like: types.Type | None = None) -> Block:
     if isinstance(value, Pointer):
         raise Refused(f"`{value.name}` is an address: load the numbers first")
     if isinstance(value, bool | np.bool_):
-        return Block(value, types.int1)
+        return Block(value, int1)
     if isinstance(value, int):
-        small = types.int32 if -(2**31) <= value < 2**31 else types.int64
-        return Block(value, small if like is None or like is types.int1 else like)
+        small = int32 if -(2**31) <= value < 2**31 else int64
+        return Block(value, small if like is None or like is int1 else like)
     if isinstance(value, float):
-        return Block(value, like if like is not None and like.is_floating() else types.float32)
+        return Block(value, like if like is not None and like.is_floating() else float32)
     raise Refused(f"{type(value).__name__} is no number and no block")
 
 
-def pair(a: Any, b: Any, division: bool = False) -> tuple[np.ndarray, np.ndarray, types.Type]:
+def pair(a: Any, b: Any, division: bool = False) -> tuple[np.ndarray, np.ndarray, Type]:
     """Two operands in one shape and one type."""
     first = block_of(a, b.dtype if isinstance(b, Block) else None)
     second = block_of(b, first.dtype if isinstance(a, Block) else None)
-    dtype = types.common(first.dtype, second.dtype, division)
+    dtype = common(first.dtype, second.dtype, division)
     common_shape(first.lanes, second.lanes)
     return dtype.rounded(first.lanes), dtype.rounded(second.lanes), dtype
 
@@ -186,13 +186,13 @@ def whole(block: Block) -> None:
         raise Refused(f"`&`, `|`, `^` and `~` take truth values or whole numbers, not {block.dtype}")
 
 
-def divided(x: np.ndarray, y: np.ndarray, dtype: types.Type) -> Block:
+def divided(x: np.ndarray, y: np.ndarray, dtype: Type) -> Block:
     if dtype.kind == "int":
-        return Block(x.astype(np.float32) / y.astype(np.float32), types.float32)
+        return Block(x.astype(np.float32) / y.astype(np.float32), float32)
     return Block(x / y, dtype)
 
 
-def quotient(x: np.ndarray, y: np.ndarray, dtype: types.Type) -> Block:
+def quotient(x: np.ndarray, y: np.ndarray, dtype: Type) -> Block:
     """Whole division as the machine does it: towards zero."""
     if dtype.kind != "int":
         raise Refused("`//` takes whole numbers")
@@ -201,30 +201,30 @@ def quotient(x: np.ndarray, y: np.ndarray, dtype: types.Type) -> Block:
     return Block((np.abs(x.astype(np.int64)) // np.abs(y.astype(np.int64))) * np.sign(x) * np.sign(y), dtype)
 
 
-def remainder(x: np.ndarray, y: np.ndarray, dtype: types.Type) -> Block:
+def remainder(x: np.ndarray, y: np.ndarray, dtype: Type) -> Block:
     if dtype.kind == "int" and (y == 0).any():
         raise Refused("a whole number is divided by zero")
     return Block(np.fmod(x, y), dtype)
 
 
-Operation = Callable[[np.ndarray, np.ndarray, types.Type], Block]
+Operation = Callable[[np.ndarray, np.ndarray, Type], Block]
 
 
 def simple(function: Callable[..., Any]) -> Operation:
-    def operation(x: np.ndarray, y: np.ndarray, dtype: types.Type) -> Block:
-        if dtype is types.int1 and function in (np.add, np.subtract, np.multiply):  # truth values are counted
-            return Block(function(x.astype(np.int32), y.astype(np.int32)), types.int32)
+    def operation(x: np.ndarray, y: np.ndarray, dtype: Type) -> Block:
+        if dtype is int1 and function in (np.add, np.subtract, np.multiply):  # truth values are counted
+            return Block(function(x.astype(np.int32), y.astype(np.int32)), int32)
         return Block(function(x, y), dtype)
 
     return operation
 
 
 def compared(function: Callable[..., Any]) -> Operation:
-    return lambda x, y, dtype: Block(function(x, y), types.int1)
+    return lambda x, y, dtype: Block(function(x, y), int1)
 
 
 def bitwise(function: Callable[..., Any]) -> Operation:
-    def operation(x: np.ndarray, y: np.ndarray, dtype: types.Type) -> Block:
+    def operation(x: np.ndarray, y: np.ndarray, dtype: Type) -> Block:
         whole(Block(x, dtype))
         return Block(function(x, y), dtype)
 

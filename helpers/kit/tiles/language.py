@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers.kit.tiles import types
 from helpers.kit.tiles.blocks import Block, Pointer, block_of, constexpr, is_power_of_two, pair, together
 from helpers.kit.tiles.faults import Refused
 from helpers.kit.tiles.types import (
+    Type,
     bfloat16,
     float16,
     float32,
@@ -105,7 +105,7 @@ def zeros(shape: Any, dtype: Any) -> Block:
 
 
 def full(shape: Any, value: Any, dtype: Any) -> Block:
-    if not isinstance(dtype, types.Type):
+    if not isinstance(dtype, Type):
         raise Refused("name the type of the block, such as `tl.float32`")
     lanes = block_of(value).lanes
     if lanes.ndim:

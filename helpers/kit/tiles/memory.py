@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from helpers.kit.tiles import types
 from helpers.kit.tiles.faults import KernelError, OutOfBounds, Place, Race, Refused
+from helpers.kit.tiles.types import of_torch
 
 NOBODY, SEVERAL = -1, -2
 POISON = -1163005939  # what an integer lane holds that was masked and got no `other`: as an address it is outside
@@ -35,7 +35,7 @@ class Array:
 
     def __init__(self, name: str, tensor: torch.Tensor, strides: Sequence[int] = ()) -> None:
         self.name, self.tensor = name, tensor
-        self.dtype = types.of_torch(tensor.dtype, name)
+        self.dtype = of_torch(tensor.dtype, name)
         self.numbers = self.dtype.rounded(flat(tensor, name, strides))
         self.users = {verb: np.full(self.numbers.size, NOBODY, np.int64) for verb in ("load", "store", "add")}
 
