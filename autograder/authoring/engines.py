@@ -81,7 +81,7 @@ class Sheet:
         cells = self.cells()
         if not hidden:
             cells = [{**cell, "source": given[name_of(cell)]} if is_test(cell) else cell for cell in cells]
-        return {**notebooks.from_cells(cells), "released": given, "recorded": self.recorded}
+        return {**notebooks.from_cells(cells), "released": given, "recorded": self.recorded, "audit": True}
 
 
 @dataclass(frozen=True)

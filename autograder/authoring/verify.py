@@ -2,7 +2,7 @@
 
 Solution = full marks, and nothing that looks like tampering. Untouched student notebook = nothing, and every test
 says what to write. Every named mistake keeps at most what its gravity allows and gets its own hint. Every other right
-answer keeps every point.
+answer keeps every point. With `--mutate`, every mutant of the solution loses points, or `mistakes.py` says why not.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from autograder.authoring import build, gravity, recordings
+from autograder.authoring import build, gravity, recordings, survivors
 from autograder.authoring.answers import submission
 from autograder.authoring.engines import VISIBLE, Candidate, Engine, Sheet, Tested, engine_for
 from autograder.authoring.mistakes import Mistake, Variant, load
@@ -42,6 +42,11 @@ class Report:
     failures: list[str] = field(default_factory=list)
     notice: str = ""
     kept: dict[str, dict[str, float]] = field(default_factory=dict)  # by mistakes, on average, by gravity
+    mutants: survivors.Mutants | None = None  # None where none were asked for
+
+    def as_dict(self) -> dict[str, Any]:
+        plain = {name: value for name, value in vars(self).items() if name != "mutants"}
+        return plain if self.mutants is None else {**plain, "mutants": self.mutants.as_dict()}
 
 
 @dataclass(frozen=True)
@@ -116,11 +121,12 @@ def verify(
     exercise: str = "",
     engine_for: EngineFor = engine_for,
     seeds: int = 0,
+    operators: str = "",
 ) -> Report:
     """Run the gate for one assignment.
 
     With `sample`, for every so many variants only; with `exercise`, for that one alone; with `seeds`, also with the
-    hidden inputs of so many other secrets.
+    hidden inputs of so many other secrets; with `operators`, a group of them, also for mutants.
     """
     if assignment.ordinary_notebooks:
         return verify_ordinary(course, assignment, progress, engine_for)
@@ -151,6 +157,13 @@ def verify(
         report.kept = gravity.mean_kept(kept)
         report.failures += judge_recordings(speaking)
         report.failures += judge_seeds(engine, sheet, exercises, seeds, progress)
+    if operators:
+        report.mutants = survivors.hunt(
+            course, assignment, cells, exercises, known.equivalent, operators, sheet, progress, engine_for
+        )
+        unknown = set(known.equivalent) - {cell.grade_id for cell in cells if cell.is_exercise} - {survivors.EVERYWHERE}
+        report.failures += [f"EQUIVALENT of mistakes.py names {name!r}, which is not an exercise" for name in unknown]
+        report.failures += report.mutants.failures()
     return report
 
 
@@ -384,7 +397,11 @@ def judge_solution(test: Cell, tested: Tested) -> list[str]:
     points = float(test.nbgrader["points"])
     score = 0.0 if tested.lost else validate.score_of(tested.outputs, points, test.source)
     reason = tested.lost or "\n".join(f"{one.hint} {one.seen}".strip() for one in validate.told(tested.outputs))
-    return [] if score == points else [f"{test.grade_id}: the solution earns {score:g} of {points:g}: {reason}"]
+    failures = [] if score == points else [f"{test.grade_id}: the solution earns {score:g} of {points:g}: {reason}"]
+    for outcome in validate.outcomes(tested.outputs):
+        for name in outcome.get("never_speak", []):
+            failures.append(f"{test.grade_id}: in `wrong=`, the value of {name!r} is the right one: it can never speak")
+    return failures
 
 
 def judge_blank(test: Cell, tested: Tested, which: str) -> list[str]:

@@ -71,6 +71,7 @@ class Bridge:
         self.given: set[str] = set()  # names of the assignment: the others are the student's own
         self.lines: set[tuple[int, str]] | None = None
         self.refused: list[Any] = []  # what student code may not call at the moment
+        self.auditing = False  # the test itself is tested: by `course verify`
         self.calls_made: list[recognition.Call] | None = None  # what was asked and answered, where that is recorded
         self.known: Sequence[recognition.Known] = ()  # the named mistakes of this test, as they answered
         self.memory_before = meter.memory(pid) if pid else None

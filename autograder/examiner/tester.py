@@ -59,6 +59,7 @@ class Prepared:
         default_factory=dict
     )  # what earlier tests of a foreign notebook made, for later ones
     secret: str = random_numbers.PUBLIC  # of the class: hidden inputs are drawn from it
+    audit: bool = False  # the tests themselves are tested
     recorded: dict[str, list[Known]] = field(default_factory=dict)  # named mistakes by the text of the test they fail
 
 
@@ -105,6 +106,7 @@ def prepare(shell: shells.Shell, notebook: dict[str, Any]) -> Prepared:
         imported &= set(found)
     made = Prepared(found, set(notebook["exports"]) - (set(found) - before), imported)
     made.secret = notebook.get("secret", random_numbers.PUBLIC)
+    made.audit = bool(notebook.get("audit"))
     for cell in (Cell(**entry) for entry in notebook["cells"]):
         if cell.is_test:
             names_of(cell.source, made)
@@ -255,6 +257,7 @@ def outputs_of(shell: shells.Shell, prepared: Prepared, test: Test, link: bridge
     link.given = prepared.exports | prepared.imported | set(prepared.namespace)
     student_side.remote = link
     random_numbers.secret = test.secret or prepared.secret
+    link.auditing = prepared.audit
     link.known = prepared.recorded.get(test.source, [])
     link.calls_made = [] if link.known or test.recording else None
     with warnings.catch_warnings():

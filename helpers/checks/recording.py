@@ -4,7 +4,7 @@ points.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -216,6 +216,11 @@ class Recorder:
         if not good:
             hidden = in_hidden_region()
             self._find(hint, safe_seen if hidden or discreet() else seen, hidden, named)
+
+    def _never_speaks(self, names: Iterable[str]) -> None:
+        """For `course verify`: names of mistakes whose value is the right one, so that no answer can ever be told."""
+        if student_side.remote is not None and student_side.remote.auditing:
+            self.outcome.never_speak += [name for name in names if name not in self.outcome.never_speak]
 
     def _count_check(self, good: bool, form: bool = False) -> None:
         self.outcome.reached += 1
