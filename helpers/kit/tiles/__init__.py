@@ -2,7 +2,8 @@
 
     from helpers.kit.tiles import tl, triton
 
-gives real Triton where there is a CUDA device and the wheel, and a simulator in NumPy elsewhere, and always in grading.
+gives real Triton where there is a CUDA device and the wheel (tensors on the CPU still go to the simulator:
+real_triton.py), and a simulator in NumPy elsewhere, and always in grading.
 The simulator runs the programs of a launch in shuffled order, and checks what a GPU does not: every address is inside
 its array, no two programs race for a number, and what is undefined is NaN. It counts bytes and operations, so that a
 cost is a figure that is the same on every machine.
@@ -14,7 +15,6 @@ cost is a figure that is the same on every machine.
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import os
 from typing import Any
@@ -24,6 +24,7 @@ import torch
 from helpers.kit.tiles import language, launch
 from helpers.kit.tiles.faults import KernelError, OutOfBounds, Race, Refused
 from helpers.kit.tiles.launch import Kernel, Traffic
+from helpers.kit.tiles.real_triton import words
 
 
 def has_real_triton() -> bool:
@@ -39,7 +40,8 @@ def simulated(kernel: Any) -> Kernel:
 
 
 real = has_real_triton()
-triton: Any = importlib.import_module("triton") if real else launch
-tl: Any = importlib.import_module("triton.language") if real else language
+triton: Any
+tl: Any
+triton, tl = words() if real else (launch, language)
 
 __all__ = ["KernelError", "OutOfBounds", "Race", "Refused", "Traffic", "real", "simulated", "tl", "triton"]

@@ -124,7 +124,7 @@ class Kernel:
                 yield name, value
             elif type(value).__name__ == "constexpr":
                 yield name, value.value
-            elif type(value).__name__ == "JITFunction":  # real Triton's
+            elif any(kind.__name__ == "JITFunction" for kind in type(value).__mro__):  # real Triton's
                 yield name, jit(value.fn)
 
     def signature(self) -> inspect.Signature:
