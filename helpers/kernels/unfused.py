@@ -34,7 +34,7 @@ def combine_rows(x: Any, r: Any, out: Any, columns: Any, BLOCK: tl.constexpr, DI
     row, places = tl.program_id(0), tl.arange(0, BLOCK)
     numbers = tl.load(x + row * columns + places, mask=places < columns)
     of_row = tl.load(r + row)
-    result = numbers / of_row if DIVIDE else numbers - of_row
+    result = numbers / of_row if DIVIDE else numbers - of_row  # type: ignore[operator]
     tl.store(out + row * columns + places, result, mask=places < columns)
 
 

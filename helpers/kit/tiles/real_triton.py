@@ -20,7 +20,7 @@ def words() -> tuple[Any, Any]:
     triton = importlib.import_module("triton")
     base: Any = importlib.import_module("triton.runtime.jit").JITFunction
 
-    class RealKernel(base):  # type: ignore[misc]
+    class RealKernel(base):
         """Real Triton's kernel: other kernels can call it, and the compiler takes it as its own."""
 
         def __getitem__(self, grid: Any) -> Callable[..., Any]:
