@@ -444,6 +444,11 @@ def children(edges: Iterable[Any] | None, node: str) -> list[str]:
     return [end for start, end in pairs(edges) if start == node]
 
 
+def parents_of_each(edges: Any, nodes: Iterable[str]) -> Any:
+    """The parents of each of these nodes."""
+    return edges if isinstance(edges, Failed) else [parents(edges, node) for node in nodes]
+
+
 def arrows_into(edges: Any, *nodes: str) -> Any:
     """How many arrows lead into each of these nodes."""
     return edges if isinstance(edges, Failed) else [len(parents(edges, node)) for node in nodes]

@@ -96,15 +96,12 @@ with check.idea("the recurrence"):
     check.equal(derivation.arrows_into(found, "z2", "h2", "x2", "h0"), [4, 1, 0, 0], formula)
     ### BEGIN HIDDEN TESTS
 
-    def before(found, nodes):
-        return found if isinstance(found, checks.Failed) else [derivation.parents(found, node) for node in nodes]
-
     for length in (3, 5, 2):
         several, flow = check.run(graph_edges, length), range(1, length + 1)
         flaw = derivation.graph_fault(several, length)
         check.true(flaw == "", flaw or "not a graph over the nodes of the network")
         check.equal(
-            before(several, [f"z{t}" for t in flow]),
+            derivation.parents_of_each(several, [f"z{t}" for t in flow]),
             [sorted(["W_hh", "W_hx", f"h{t - 1}", f"x{t}"]) for t in flow],
             "z_t is computed from W_hh, h_{t−1}, W_hx and x_t, and from nothing else",
             wrong={
@@ -118,12 +115,12 @@ with check.idea("the recurrence"):
             },
         )
         check.equal(
-            before(several, [f"h{t}" for t in flow]),
+            derivation.parents_of_each(several, [f"h{t}" for t in flow]),
             [[f"z{t}"] for t in flow],
             "h_t = ψ(z_t) depends on z_t alone: the past and the weights act through z_t",
         )
         check.equal(
-            before(several, ["W_hh", "W_hx", "h0", *[f"x{t}" for t in flow]]),
+            derivation.parents_of_each(several, ["W_hh", "W_hx", "h0", *[f"x{t}" for t in flow]]),
             [[]] * (3 + length),
             "weights, inputs and h_0 are given: no arrow leads into them",
         )
@@ -134,18 +131,30 @@ with check.part("outputs and losses"):
     check.equal(derivation.arrows_into(found, "o2", "p2", "J2", "J"), [2, 1, 2, 3], "count the arrows into o2, p2, J2 and J")
     ### BEGIN HIDDEN TESTS
     several, flow = check.run(graph_edges, 4), range(1, 5)
-    check.equal(before(several, [f"o{t}" for t in flow]), [["W_yh", f"h{t}"] for t in flow], "o_t is computed from W_yh and h_t")
-    check.equal(before(several, [f"p{t}" for t in flow]), [[f"o{t}"] for t in flow], "ŷ_t is the softmax of o_t alone")
-    check.equal(before(several, [f"J{t}" for t in flow]), [[f"p{t}", f"y{t}"] for t in flow], "J_t compares ŷ_t with the target y_t")
-    check.equal(before(several, ["J"]), [["J1", "J2", "J3", "J4"]], "J is the sum of J_1 … J_T, and sees nothing else")
-    check.equal(before(several, ["W_yh", "y1", "y4"]), [[]] * 3, "W_yh and the targets are given: no arrow leads into them")
+    check.equal(
+        derivation.parents_of_each(several, [f"o{t}" for t in flow]), [["W_yh", f"h{t}"] for t in flow], "o_t is computed from W_yh and h_t"
+    )
+    check.equal(derivation.parents_of_each(several, [f"p{t}" for t in flow]), [[f"o{t}"] for t in flow], "ŷ_t is the softmax of o_t alone")
+    check.equal(
+        derivation.parents_of_each(several, [f"J{t}" for t in flow]),
+        [[f"p{t}", f"y{t}"] for t in flow],
+        "J_t compares ŷ_t with the target y_t",
+    )
+    check.equal(derivation.parents_of_each(several, ["J"]), [["J1", "J2", "J3", "J4"]], "J is the sum of J_1 … J_T, and sees nothing else")
+    check.equal(
+        derivation.parents_of_each(several, ["W_yh", "y1", "y4"]), [[]] * 3, "W_yh and the targets are given: no arrow leads into them"
+    )
     ### END HIDDEN TESTS
 with check.edge("every arrow once"):
     check.true(len(derivation.pairs(found)) == len(found), "an arrow is listed twice")
 ### BEGIN HIDDEN TESTS
-with check.edge("a single step"):
+with check.edge("T = 1"):
     short = check.run(graph_edges, 1)
-    check.equal(before(short, ["z1", "h1"]), [["W_hh", "W_hx", "h0", "x1"], ["z1"]], "with T = 1 the arrows into z1 or h1 are wrong")
+    check.equal(
+        derivation.parents_of_each(short, ["z1", "h1"]),
+        [["W_hh", "W_hx", "h0", "x1"], ["z1"]],
+        "with T = 1 the arrows into z1 or h1 are wrong",
+    )
 ### END HIDDEN TESTS
 check.score()
 
@@ -517,7 +526,7 @@ with check.idea("gradients of a sum"):
 with check.edge("input unchanged"):
     check.unchanged(grad_W_total, three)
 ### BEGIN HIDDEN TESTS
-with check.edge("a single step"):
+with check.edge("T = 1"):
     got = check.run(grad_W_total, three[1:2], shape=(2, 2), hint="with one loss the result is its gradient, still a matrix")
     check.close(got, [[10.0, 20.0], [30.0, 40.0]], "with one loss the result is its gradient")
 ### END HIDDEN TESTS
@@ -581,7 +590,7 @@ with check.part("all four links in the dictionary"):
 with check.edge("inputs unchanged"):
     check.unchanged(chain, *net)
 ### BEGIN HIDDEN TESTS
-with check.edge("a single step"):
+with check.edge("T = 1"):
     short = derivation.instance(None, T=1)
     total = derivation.total_of(check.run(chain, *short))
     check.close(total, derivation.total_step(short).right, "for T = 1 the gradient is wrong", **derivation.TOLERANCE)
@@ -1490,7 +1499,7 @@ with check.idea("mean loss and its gradients"):
             },
         )
         truths = derivation.general_step(net)
-        for place, name in enumerate(("W_hh", "W_hx", "W_yh")):
+        for place, name in enumerate(derivation.WEIGHTS):
             right = truths[name].right
             got = check.run(
                 lambda *a, place=place: step(1)(*a)[place], *handed, shape=right.shape, hint=f"the gradient of {name} has its shape"
@@ -1514,7 +1523,7 @@ with check.part("clipped to limit"):
     check.close(short, [[0.0707], [-0.0707]], "the gradients together have the norm 0.424: with limit 0.1 it becomes 0.1", atol=1e-4)
     ### BEGIN HIDDEN TESTS
     length = torch.cat([truths[name].right.flatten() for name in truths]).norm() / positions
-    for place, name in enumerate(("W_hh", "W_hx", "W_yh")):
+    for place, name in enumerate(derivation.WEIGHTS):
         right = truths[name].right / positions
         got = check.run(lambda *a, place=place: step(1, 0.01)(*a)[place], *handed)
         check.close(

@@ -89,14 +89,14 @@ with check.idea("squares up to the share"):
     ### BEGIN HIDDEN TESTS
     for share_given in (0.9, 0.5, 0.2 + 0.7 * float(rand(1))):
         falling = (3 * rand(400)).sort(descending=True).values + 0.1  # so many that counts of two mistakes differ
-        counted, plain_sum = falling.square().cumsum(0), falling.cumsum(0)
-        right = int((counted < share_given * counted[-1]).sum()) + 1
+        held_so_far, plain_sum = falling.square().cumsum(0), falling.cumsum(0)
+        smallest_k = int((held_so_far < share_given * held_so_far[-1]).sum()) + 1
         check.equal(
             check.run(rank_holding, falling, share_given),
-            right,
+            smallest_k,
             "for falling singular values the count is wrong: add up squares from the largest on until the share is reached",
             wrong={
-                "k is a number of singular values, not the index of the last one: add one": right - 1,
+                "k is a number of singular values, not the index of the last one: add one": smallest_k - 1,
                 "you add up the singular values; their squares make up the Frobenius norm": int(
                     (plain_sum < share_given * plain_sum[-1]).sum()
                 )
@@ -105,9 +105,9 @@ with check.idea("squares up to the share"):
                     (falling >= share_given * falling[0]).sum()
                 ),
                 "you compare each square with the largest; add them up instead": int((falling**2 >= share_given * falling[0] ** 2).sum()),
-                "the sum of squares is not divided by the total: `share` is a part of it": int((counted < share_given).sum()) + 1,
+                "the sum of squares is not divided by the total: `share` is a part of it": int((held_so_far < share_given).sum()) + 1,
                 "you add up from the smallest value on; the first k are the largest": int(
-                    (falling.flip(0).square().cumsum(0) < share_given * counted[-1]).sum()
+                    (falling.flip(0).square().cumsum(0) < share_given * held_so_far[-1]).sum()
                 )
                 + 1,
             },
@@ -208,10 +208,10 @@ def svd_attention(U, S, Wt, V):
 
 # %% test="svd-attention" points=4
 check = Check("svd-attention", points=4)
-left, sigma_two = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), torch.tensor([2.0, 3.0])
-right_t, v = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0]]), torch.tensor([[1.0], [2.0], [3.0], [4.0]])
+u_two, s_two = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), torch.tensor([2.0, 3.0])
+wt_two, v = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0]]), torch.tensor([[1.0], [2.0], [3.0], [4.0]])
 with check.idea("U Σ Wᵀ V"):
-    out = check.run(svd_attention, left, sigma_two, right_t, v, shape=(3, 1))
+    out = check.run(svd_attention, u_two, s_two, wt_two, v, shape=(3, 1))
     check.close(out, [[2.0], [15.0], [17.0]], "Wᵀ V = (1, 5), times the singular values 2 and 3 is (2, 15), and U adds these up")
     ### BEGIN HIDDEN TESTS
     for rows, inner, columns, out_width in ((9, 4, 7, 5), (6, 2, 8, 3), (5, 5, 5, 5), (10, 3, 4, 1)):
@@ -248,7 +248,7 @@ with check.part("no n × n matrix"):
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
-    check.unchanged(svd_attention, left, sigma_two, right_t, v)
+    check.unchanged(svd_attention, u_two, s_two, wt_two, v)
 ### BEGIN HIDDEN TESTS
 with check.edge("rank one, one position"):
     one = check.run(svd_attention, torch.ones(1, 1), torch.tensor([2.0]), torch.ones(1, 1), torch.tensor([[3.0, 4.0]]), shape=(1, 2))
@@ -755,10 +755,10 @@ def projected_attention(Q, K, V, C, D):
 
 # %% test="projected-attention" points=4
 check = Check("projected-attention", points=4)
-ask, keys = torch.tensor([[2 * math.log(3.0), 0.0, 0.0, 0.0]]), torch.tensor([[1.0, 0.0, 2.0, 0.0], [0.0, 5.0, 0.0, 0.0]])
+ask, key_rows = torch.tensor([[2 * math.log(3.0), 0.0, 0.0, 0.0]]), torch.tensor([[1.0, 0.0, 2.0, 0.0], [0.0, 5.0, 0.0, 0.0]])
 swap, twice, gives = torch.tensor([[0.0, 1.0], [1.0, 0.0]]), torch.tensor([[2.0, 0.0], [0.0, 1.0]]), torch.tensor([[4.0], [2.0]])
 with check.idea("softmax over mixtures"):
-    out = check.run(projected_attention, ask, keys, gives, swap, twice, shape=(1, 1))
+    out = check.run(projected_attention, ask, key_rows, gives, swap, twice, shape=(1, 1))
     check.close(out, [[3.5]], "C exchanges the keys: the scores are 0 and log 3, the weights 1/4 and 3/4, and D V is (8, 2)")
     ### BEGIN HIDDEN TESTS
     for queries_n, keys_n, inner, width_h, width_e in ((9, 7, 3, 4, 5), (5, 8, 6, 3, 2), (6, 6, 6, 6, 6)):
@@ -800,7 +800,7 @@ with check.part("no n × n matrix"):
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
-    check.unchanged(projected_attention, ask, keys, gives, swap, twice)
+    check.unchanged(projected_attention, ask, key_rows, gives, swap, twice)
 ### BEGIN HIDDEN TESTS
 with check.part("batch axes"):
     for front in ((2, 3), (3,)):
@@ -1476,19 +1476,19 @@ def break_even(h, k):
 
 # %% test="operations" points=4
 check = Check("operations", points=4)
-count = lambda name: lambda *sizes: operations(*sizes)[name]  # noqa: E731
-even = lambda name: lambda *sizes: break_even(*sizes)[name]  # noqa: E731
+count = lambda method: lambda *sizes: operations(*sizes)[method]  # noqa: E731
+even = lambda method: lambda *sizes: break_even(*sizes)[method]  # noqa: E731
 with check.idea("operations", share=3):
     ones = "all sizes one: every product has one multiplication and one addition"
-    for name, number in [("quadratic", 4), ("svd", 4), ("projected", 8), ("kernel", 4)]:
-        check.close(check.run(count(name), 1, 1, 1), number, f"{name}, {ones}")
+    for method, number in [("quadratic", 4), ("svd", 4), ("projected", 8), ("kernel", 4)]:
+        check.close(check.run(count(method), 1, 1, 1), number, f"{method}, {ones}")
     check.close(check.run(count("quadratic"), 10, 1, 1), 400, "quadratic: n = 10 queries meet n = 10 keys, in both products")
     check.close(check.run(count("kernel"), 10, 1, 1), 40, "kernel: both products are linear in n")
     ### BEGIN HIDDEN TESTS
-    n_given, h_given, k_given = (int(size) for size in (20 + randint(0, 9, ()), 11 + randint(0, 5, ()), 3 + randint(0, 5, ())))
-    nhh, nkh, nnh = n_given * h_given**2, n_given * k_given * h_given, n_given**2 * h_given
+    many, wide, inner = (int(size) for size in (20 + randint(0, 9, ()), 11 + randint(0, 5, ()), 3 + randint(0, 5, ())))
+    nhh, nkh, nnh = many * wide**2, many * inner * wide, many**2 * wide
     check.close(
-        check.run(count("quadratic"), n_given, h_given, k_given),
+        check.run(count("quadratic"), many, wide, inner),
         4 * nnh,
         "quadratic: Q Kᵀ is n × h times h × n, the product with V is n × n times n × h",
         wrong={
@@ -1497,17 +1497,17 @@ with check.idea("operations", share=3):
         },
     )
     check.close(
-        check.run(count("svd"), n_given, h_given, k_given),
+        check.run(count("svd"), many, wide, inner),
         4 * nkh,
         "svd: Wᵀ V is k × n times n × h, then n × k times k × h",
         wrong={
             "svd: multiplications and additions both count, in both products": 2 * nkh,
-            "svd: this forms P first; bracket from the right": 2 * n_given**2 * k_given + 2 * nnh,
-            "svd: Σ is diagonal and scales rows: it is no matrix product": 4 * nkh + 2 * k_given**2 * h_given,
+            "svd: this forms P first; bracket from the right": 2 * many**2 * inner + 2 * nnh,
+            "svd: Σ is diagonal and scales rows: it is no matrix product": 4 * nkh + 2 * inner**2 * wide,
         },
     )
     check.close(
-        check.run(count("projected"), n_given, h_given, k_given),
+        check.run(count("projected"), many, wide, inner),
         8 * nkh,
         "projected: there are four products, C K, D V, Q (C K)ᵀ and the one with D V, each with 2 n k h operations",
         wrong={
@@ -1516,7 +1516,7 @@ with check.idea("operations", share=3):
         },
     )
     check.close(
-        check.run(count("kernel"), n_given, h_given, k_given),
+        check.run(count("kernel"), many, wide, inner),
         4 * nhh,
         "kernel: φ(K)ᵀ V is h × n times n × h, then n × h times h × h. There is no k in it",
         wrong={
@@ -1529,18 +1529,18 @@ with check.idea("operations", share=3):
 with check.idea("break-even lengths"):
     check.close(check.run(even("kernel"), 3, 1), 3, "kernel: set its count equal to the quadratic one and solve for n")
     ### BEGIN HIDDEN TESTS
-    check.close(check.run(even("svd"), h_given, k_given), k_given, "break-even of svd: 4 n k h = 4 n² h")
+    check.close(check.run(even("svd"), wide, inner), inner, "break-even of svd: 4 n k h = 4 n² h")
     check.close(
-        check.run(even("projected"), h_given, k_given),
-        2 * k_given,
+        check.run(even("projected"), wide, inner),
+        2 * inner,
         "break-even of projected: 8 n k h = 4 n² h",
-        wrong={"break-even of projected: shortening K and V must be paid for, too: four products against two": k_given},
+        wrong={"break-even of projected: shortening K and V must be paid for, too: four products against two": inner},
     )
     check.close(
-        check.run(even("kernel"), h_given, k_given),
-        h_given,
+        check.run(even("kernel"), wide, inner),
+        wide,
         "break-even of kernel: 4 n h² = 4 n² h",
-        wrong={"break-even of kernel: there is no rank k here": k_given},
+        wrong={"break-even of kernel: there is no rank k here": inner},
     )
     ### END HIDDEN TESTS
 check.score()
@@ -1679,9 +1679,9 @@ with check.idea("inside the chunk and before it"):
     check.close(out, [[4.0], [7.0], [5.0], [6.0]], by_hand)
     ### BEGIN HIDDEN TESTS
     phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
-    for length, width_h, width_e, size in ((24, 3, 5, 6), (12, 4, 2, 3), (20, 5, 5, 10)):
-        q, k, v = randn(length, width_h), randn(length, width_h), randn(length, width_e)
-        raw, block_of = phi_of(q) @ phi_of(k).T, torch.arange(length) // size
+    for positions, width_h, width_e, size in ((24, 3, 5, 6), (12, 4, 2, 3), (20, 5, 5, 10)):
+        q, k, v = randn(positions, width_h), randn(positions, width_h), randn(positions, width_e)
+        raw, block_of = phi_of(q) @ phi_of(k).T, torch.arange(positions) // size
         tril, same_block = raw.tril(), block_of[:, None] == block_of[None]
         loose = raw * same_block + raw * (block_of[:, None] > block_of[None])
         strict, near = raw.tril(-1), tril * same_block
