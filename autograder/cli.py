@@ -123,13 +123,39 @@ def check(notebook: Path, as_json: bool) -> None:
 )
 @click.option("--exercise", default="", metavar="NAME", help="Try one exercise only, in seconds: not the release gate.")
 @click.option(
+    "--seeds",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Also try solution, blank and right answers with the hidden inputs of N other secrets. A release takes 20.",
+)
+@click.option(
     "--variants",
     type=click.Path(path_type=Path),
     help="Try the variants of this file, in the format of mistakes.py, in place of the assignment's own.",
 )
+@click.option(
+    "--mutate",
+    is_flag=True,
+    help="Also make wrong answers out of the solution. Each must lose points, or have a reason in mistakes.py.",
+)
+@click.option(
+    "--operators",
+    type=click.Choice(["holes", "classical", "all"]),
+    help="Which mutants: slips that only one more case would show (holes, the default), signs and axes, or all.",
+)
 @json_option
 @command
-def verify(assignments: tuple[str, ...], sample: int, exercise: str, variants: Path | None, as_json: bool) -> None:
+def verify(
+    assignments: tuple[str, ...],
+    sample: int,
+    exercise: str,
+    seeds: int,
+    variants: Path | None,
+    mutate: bool,
+    operators: str | None,
+    as_json: bool,
+) -> None:
     """Test the tests: solution full marks, blank zero, every named mistake caught, every right variant accepted."""
     from autograder.authoring import verify as verifier
 
@@ -139,6 +165,10 @@ def verify(assignments: tuple[str, ...], sample: int, exercise: str, variants: P
         raise CourseError(
             "--exercise and --variants need the name of one assignment: course verify 03-attention --exercise weights"
         )
+    if mutate and variants is not None:
+        raise CourseError("--mutate makes its own wrong answers: leave out --variants")
+    if operators and not mutate:
+        raise CourseError("--operators chooses among mutants: add --mutate")
     if variants is not None:
         try_file(this, selected[0], variants, exercise, as_json)
     reports = []
@@ -146,9 +176,10 @@ def verify(assignments: tuple[str, ...], sample: int, exercise: str, variants: P
         for assignment in selected:
             name = assignment.id
             told = lambda text: status.update(f"{name} · {text}")  # noqa: B023, E731
-            reports.append(verifier.verify(this, assignment, told, sample, exercise))
+            group = (operators or "holes") * mutate
+            reports.append(verifier.verify(this, assignment, told, sample, exercise, seeds=seeds, operators=group))
     if as_json:
-        print(json.dumps([vars(report) for report in reports], ensure_ascii=False))
+        print(json.dumps([report.as_dict() for report in reports], ensure_ascii=False))
     else:
         weights = ("idea", "part", "edge", "all")
         table = Table(
@@ -157,12 +188,14 @@ def verify(assignments: tuple[str, ...], sample: int, exercise: str, variants: P
             "variants",
             "failures",
             *weights,
+            *["mutants", "survivors"] * mutate,
             title="share of the points that mistakes keep →",
         )
         for report in reports:
             counts = (report.exercises, report.variants, len(report.failures))
             kept = [f"{report.kept[name]['mean']:.2f}" if name in report.kept else "" for name in weights]
-            table.add_row(report.assignment, *map(str, counts), *kept)
+            tried = [report.mutants.made, len(report.mutants.survivors)] if report.mutants else []
+            table.add_row(report.assignment, *map(str, counts), *kept, *map(str, tried))
             for failure in report.failures:
                 err.print(f"✗ {report.assignment} · {failure}", markup=False)
         out.print(table)

@@ -22,6 +22,7 @@ from autograder.examiner import notebook as notebooks
 from autograder.examiner import sandbox
 from autograder.examiner.limits import limits_of
 from autograder.examiner.pool import Pool, Submission, Trial, Trials, modules_of
+from autograder.examiner.recognition import Known
 from autograder.model import wording
 from autograder.model.course import Assignment, Course, CourseError
 from autograder.model.record import Record
@@ -41,6 +42,7 @@ class Tested:
     outputs: list[dict[str, Any]]
     lost: str = ""  # why it could not be completed
     answer: list[dict[str, Any]] = field(default_factory=list)  # outputs of the variant's own cell
+    calls: list[Any] = field(default_factory=list)  # what was asked and answered, where that was recorded
 
 
 @dataclass
@@ -58,6 +60,7 @@ class Sheet:
     name: str
     instructor: str
     student: str
+    recorded: dict[str, list[Known]] = field(default_factory=dict)  # named mistakes, by the id of the test they fail
 
     def cells(self) -> list[dict[str, Any]]:
         """The instructor's, as the examiner takes them."""
@@ -78,7 +81,7 @@ class Sheet:
         cells = self.cells()
         if not hidden:
             cells = [{**cell, "source": given[name_of(cell)]} if is_test(cell) else cell for cell in cells]
-        return {**notebooks.from_cells(cells), "released": given}
+        return {**notebooks.from_cells(cells), "released": given, "recorded": self.recorded, "audit": True}
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,8 @@ class Candidate:
     exercise: str
     answer: str
     test: str
+    secret: str = ""  # for hidden inputs, in place of the public one
+    recording: bool = False  # what the test asked and the answer gave is part of the outcome
 
 
 class Engine(Protocol):
@@ -189,7 +194,10 @@ class ExaminerEngine:
         code = [cell for cell in sheet.cells() if cell["kind"] == "code" and cell["source"].strip()]
         cells = [(index, name_of(cell), cell["source"], is_test(cell)) for index, cell in enumerate(code)]
         places = {name: index for index, name, _, _ in cells if name}
-        trials = [Trial(one.key, places[one.exercise], one.answer, places[one.test]) for one in candidates]
+        trials = [
+            Trial(one.key, places[one.exercise], one.answer, places[one.test], one.secret, one.recording)
+            for one in candidates
+        ]
         trials.sort(key=lambda trial: trial.exercise)
         waiting = [
             Trials(self.assignment.id, sheet.name, self.limits, cells, share, self.files)
@@ -202,7 +210,10 @@ class ExaminerEngine:
                 if "outcome" in answer:
                     outcome = answer["outcome"]
                     left.remove(outcome["key"])
-                    yield outcome["key"], Tested(outcome["outputs"], outcome["lost"], outcome["answer"])
+                    yield (
+                        outcome["key"],
+                        Tested(outcome["outputs"], outcome["lost"], outcome["answer"], outcome.get("calls", [])),
+                    )
                 elif "error" in answer:
                     rest = [trial for trial in job.trials if trial.key in left]
                     if gave_up := rest and strike(

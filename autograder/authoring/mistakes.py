@@ -39,11 +39,14 @@ class Variant:
 class Mistake(Variant):
     """A wrong answer. It must lose points, and the message must contain `hint`.
 
-    `gravity` is what it is wrong about: the idea, a part that the text asks for beyond it, or an edge case.
+    `gravity` is what it is wrong about: the idea, a part that the text asks for beyond it, or an edge case. `says` is
+    what grading tells an answer that gives the same results in every call of the test: a whole sentence, in place of
+    `hint`.
     """
 
     hint: str = ""
     gravity: str = ""
+    says: str = ""
 
     def __post_init__(self) -> None:
         if self.gravity not in ("", *GRAVITIES):
@@ -59,15 +62,18 @@ class Right(Variant):
 
 @dataclass(frozen=True)
 class Variants:
-    """What one `mistakes.py` says: variants by exercise, and exercises exempt from the minimum, with the reason."""
+    """What one `mistakes.py` says: variants by exercise, exercises exempt from the minimum, with the reason, and
+    machine-made mutants that are no mistakes, by exercise, with the reason.
+    """
 
     by_exercise: dict[str, list[Variant]]
     exempt: dict[str, str]
+    equivalent: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 def load(path: Path) -> Variants:
     """Read an assignment's `mistakes.py`: `VARIANTS = {exercise: [Mistake(…), Right(…)]}`, `EXEMPT = {exercise:
-    reason}`.
+    reason}`, `EQUIVALENT = {exercise: {mutant: reason}}`.
     """
     if not path.exists():
         raise CourseError(f"{path} is missing: name the wrong answers that the tests must catch")
@@ -81,4 +87,8 @@ def load(path: Path) -> Variants:
         raise CourseError(f"{path}: {error}") from None
     except Exception as error:  # noqa: BLE001  an author's file can fail in any way
         raise CourseError(f"{path} cannot be read: {type(error).__name__}: {error}") from None
-    return Variants(dict(getattr(module, "VARIANTS", {})), dict(getattr(module, "EXEMPT", {})))
+    equivalent = dict(getattr(module, "EQUIVALENT", {}))
+    for exercise, reasons in equivalent.items():
+        if not isinstance(reasons, dict) or not all(isinstance(why, str) and why.strip() for why in reasons.values()):
+            raise CourseError(f"{path}: EQUIVALENT of {exercise!r} must give every mutant a reason: {{name: reason}}")
+    return Variants(dict(getattr(module, "VARIANTS", {})), dict(getattr(module, "EXEMPT", {})), equivalent)

@@ -27,6 +27,7 @@ FORBIDDEN_IN_TESTS = {
     "manual_seed": "use `checks.seed`, which seeds both sides",
     "requires_grad": "use `checks.gradients`",
 }
+MOST_TEST_LINES = 15  # that students see, or three times those of the answer
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 CONFLICT = re.compile(r"(# )?(<{7}|={7}|>{7})( |$)")
 
@@ -274,8 +275,25 @@ def check_object(path: Path, cell: Cell) -> Iterator[Problem]:
         )
 
 
+def short_tests(path: Path, cells: list[Cell]) -> Iterator[Problem]:
+    """What a student sees of a test is short enough to be read."""
+    answers = {cell.grade_id: len(cell.source.split("\n")) for cell in cells if cell.is_exercise}
+    for cell in cells:
+        if not cell.is_test:
+            continue
+        lines = len(regions.without(cell.source, regions.Kind.HIDDEN).strip().split("\n"))
+        most = max(MOST_TEST_LINES, 3 * answers.get(cell.grade_id.removesuffix("-test"), 0))
+        if lines > most:
+            yield Problem(
+                path,
+                cell.line,
+                f"students see {lines} lines of the test cell `{cell.grade_id}`: make it {most} at most",
+                True,
+            )
+
+
 STRUCTURE: list[Rule] = [conflicts, headers.problems, headers.long_headers, metadata, duplicate_ids, markers, syntax]
-MEANING: list[Rule] = [statements.points, tests_present, leaves, contract]
+MEANING: list[Rule] = [statements.points, tests_present, leaves, contract, short_tests]
 
 
 def problems(path: Path, cells: list[Cell]) -> list[Problem]:

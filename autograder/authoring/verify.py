@@ -2,28 +2,30 @@
 
 Solution = full marks, and nothing that looks like tampering. Untouched student notebook = nothing, and every test
 says what to write. Every named mistake keeps at most what its gravity allows and gets its own hint. Every other right
-answer keeps every point.
+answer keeps every point. With `--mutate`, every mutant of the solution loses points, or `mistakes.py` says why not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from autograder.authoring import build, gravity
+from autograder.authoring import build, gravity, recordings, survivors
 from autograder.authoring.answers import submission
 from autograder.authoring.engines import VISIBLE, Candidate, Engine, Sheet, Tested, engine_for
 from autograder.authoring.mistakes import Mistake, Variant, load
+from autograder.examiner import recognition
 from autograder.model.course import Assignment, Course, CourseError
 from autograder.model.notebook import Cell
 from autograder.model.regions import without_markers
 from helpers.kit import validate
 
 MINIMUM_MISTAKES, MINIMUM_RIGHT = 4, 2
+UNTOUCHED = "the untouched exercise"
 SLIPS = ("NameError", "SyntaxError")  # of the author of a variant, unless its hint is about them
 
 Progress = Callable[[str], None]
@@ -40,6 +42,11 @@ class Report:
     failures: list[str] = field(default_factory=list)
     notice: str = ""
     kept: dict[str, dict[str, float]] = field(default_factory=dict)  # by mistakes, on average, by gravity
+    mutants: survivors.Mutants | None = None  # None where none were asked for
+
+    def as_dict(self) -> dict[str, Any]:
+        plain = {name: value for name, value in vars(self).items() if name != "mutants"}
+        return plain if self.mutants is None else {**plain, "mutants": self.mutants.as_dict()}
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,7 @@ class Outcome:
     verdict: str
     detail: str = ""
     requirements: list[dict[str, Any]] = field(default_factory=list)
+    calls: list[Any] = field(default_factory=list)
 
     @property
     def good(self) -> bool:
@@ -112,10 +120,13 @@ def verify(
     sample: int = 1,
     exercise: str = "",
     engine_for: EngineFor = engine_for,
+    seeds: int = 0,
+    operators: str = "",
 ) -> Report:
     """Run the gate for one assignment.
 
-    With `sample`, for every so many variants only; with `exercise`, for that one alone.
+    With `sample`, for every so many variants only; with `exercise`, for that one alone; with `seeds`, also with the
+    hidden inputs of so many other secrets; with `operators`, a group of them, also for mutants.
     """
     if assignment.ordinary_notebooks:
         return verify_ordinary(course, assignment, progress, engine_for)
@@ -136,13 +147,23 @@ def verify(
         else:
             progress("solution and untouched notebook")
             report.failures += judge_notebooks(engine, sheet, assignment, cells)
-        kept = []
+        kept, speaking = [], []
         for outcome in tried(engine, sheet, exercises, progress, sample):
             report.variants += outcome.verdict != DOES_NOT_APPLY
             report.failures += judge(outcome)
+            speaking += [outcome] if outcome.calls else []
             if isinstance(outcome.variant, Mistake) and outcome.verdict != DOES_NOT_APPLY:
                 kept.append((outcome.variant.gravity, outcome.earned / outcome.exercise.points))
         report.kept = gravity.mean_kept(kept)
+        report.failures += judge_recordings(speaking)
+        report.failures += judge_seeds(engine, sheet, exercises, seeds, progress)
+    if operators:
+        report.mutants = survivors.hunt(
+            course, assignment, cells, exercises, known.equivalent, operators, sheet, progress, engine_for
+        )
+        unknown = set(known.equivalent) - {cell.grade_id for cell in cells if cell.is_exercise} - {survivors.EVERYWHERE}
+        report.failures += [f"EQUIVALENT of mistakes.py names {name!r}, which is not an exercise" for name in unknown]
+        report.failures += report.mutants.failures()
     return report
 
 
@@ -171,6 +192,7 @@ def verify_variants(
         for place, (one, variant) in enumerate((e, v) for e in exercises for v in e.variants)
     }
     sheet = sheet_of(course, assignment, cells)
+    sheet = replace(sheet, recorded=recordings.recorded(course, assignment, sheet, cells, progress=progress))
     with closing(engine_for(course, assignment, [sheet])) as engine:
         outcomes = sorted(
             tried(engine, sheet, exercises, progress),
@@ -241,7 +263,10 @@ def tried(
                 continue
             if place % sample == 0:
                 known[len(known)] = exercise, variant
-                candidates.append(Candidate(len(candidates), exercise.name, text, exercise.test.grade_id))
+                recording = isinstance(variant, Mistake) and bool(variant.says)
+                candidates.append(
+                    Candidate(len(candidates), exercise.name, text, exercise.test.grade_id, recording=recording)
+                )
     for done, (key, tested) in enumerate(engine.try_variants(sheet, candidates), 1):
         exercise, variant = known[key]
         progress(f"{done} of {len(candidates)} variants · {exercise.name}: {variant.name}")
@@ -261,6 +286,7 @@ def outcome_of(exercise: Exercise, variant: Variant, tested: Tested) -> Outcome:
         told,
         "full marks" if full else "caught" if isinstance(variant, Mistake) else "lost points",
         requirements=validate.requirements(tested.outputs),
+        calls=tested.calls,
     )
 
 
@@ -281,10 +307,31 @@ def judge(outcome: Outcome) -> list[str]:
     for slip in SLIPS:
         if slip in message and slip not in variant.hint and "is not defined" not in variant.hint:
             failures.append(f"{label} is itself broken ({slip}), so its hint proves nothing:\n{message}")
-    if not variant.hint:
+    if variant.says:
+        failures += [] if outcome.calls else [f"{label} has nothing to be recognised by: its test calls no answer"]
+    elif not variant.hint:
         failures.append(f"{label} names no hint")
     elif variant.hint not in message:
         failures.append(f"{label} does not get the hint {variant.hint!r}, but:\n{message}")
+    return failures
+
+
+def judge_recordings(outcomes: list[Outcome]) -> list[str]:
+    """Every mistake that says something is told from all the others of its exercise by its results."""
+    failures = []
+    for outcome in outcomes:
+        others = [one for one in outcomes if one.exercise.name == outcome.exercise.name]
+        known = [recordings.known(one.variant, one.calls) for one in others if isinstance(one.variant, Mistake)]
+        if not recognition.recognised(outcome.calls, known):
+            twins = [
+                one["name"]
+                for one in known
+                if one["name"] != outcome.variant.name and recognition.agrees(outcome.calls, one["calls"])
+            ]
+            failures.append(
+                f"{outcome.exercise.name}: mistake {outcome.variant.name!r} gives the same results as"
+                f" {', '.join(twins)}: they cannot be told apart, so let them say the same"
+            )
     return failures
 
 
@@ -318,11 +365,43 @@ def judge_single(engine: Engine, sheet: Sheet, exercise: Exercise) -> list[str]:
     return judge_solution(exercise.test, solution) + judge_blank(exercise.test, blank, "all tests")
 
 
+def judge_seeds(engine: Engine, sheet: Sheet, exercises: list[Exercise], seeds: int, progress: Progress) -> list[str]:
+    """Solution, untouched exercise and right answers, with the hidden inputs of several secrets: no verdict may hang on
+    one of them.
+    """
+    candidates: list[Candidate] = []
+    known: list[tuple[Exercise, str, int]] = []
+    for exercise in exercises:
+        texts = {"the solution": without_markers(exercise.cell.source), UNTOUCHED: exercise.cell.given}
+        for variant in exercise.variants:
+            if not isinstance(variant, Mistake):
+                texts[f"right answer {variant.name!r}"] = variant.source(exercise.cell)
+        for label, text in texts.items():
+            for number in range(seeds):
+                one = Candidate(len(known), exercise.name, text, exercise.test.grade_id, f"of verify: {number}")
+                candidates.append(one)
+                known.append((exercise, label, number))
+    failures = []
+    for done, (key, tested) in enumerate(engine.try_variants(sheet, candidates) if candidates else (), 1):
+        exercise, label, number = known[key]
+        progress(f"{done} of {len(candidates)} with other secrets · {exercise.name}: {label}")
+        if label == UNTOUCHED:
+            found = judge_blank(exercise.test, tested, "all tests")
+        else:
+            found = judge_solution(exercise.test, tested)
+        failures += [f"{label}, with secret {number}: {text}" for text in found]
+    return failures
+
+
 def judge_solution(test: Cell, tested: Tested) -> list[str]:
     points = float(test.nbgrader["points"])
     score = 0.0 if tested.lost else validate.score_of(tested.outputs, points, test.source)
     reason = tested.lost or "\n".join(f"{one.hint} {one.seen}".strip() for one in validate.told(tested.outputs))
-    return [] if score == points else [f"{test.grade_id}: the solution earns {score:g} of {points:g}: {reason}"]
+    failures = [] if score == points else [f"{test.grade_id}: the solution earns {score:g} of {points:g}: {reason}"]
+    for outcome in validate.outcomes(tested.outputs):
+        for name in outcome.get("never_speak", []):
+            failures.append(f"{test.grade_id}: in `wrong=`, the value of {name!r} is the right one: it can never speak")
+    return failures
 
 
 def judge_blank(test: Cell, tested: Tested, which: str) -> list[str]:

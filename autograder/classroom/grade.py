@@ -10,13 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +24,8 @@ from autograder.classroom.inbox import RECORD, Job, combined, jobs_of, likely_mo
 from autograder.classroom.own_solution import OWN, Outcome, OwnSolution
 from autograder.classroom.settle import TRIES, failed, settled
 from autograder.examiner.limits import Limits, limits_of
-from autograder.examiner.pool import PACKAGES, Pool, modules_of
+from autograder.examiner.pool import Pool, modules_of
+from autograder.examiner.tools_digest import tools_digest
 from autograder.model.course import Assignment, Course, CourseError
 from autograder.model.record import Record
 
@@ -67,6 +66,7 @@ def grade(
     scheduler: str | None = None,
     force: bool = False,
     unsafe: bool = False,
+    new_secret: bool = False,
     on_start: Callable[[int, int], None] = lambda total, skipped: None,
     on_result: OnResult = lambda row, done, total: None,
     on_own: Callable[[Outcome], None] = lambda outcome: None,
@@ -85,9 +85,13 @@ def grade(
                 early_pool(assignment, min(workers or processors(), len(everyone)), limits, unsafe)
             )
         from autograder.classroom import gradebook
+        from autograder.classroom import secret as secrets
 
         data = gradebook.register(course, assignment)
         book = stack.enter_context(gradebook.open_gradebook(course))
+        if new_secret:
+            secrets.start_anew(course, book)
+        data = with_secret(data, secrets.class_secret(course, book))
         writer = gradebook.Writer(course, assignment, book)
         base = environment_digest(course, data, limits) + gradebook.due_date(book, assignment)
         own = OwnSolution(course, assignment, list(data), base, again=force)
@@ -95,6 +99,8 @@ def grade(
         if own.known is not None:
             summary.take_own(own.known, on_own)
         on_start(len(todo), summary.skipped)
+        if todo:
+            data = with_recordings(course, assignment, data, summary)
         queue = [*own.jobs, *(job for jobs in todo.values() for job in jobs)] if todo else []
         if scheduler is not None:
             answers = cluster.on_cluster(scheduler, assignment.id, queue, data, limits, unsafe)
@@ -119,6 +125,33 @@ def find(course: Course, assignment: Assignment, student: str) -> list[tuple[str
             f"nothing to grade: no folder submitted/{student}/{assignment.id}. `course collect` puts submissions there"
         )
     return everyone
+
+
+def with_secret(data: dict[str, dict[str, Any]], secret: str) -> dict[str, dict[str, Any]]:
+    """What the examiner needs to know of the notebooks, with the secret that their hidden inputs are drawn from."""
+    return {name: {**notebook, "secret": secret} for name, notebook in data.items()}
+
+
+def with_recordings(
+    course: Course, assignment: Assignment, data: dict[str, dict[str, Any]], summary: Summary
+) -> dict[str, dict[str, Any]]:
+    """What the named mistakes answer, for the examiner to compare with. Without them hints say less; scores do not
+    change.
+    """
+    if assignment.id not in data or not assignment.source.exists():
+        return data
+    from autograder.authoring import recordings
+    from autograder.authoring.build import checked_cells
+    from autograder.authoring.verify import sheet_of
+
+    try:
+        cells, _ = checked_cells(assignment)
+        sheet = sheet_of(course, assignment, cells)
+        found = recordings.recorded(course, assignment, sheet, cells, data[assignment.id]["secret"])
+    except CourseError as error:
+        summary.warnings.append(f"mistakes are not named this time: {error}")
+        return data
+    return {**data, assignment.id: {**data[assignment.id], "recorded": found}}
 
 
 def skip(
@@ -204,13 +237,7 @@ def environment_digest(course: Course, data: dict[str, dict[str, Any]], limits: 
     grading again.
     """
     digest = hashlib.sha256(json.dumps([data, limits.as_dict()], sort_keys=True).encode())
-    for folder in (*PACKAGES, *(Path(__file__).parents[1] / room for room in ("examiner", "inside", "model"))):
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(path.read_bytes())
-    digest.update(platform.python_version().encode())
-    for package in ("torch", "numpy", "nbgrader"):
-        with suppress(metadata.PackageNotFoundError):
-            digest.update(f"{package}{metadata.version(package)}".encode())
+    digest.update(tools_digest().encode())
     return digest.hexdigest()
 
 

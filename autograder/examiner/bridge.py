@@ -10,13 +10,20 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch.utils._mode_utils import no_dispatch
 
-from autograder.examiner import kernel_cost, remote_errors, remote_gradients, submitted_source
+from autograder.examiner import (
+    kernel_cost,
+    recognition,
+    remote_errors,
+    remote_gradients,
+    remote_kernels,
+    submitted_source,
+)
 from autograder.examiner.deadline import KernelMeter, LoadAwareDeadline, MachineFault
 from autograder.examiner.handles import Handle, handles_in, public_name
 from autograder.examiner.remote_errors import RemoteError, TestAborted
@@ -25,6 +32,7 @@ from autograder.model.record import Reason, ReasonKind
 from helpers.checks import bans, failed, meter, student_side
 
 MOST_CALLS_BACK = 200_000
+RECORDED = {"use", "run", "keep", "value", "item", "len", "next", "call"}  # requests whose answers tell mistakes apart
 MOST_QUOTED_LINES = 3000  # of a notebook; those of the course have a few hundred
 # Modules that any measurement needs: their source is sent before the first one.
 SENT = tuple(f"helpers.checks.{name}" for name in ("failed", "plain_data", "bans", "meter", "student_side"))
@@ -63,6 +71,9 @@ class Bridge:
         self.given: set[str] = set()  # names of the assignment: the others are the student's own
         self.lines: set[tuple[int, str]] | None = None
         self.refused: list[Any] = []  # what student code may not call at the moment
+        self.auditing = False  # the test itself is tested: by `course verify`
+        self.calls_made: list[recognition.Call] | None = None  # what was asked and answered, where that is recorded
+        self.known: Sequence[recognition.Known] = ()  # the named mistakes of this test, as they answered
         self.memory_before = meter.memory(pid) if pid else None
         # The process that started the student's is a copy of what the student's was before its first cell.
         self.memory_without_cells = meter.memory(meter.parent(meter.parent(pid))) if pid else None
@@ -79,14 +90,19 @@ class Bridge:
     def request(self, op: str, value: Any) -> Any:
         deadline = LoadAwareDeadline(self.clock, self.seconds)
         try:
-            wire.send(self.sock, wire.pack({"op": op}, value, self.refer), deadline)
+            parts = wire.pack({"op": op}, value, self.refer)
+            asked = recognition.digest(parts) if self.records(op) else ""
+            wire.send(self.sock, parts, deadline)
             while True:
                 head, answer = wire.unpack(*self.received(deadline), self.resolve)
                 kind = head.get("op")
                 if kind == "done":
+                    self.record(asked, answer)
                     return answer
                 if kind == "error":
-                    raise self.error_of(head, value)
+                    error = self.error_of(head, value)
+                    self.record(asked, error)
+                    raise error
                 if kind != "back":
                     raise wire.Violation("an unknown message")
                 self.called_back(head, answer, deadline)
@@ -103,6 +119,17 @@ class Bridge:
         except wire.NotPlain as error:
             raise TypeError(f"a test handed over a value that has no plain form: {error}") from None
         raise AssertionError("unreachable")
+
+    def records(self, op: str) -> bool:
+        return self.calls_made is not None and op in RECORDED and len(self.calls_made) < recognition.MOST_CALLS
+
+    def record(self, asked: str, answer: Any) -> None:
+        if asked and self.calls_made is not None:
+            self.calls_made.append([asked, recognition.sketch(answer)])
+
+    def recognised(self) -> str:
+        """What is to be said of the named mistake that answered every call as this submission did."""
+        return recognition.recognised(self.calls_made or [], self.known)
 
     def received(self, deadline: wire.Deadline) -> tuple[bytes, list[bytearray]]:
         self.asking = True
@@ -296,12 +323,28 @@ class Bridge:
         """Run a function of the check library in the student's process, from source that is sent along."""
         module = function.__module__
         sources = []
-        for name in dict.fromkeys([*SENT, module]):
+        for name in dict.fromkeys([*SENT, *getattr(sys.modules[module], "SENT_ALONG", ()), module]):
             if name not in self.sent:
                 self.sent.add(name)
                 with open(str(sys.modules[name].__file__), encoding="utf-8") as file:
                     sources.append((name, file.read()))
         return self.ask("run", (sources, module, function.__qualname__, list(args), kwargs))
+
+    def traffic(self, kernel: Handle, text: str, grid: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """What a launch of a student's kernel moves (remote_kernels.py), recorded as one call."""
+        calls, self.calls_made = self.calls_made, None
+        answer: Any = None
+        try:
+            answer = remote_kernels.traffic(self, kernel._name, text, grid, args, kwargs)
+        except Exception as error:
+            answer = error
+            raise
+        finally:
+            self.calls_made = calls
+            if self.records("run"):
+                asked = wire.pack({"op": "traffic"}, (kernel._name, grid, list(args), kwargs), self.refer)
+                self.record(recognition.digest(asked), answer)
+        return answer
 
     def lives_there(self, function: Any) -> bool:
         """Is this the student's, or a class of the course or of torch, whose objects student code uses as its own?"""

@@ -81,6 +81,8 @@ class Trial:
     exercise: int
     answer: str
     test: int
+    secret: str = ""  # for hidden inputs; "" is the one that was prepared
+    recording: bool = False
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,14 @@ from typing import Any
 from autograder.examiner import bridge
 from autograder.examiner.deadline import LoadAwareDeadline, MachineFault
 from autograder.examiner.outputs import output_of_test
+from autograder.examiner.recognition import Known
 from autograder.inside import shell as shells
 from autograder.inside import wire
 from autograder.model import names as analyser
 from autograder.model import regions
 from autograder.model.notebook import Cell
 from autograder.model.record import Reason, ReasonKind
-from helpers.checks import student_side
+from helpers.checks import random_numbers, student_side
 from helpers.kit.seeding import seed
 
 
@@ -57,6 +58,9 @@ class Prepared:
     carried: dict[str, Any] = field(
         default_factory=dict
     )  # what earlier tests of a foreign notebook made, for later ones
+    secret: str = random_numbers.PUBLIC  # of the class: hidden inputs are drawn from it
+    audit: bool = False  # the tests themselves are tested
+    recorded: dict[str, list[Known]] = field(default_factory=dict)  # named mistakes by the text of the test they fail
 
 
 @dataclass
@@ -74,6 +78,8 @@ class Test:
     reason: Reason | None = None  # why there is no way to it
     cells: list[str] = field(default_factory=list)
     started: Callable[[], tuple[int, float]] = lambda: (0, 0.0)
+    secret: str = ""  # in place of the class's: `course verify` tries several
+    recording: bool = False  # what was asked and answered is part of the result
 
 
 def prepare(shell: shells.Shell, notebook: dict[str, Any]) -> Prepared:
@@ -99,9 +105,12 @@ def prepare(shell: shells.Shell, notebook: dict[str, Any]) -> Prepared:
     if setup is None:  # all imports were tried: what is not here can only be a module that students hand in
         imported &= set(found)
     made = Prepared(found, set(notebook["exports"]) - (set(found) - before), imported)
-    for cell in notebook["cells"]:
-        if Cell(**cell).is_test:
-            names_of(cell["source"], made)
+    made.secret = notebook.get("secret", random_numbers.PUBLIC)
+    made.audit = bool(notebook.get("audit"))
+    for cell in (Cell(**entry) for entry in notebook["cells"]):
+        if cell.is_test:
+            names_of(cell.source, made)
+            made.recorded[cell.source] = notebook.get("recorded", {}).get(cell.name, [])
     return made
 
 
@@ -220,6 +229,7 @@ def run_test(shell: shells.Shell, prepared: Prepared, test: Test, budget: LoadAw
         "lost": link.lost.to_json() if link.lost is not None else None,
         "seconds": time.monotonic() - started,
         "ended": link.ended,
+        **({"calls": link.calls_made} if test.recording else {}),
     }
 
 
@@ -246,6 +256,10 @@ def outputs_of(shell: shells.Shell, prepared: Prepared, test: Test, link: bridge
     link.discreet = test.discreet
     link.given = prepared.exports | prepared.imported | set(prepared.namespace)
     student_side.remote = link
+    random_numbers.secret = test.secret or prepared.secret
+    link.auditing = prepared.audit
+    link.known = prepared.recorded.get(test.source, [])
+    link.calls_made = [] if link.known or test.recording else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         outputs, value, error = shells.run_cell(shell, test.source, grab=False)

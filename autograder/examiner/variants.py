@@ -82,6 +82,7 @@ class VariantExamination(Examination):
         return {"key": trial.key, **found}
 
     def tried(self, cells: list[tuple[int, str, str, bool]], place: int, trial: Trial) -> dict[str, Any]:
+        self.calls: list[Any] = []
         variant = self.with_answer(trial)
         answer_outputs = self.result.outputs.pop(trial.exercise, [])
         if variant is None:
@@ -102,6 +103,8 @@ class VariantExamination(Examination):
             discreet=any(regions.has_hidden(text) for text in earlier),
             cells=[*before, trial.answer],
             started=partial(self.started, trial.test),
+            secret=trial.secret,
+            recording=trial.recording,
         )
         self.run_some([test])
         reason = self.result.ungraded.get(trial.test)
@@ -109,7 +112,12 @@ class VariantExamination(Examination):
             "answer": answer_outputs,
             "outputs": self.result.outputs.get(trial.test, []),
             "lost": "" if reason is None else wording.sentence(reason),
+            "calls": self.calls,
         }
+
+    def take(self, message: dict[str, Any]) -> None:
+        self.calls = message.get("calls") or []
+        super().take(message)
 
     def with_answer(self, trial: Trial) -> Process | None:
         """A copy of the solution's process in which the variant's cell has run; None where it did not survive that."""

@@ -57,6 +57,7 @@ class Outcome:
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     unwritten: Mapping[str, str] | None = None
+    never_speak: tuple[str, ...] = ()  # in `course verify`: names of mistakes that no answer can ever be told
 
     @property
     def hints(self) -> list[str]:
@@ -65,7 +66,10 @@ class Outcome:
         return list(dict.fromkeys(hint for hint in spoken if hint))
 
     def to_json(self) -> dict[str, Any]:
-        return {"version": VERSION, **asdict(self), "unwritten": dict(self.unwritten or {})}
+        made = {"version": VERSION, **asdict(self), "unwritten": dict(self.unwritten or {})}
+        if not self.never_speak:
+            del made["never_speak"]
+        return made
 
 
 class OutcomeError(ValueError):
@@ -97,6 +101,7 @@ def from_json(data: Any) -> Outcome:
         requirements=tuple(requirements),
         findings=tuple(findings),
         notes=tuple(text({"note": note}, "note") for note in entries(entry, "notes")),
+        never_speak=tuple(text({"name": name}, "name") for name in entries(entry, "never_speak")),
         unwritten={str(name)[:LONGEST_TEXT]: text(unwritten, name) for name in list(unwritten)[:MOST_ENTRIES]},
     )
 

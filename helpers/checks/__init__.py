@@ -11,7 +11,7 @@ source, what it does to its inputs) is a function of this module: see `helpers/c
 
 from helpers.checks.check import Check, reference_gradient
 from helpers.checks.failed import Failed
-from helpers.checks.random_numbers import rand, randint, randn, randperm
+from helpers.checks.random_numbers import rand, randint, randn, randperm, seed
 from helpers.checks.student_side import (
     Cost,
     Counted,
@@ -25,11 +25,11 @@ from helpers.checks.student_side import (
     names_in,
     optimizer,
     put,
-    seed,
     source,
     spent,
     value,
 )
+from helpers.checks.traffic import traffic
 
 __all__ = [
     "Check",
@@ -54,5 +54,6 @@ __all__ = [
     "seed",
     "source",
     "spent",
+    "traffic",
     "value",
 ]

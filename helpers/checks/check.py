@@ -82,6 +82,7 @@ class Check(CostChecks, SourceChecks):
         """Exactly the same plain data; a list and a tuple, or a tensor and a list, of the same values are the same."""
         if not self._usable(actual, hint):
             return
+        self._never_speaks(name for name, value in (wrong or {}).items() if same(expected, value))
         if not same(actual, expected):
             mistake = next((name for name, value in (wrong or {}).items() if same(actual, value)), "")
             seen = f"expected {'None' if expected is None else describe(expected)}, got {describe(actual)}"
@@ -125,6 +126,9 @@ class Check(CostChecks, SourceChecks):
         if not self._usable((actual, expected), hint):
             return
         found = difference(actual, expected, rtol, atol)
+        self._never_speaks(
+            name for name, value in (wrong or {}).items() if difference(value, expected, rtol, atol) is None
+        )
         if found is None:
             self._record(True, hint)
             return

@@ -276,10 +276,14 @@ def told(outputs: Sequence[Any]) -> list[Told]:
     return found
 
 
+def outcomes(outputs: Sequence[Any]) -> list[dict[str, Any]]:
+    """What the check library says of a test cell, as data."""
+    return [data for output in outputs if (data := output.get("data", {}).get(OUTCOME)) is not None]
+
+
 def requirements(outputs: Sequence[Any]) -> list[dict[str, Any]]:
     """The named requirements of a test cell: name, gravity, passed, share of the points. Empty where it has none."""
-    outcomes = [data for output in outputs if (data := output.get("data", {}).get(OUTCOME)) is not None]
-    return [requirement for outcome in outcomes for requirement in outcome["requirements"]]
+    return [requirement for outcome in outcomes(outputs) for requirement in outcome["requirements"]]
 
 
 def hints_of(outputs: Sequence[Any]) -> list[str]:

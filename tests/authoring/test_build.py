@@ -148,6 +148,7 @@ def test_a_later_cell_may_not_use_what_a_test_cell_sets(small_course: Path) -> N
 
 WARNED = {
     "a direct call": ("check.run(double, torch.ones(3))", "double(torch.ones(3))", "called directly"),
+    "a test too long to read": ("### BEGIN HIDDEN", "one = 1\n" * 20 + "### BEGIN HIDDEN", "lines of the test cell"),
     "no score at the end": ("check.score()", "check.score() == 2", "does not end with `check.score()`"),
 }
 

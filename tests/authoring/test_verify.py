@@ -52,6 +52,19 @@ def test_good_tests_pass_the_gate(small_course: Path) -> None:
     assert verified(small_course, GOOD) == (0, [])
 
 
+def test_a_named_value_that_is_the_right_one_is_refused_because_it_can_never_speak(small_course: Path) -> None:
+    script = small_course / "solutions" / "01-small" / "01-small.py"
+    old = '2 * hidden_input, "other numbers must be doubled, too")'
+    assert old in script.read_text()
+    named = old.replace(
+        'too")', 'too", wrong={"this adds": hidden_input + hidden_input, "this squares": hidden_input**2})'
+    )
+    script.write_text(script.read_text().replace(old, named))
+    code, failures = verified(small_course, GOOD)
+    assert code == 1
+    assert failures == ["double-test: in `wrong=`, the value of 'this adds' is the right one: it can never speak"]
+
+
 BAD = [
     (
         'Mistake("three times", change={"x + x": "x * 2.0"}, hint="twice one is two")',

@@ -1,0 +1,82 @@
+"""What the named mistakes of an assignment answer in every call of their tests, once per assignment and secret.
+
+The examiner compares a submission's answers with these, and names the mistake that agrees (examiner/recognition.py).
+Only mistakes that say something (`says=`) are recorded; they are kept below `.course/` until something that decides
+them changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from contextlib import closing, suppress
+from typing import Any
+
+from autograder.authoring.engines import Candidate, Engine, Sheet, engine_for
+from autograder.authoring.mistakes import Mistake, load
+from autograder.examiner.recognition import Known
+from autograder.examiner.tools_digest import tools_digest
+from autograder.model.course import Assignment, Course, CourseError, write_whole
+from autograder.model.notebook import Cell
+
+Recorded = dict[str, list[Known]]  # by the id of the test
+
+
+def recorded(
+    course: Course,
+    assignment: Assignment,
+    sheet: Sheet,
+    cells: list[Cell],
+    secret: str = "",
+    progress: Callable[[str], None] = lambda text: None,
+) -> Recorded:
+    """The recordings of an assignment's own mistakes: as they were kept, or made now."""
+    candidates = telling(assignment, cells, secret)
+    if not candidates:
+        return {}
+    path = course.root / ".course" / "recorded" / f"{assignment.id}.json"
+    decided_by = [sheet.instructor, [(one.answer, mistake.says) for one, mistake in candidates], secret, tools_digest()]
+    digest = hashlib.sha256(json.dumps(decided_by, sort_keys=True).encode()).hexdigest()
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if kept["digest"] == digest:
+            tests: Recorded = kept["tests"]
+            return tests
+    with closing(engine_for(course, assignment, [sheet])) as engine:
+        made = record(engine, sheet, candidates, progress)
+    write_whole(path, json.dumps({"digest": digest, "tests": made}, ensure_ascii=False) + "\n")
+    return made
+
+
+def telling(assignment: Assignment, cells: list[Cell], secret: str) -> list[tuple[Candidate, Mistake]]:
+    """The mistakes that say something, ready to be tried."""
+    if not assignment.mistakes.exists():
+        return []
+    by_exercise = load(assignment.mistakes).by_exercise
+    answers = {cell.grade_id: cell for cell in cells if cell.is_exercise}
+    found: list[tuple[Candidate, Mistake]] = []
+    for name, variants in by_exercise.items():
+        for variant in variants if name in answers else ():
+            if isinstance(variant, Mistake) and variant.says:
+                with suppress(CourseError):  # does not apply: `course verify` says so
+                    text = variant.source(answers[name])
+                    found.append((Candidate(len(found), name, text, f"{name}-test", secret, recording=True), variant))
+    return found
+
+
+def record(
+    engine: Engine, sheet: Sheet, candidates: list[tuple[Candidate, Mistake]], progress: Callable[[str], None]
+) -> Recorded:
+    found: Recorded = {}
+    trials = engine.try_variants(sheet, [candidate for candidate, _ in candidates])
+    for done, (key, tested) in enumerate(trials, 1):
+        candidate, mistake = candidates[key]
+        progress(f"{done} of {len(candidates)} named mistakes recorded · {candidate.exercise}")
+        if not tested.lost and tested.calls:  # an endless mistake holds up nobody: it has no recording
+            found.setdefault(candidate.test, []).append(known(mistake, tested.calls))
+    return found
+
+
+def known(mistake: Mistake, calls: list[Any]) -> Known:
+    return {"name": mistake.name, "says": mistake.says, "calls": calls}

@@ -1,0 +1,56 @@
+"""Named mistakes that say something: verified, recorded once, and recognised in answers that only behave like them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import run_course
+
+MISTAKES = """
+from autograder.mistakes import Mistake, Right
+
+VARIANTS = {"double": [
+    Mistake("squared", code="def double(x):\\n    return x * x", says="this squares the numbers"),
+    Mistake("thrice", code="def double(x):\\n    return 3 * x", says="this is three times as much"),
+    Mistake("in floats", code="def double(x):\\n    return x * x.float()", says=SAYS),
+    Mistake("nothing", code="def double(x):\\n    return x", hint="twice one is two"),
+    Right("sum", code="def double(x):\\n    return x.add(x)"),
+    Right("shift", code="def double(x):\\n    return x - (-x)"),
+]}
+"""
+OTHERS = """
+from autograder.mistakes import Mistake
+
+VARIANTS = {"double": [
+    Mistake("a power", code="def double(x):\\n    return x ** 2"),
+    Mistake("a power, but only of large tensors", code="def double(x):\\n    return x ** 2 if x.numel() > 3 else 4 * x"),
+]}
+"""
+
+
+@pytest.mark.slow
+def test_an_answer_that_behaves_like_a_named_mistake_is_told_what_that_one_says(small_course: Path) -> None:
+    place = small_course / "solutions" / "01-small" / "mistakes.py"
+    place.write_text(MISTAKES.replace("SAYS", '"this squares the numbers"'))
+    done = run_course("verify", "01-small", "--json", cwd=small_course)
+    assert json.loads(done.stdout)[0]["failures"] == []
+    (small_course / "others.py").write_text(OTHERS)
+    for _ in range(2):  # the second time from what was kept
+        done = run_course("verify", "01-small", "--variants", "others.py", "--json", cwd=small_course)
+        hints = [variant["hints"] for variant in json.loads(done.stdout)["variants"]]
+        assert hints[0][0] == "this squares the numbers"
+        assert "this squares the numbers" not in hints[1]
+    kept = json.loads((small_course / ".course" / "recorded" / "01-small.json").read_text())
+    assert [one["name"] for one in kept["tests"]["double-test"]] == ["squared", "thrice", "in floats"]
+
+
+@pytest.mark.slow
+def test_mistakes_with_the_same_results_must_say_the_same(small_course: Path) -> None:
+    place = small_course / "solutions" / "01-small" / "mistakes.py"
+    place.write_text(MISTAKES.replace("SAYS", '"something else"'))
+    done = run_course("verify", "01-small", "--json", cwd=small_course)
+    failures = json.loads(done.stdout)[0]["failures"]
+    assert len(failures) == 2
+    assert all("cannot be told apart" in failure for failure in failures)
