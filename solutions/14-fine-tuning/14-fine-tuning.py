@@ -433,6 +433,12 @@ with check.idea("rows filled up"):
             "the rows are cut to the shortest: pad to the longest": [row[:1] for row in token_rows],
         },
     )
+    brief = check.run(collate, [{"input_ids": [8], "label": 0}, {"input_ids": [7, 9], "label": 1}])
+    check.equal(
+        entry(brief, "input_ids"),
+        [[8, 0], [7, 9]],
+        "rows of one and two tokens are filled up to two: the longest row of this batch decides",
+    )
     ### END HIDDEN TESTS
 with check.part("attention mask"):
     marks = "the mask is 1 where there is a token and 0 where there is filler"
@@ -685,6 +691,8 @@ with check.idea("length_buckets"):
     usable = all(plans) and all(0 <= i < 203 for part in plans[0] for i in part)
     numbers = sorted(i for part in plans[0] for i in part) if usable else plans[0]
     check.equal(numbers, list(range(203)), "length_buckets: with 203 sentences some are missing or double")
+    eights = sorted(map(len, plans[0])) if usable else plans[0]
+    check.equal(eights, [3] + [8] * 25, "length_buckets: 203 sentences in batches of eight: one has three. Is `batch_size` used?")
     ordered = sorted(many)
     forwards = sum(len(ordered[i : i + 8]) * max(ordered[i : i + 8]) for i in range(0, 203, 8))
     backwards = sum(8 * ordered[::-1][i] for i in range(0, 200, 8)) + 3 * ordered[2]
@@ -1466,11 +1474,8 @@ with check.idea("clear, backward, step"):
 with check.part("training mode"):
     halved = "the model must be in training mode: call model.train() before the loop"
     check.equal(did["training"], True, halved)
-    first = did["losses"][0] if type(did["losses"]) is list and did["losses"] else did["losses"]
-    untrained = pretrained.toy_outcome(weights_before, five_batches, limit=None)[0][0]
-    check.close(
-        first, untrained, "the first loss is that of the untrained model in training mode, where this model halves its logits", rtol=1e-6
-    )
+    untrained = pretrained.toy_outcome(weights_before, five_batches, limit=None)[1]
+    check.close(did["weights"], untrained, "the weights are not those of training mode, where this model halves its logits", rtol=1e-7)
 with check.part("clipping"):
     clipped = pretrained.toy_outcome(weights_before, five_batches, limit=0.3, calm=calm)[1]
     norm = "with clip = 0.3 the weights are wrong: clip the gradients' common norm, after backward and before the step"
@@ -2221,13 +2226,12 @@ box = SealedTest([f"sentence {i}" for i in range(7)], answers)
 verdict = check.run(final_test, validated, tries, box)
 with check.idea("the best on the validation set"):
     counts = [verdict.get(key) for key in ("correct", "total")] if type(verdict) is dict else verdict
-    by_luck = "these are the results of candidate 0, the best on the test set: how could you know? Choose on the validation set"
     says = "candidate 1 validates best: return what the sealed set says about its predictions, 4 of 7"
-    check.equal(counts, [4, 7], says, wrong={by_luck: [6, 7], "candidate 2 has the lowest loss: accuracy decides": [3, 7]})
+    check.equal(counts, [4, 7], says)
     ### BEGIN HIDDEN TESTS
     quick = [[int(v) for v in randint(0, 2, (50,))] for guess in range(6)]
     key = [*quick[3][:45], *[1 - v for v in quick[3][45:]]]  # candidate 3 is best on the test set
-    looks = [{"accuracy": a, "loss": 0.5 - k / 20} for k, a in enumerate([0.7, 0.8, 0.9, 0.85, 0.75, 0.6])]
+    looks = [{"accuracy": a, "loss": b} for a, b in zip([0.7, 0.8, 0.9, 0.85, 0.75, 0.6], [0.5, 0.45, 0.4, 0.35, 0.2, 0.3])]
     second_box = SealedTest([str(i) for i in range(50)], key)
     second = check.run(final_test, looks, quick, second_box)
     rights = [sum(a == b for a, b in zip(guess, key)) for guess in quick]
@@ -2237,7 +2241,7 @@ with check.idea("the best on the validation set"):
         "among six other candidates another one is submitted: choose with `pick_best`",
         wrong={
             "these are the results of the best on the test set: how could you know? Choose on the validation set": [rights[3], 50],
-            "the lowest loss is chosen: accuracy decides": [rights[5], 50],
+            "the lowest loss is chosen: accuracy decides": [rights[4], 50],
             "the first candidate is submitted, whatever it validates": [rights[0], 50],
         },
     )
@@ -2511,7 +2515,7 @@ with check.idea("probability of a small p"):
         noticed = [k for k in range(n + 1) if (p_of[k] < level if strict else p_of[k] <= level) and side * (2 * k - n) >= 0]
         return sum((math.comb(n, k) if ways else 1) * share**k * (1 - share) ** (n - k) for k in noticed)
 
-    for many, odds in [(25, 0.7), (40, 0.35), (120, 0.6), (7, 0.9)]:
+    for many, odds in [(25, 0.7), (40, 0.35), (120, 0.6), (9, 0.9)]:
         check.close(
             check.run(power, many, odds),
             by_counting(many, odds, 0.05),

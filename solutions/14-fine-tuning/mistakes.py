@@ -1190,7 +1190,7 @@ def final_test(results, predictions, sealed):
     chosen = scores.index(max(scores))
     return {"chosen": chosen, **sealed.submit(predictions[chosen])}
 """,
-            hint="these are the results of candidate 0, the best on the test set: how could you know?",
+            hint="these are the results of the best on the test set: how could you know? Choose on the validation set",
             gravity="idea",
         ),
         Mistake(
@@ -1204,13 +1204,13 @@ def final_test(results, predictions, sealed):
         Mistake(
             "the first",
             change={"pick_best(results)": "0"},
-            hint="these are the results of candidate 0, the best on the test set: how could you know?",
+            hint="the first candidate is submitted, whatever it validates",
             gravity="idea",
         ),
         Mistake(
             "lowest loss",
             change={"pick_best(results)": 'min(range(len(results)), key=lambda i: results[i]["loss"])'},
-            hint="candidate 2 has the lowest loss: accuracy decides",
+            hint="the lowest loss is chosen: accuracy decides",
             gravity="idea",
         ),
         Mistake(
