@@ -2141,6 +2141,8 @@ with check.idea("a row of settings for each run"):
         },
     )
     ### END HIDDEN TESTS
+with check.edge("dictionaries unchanged"):
+    check.unchanged(settings_table, first, ways, 9, 9, hint="your code changes `base` or `changes`: make new dictionaries")
 with check.part("names"):
     named = "the names say what was changed: setting, old value, arrow, new value; the base is called base"
     check.equal(column("name"), [["base"], ["width 128 → 64"], ["dropout 0.1 → 0.35, layers 2 → 6"]], named)
@@ -2185,8 +2187,6 @@ with check.part("settings that cannot be"):
     spelling = "`witdh` is not a setting: raise a KeyError, or a typing error would pass as a run"
     check.raises(settings_table, first, [{"epochs": 2}, {"witdh": 64}], 5, 5, error="KeyError", hint=spelling)
     ### END HIDDEN TESTS
-with check.edge("dictionaries unchanged"):
-    check.unchanged(settings_table, first, ways, 9, 9, hint="your code changes `base` or `changes`: make new dictionaries")
 ### BEGIN HIDDEN TESTS
 with check.edge("the base alone"):
     check.equal(

@@ -780,7 +780,7 @@ def greedy(step, B, limit):
         Mistake(
             "the unfinished are lost",
             change={" | (length == limit)": "", "score, row = max(finished)": "score, row = max(finished, default=(0.0, [BEGIN]))"},
-            hint="what still lives at the limit counts as finished",
+            hint="what still lives at the limit is lost where another sequence has finished",
             gravity="part",
         ),
         Mistake(
