@@ -11,8 +11,9 @@ import pytest
 import torch
 from conftest import run_course
 
-from autograder.authoring import mistakes, observing, survivors
+from autograder.authoring import build, engines, mistakes, observing, survivors, verify
 from autograder.authoring.mutants import Mutant, mutants_of
+from autograder.model import course
 from autograder.model.course import CourseError
 from autograder.model.notebook import Cell
 
@@ -253,7 +254,7 @@ def mutated(root: Path, *more: str) -> tuple[int, dict[str, Any], dict[str, Any]
 
 
 @pytest.mark.slow
-def test_holes_are_named_and_go_when_the_cases_are_added(small_course: Path) -> None:
+def test_holes_are_named(small_course: Path) -> None:
     course_with(small_course, POOR)
     code, report, found = mutated(small_course)
     names = {one["name"] for one in found["survivors"]}
@@ -261,29 +262,61 @@ def test_holes_are_named_and_go_when_the_cases_are_added(small_course: Path) -> 
     assert names >= PLANTED, names
     assert found["made"] == found["caught"] + found["explained"] + len(found["survivors"])
     assert len(report["failures"]) == len(names), "each of them is a failure, and nothing else is"
+    assert set(report) >= {"assignment", "exercises", "variants", "failures", "notice", "kept", "mutants"}
     (one,) = [one for one in found["survivors"] if one["name"] == "constant: x.shape[-1] → 16"]
     assert (one["exercise"], one["text"]) == ("spread", "return x / 16 ** 0.5 + shift")
     source = (small_course / "solutions" / "01-small" / "01-small.py").read_text().split("\n")
     assert source[one["line"] - 1].strip() == "return x / x.shape[-1] ** 0.5 + shift"
 
-    course_with(small_course, POOR.replace("### END HIDDEN TESTS\n", CASES), REASONS)
-    code, report, found = mutated(small_course)
-    assert (code, report["failures"], found["survivors"], found["stale"]) == (0, [], [], [])
-    assert found["remembered"] == 0, "the test has changed: everything is tried again"
-    assert found["explained"] >= 2
 
-    made = found["made"]
-    code, _, found = mutated(small_course, "--exercise", "spread")
-    assert (code, found["made"], found["remembered"]) == (0, made, made + 1), "with the solution itself"
-
-    worn = REASONS.replace(
-        '"gradient: total, *"', '"state: total, *": "not any more", "sign: *": "of others", "gradient: total, *"'
+def hunted(root: Path, engine_for: Any) -> survivors.Mutants:
+    """The mutants alone, without the rest of the gate."""
+    this = course.load(root)
+    assignment = this.assignments[0]
+    cells, _ = build.checked_cells(assignment)
+    known = mistakes.load(assignment.mistakes)
+    exercises, sheet = verify.exercises_of(cells, {}), verify.sheet_of(this, assignment, cells)
+    return survivors.hunt(
+        this, assignment, cells, exercises, known.equivalent, "holes", sheet, lambda text: None, engine_for
     )
-    course_with(small_course, POOR.replace("### END HIDDEN TESTS\n", CASES), worn)
-    code, report, found = mutated(small_course)
-    assert (code, found["remembered"]) == (1, made + 1)
-    assert [(one["exercise"], one["name"]) for one in found["stale"]] == [("spread", "state: total, *")]
-    assert len(report["failures"]) == 1
+
+
+class StartedError(Exception):
+    """There is something to try."""
+
+
+def refuse(*_: Any) -> Any:
+    raise StartedError
+
+
+@pytest.mark.slow
+def test_holes_go_when_the_cases_are_added_and_nothing_is_tried_twice(small_course: Path) -> None:
+    rich = POOR.replace("### END HIDDEN TESTS\n", CASES)
+    course_with(small_course, rich, REASONS)
+    first = hunted(small_course, engines.engine_for)
+    assert first.failures() == []
+    assert (first.survivors, first.stale, first.remembered) == ([], [], 0)
+    assert first.explained >= 2
+    assert first.caught + first.explained == first.made
+
+    again = hunted(small_course, refuse)
+    assert again.remembered == first.made + 1, "with the solution itself"
+    assert again.as_dict() == {**first.as_dict(), "remembered": again.remembered}
+
+    worn = '"state: total, *": "not any more", "sign: *": "of another group", "gradient: total, *"'
+    course_with(small_course, rich, REASONS.replace('"gradient: total, *"', worn))
+    found = hunted(small_course, refuse)
+    assert [(one["exercise"], one["name"]) for one in found.stale] == [("spread", "state: total, *")]
+    assert len(found.failures()) == 1
+
+    course_with(small_course, rich, REASONS.replace('"dtype: total, *"', '"dtype: totals, *"'))
+    found = hunted(small_course, refuse)
+    assert len(found.survivors) == found.made - found.caught - found.explained > 0
+    assert [one["name"] for one in found.stale] == ["dtype: totals, *"]
+
+    course_with(small_course, rich.replace("a generator", "an iterator"), REASONS)
+    with pytest.raises(StartedError):
+        hunted(small_course, refuse)
 
 
 @pytest.mark.slow
