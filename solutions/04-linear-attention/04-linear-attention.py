@@ -88,7 +88,7 @@ with check.idea("squares up to the share"):
     check.equal(check.run(rank_holding, torch.ones(4), 0.6), 3, "of four equal values two hold only 0.5: for 0.6 it takes three")
     ### BEGIN HIDDEN TESTS
     for share_given in (0.9, 0.5, 0.2 + 0.7 * float(rand(1))):
-        falling = (3 * rand(30)).sort(descending=True).values + 0.1
+        falling = (3 * rand(400)).sort(descending=True).values + 0.1  # so many that counts of two mistakes differ
         counted, plain_sum = falling.square().cumsum(0), falling.cumsum(0)
         right = int((counted < share_given * counted[-1]).sum()) + 1
         check.equal(
@@ -106,7 +106,10 @@ with check.idea("squares up to the share"):
                 ),
                 "you compare each square with the largest; add them up instead": int((falling**2 >= share_given * falling[0] ** 2).sum()),
                 "the sum of squares is not divided by the total: `share` is a part of it": int((counted < share_given).sum()) + 1,
-                "`share` is ignored": int((counted < 0.9 * counted[-1]).sum()) + 1,
+                "you add up from the smallest value on; the first k are the largest": int(
+                    (falling.flip(0).square().cumsum(0) < share_given * counted[-1]).sum()
+                )
+                + 1,
             },
         )
     ### END HIDDEN TESTS
@@ -401,11 +404,8 @@ def softmax_free(Q, K, V):
 
 # %% test="softmax-free" points=2
 check = Check("softmax-free", points=2)
-one_query = (
-    torch.tensor([[2.0, 0.0, 0.0, 0.0]]),
-    torch.tensor([[1.0, 5.0, 0.0, 0.0], [3.0, 0.0, 7.0, 0.0]]),
-    torch.tensor([[1.0], [10.0]]),
-)
+q, k = torch.tensor([[2.0, 0.0, 0.0, 0.0]]), torch.tensor([[1.0, 5.0, 0.0, 0.0], [3.0, 0.0, 7.0, 0.0]])
+one_query = (q, k, torch.tensor([[1.0], [10.0]]))
 with check.idea("scaled scores times values"):
     out = check.run(softmax_free, *one_query, shape=(1, 1))
     check.close(out, [[31.0]], "h = 4: the scores are 2 and 6, divided by √4 they are 1 and 3, and 1 · 1 + 3 · 10 = 31")
@@ -430,9 +430,7 @@ with check.part("no n × n matrix"):
     sized = lambda n: (randn(n, 4), randn(n, 4), randn(n, 3))  # noqa: E731
     cost = check.measure(checks.cost, softmax_free, *sized(512))
     check.counted(cost.flops >= 2 * 512 * 4 * 3, low_rank.UNCOUNTED)
-    check.growth(
-        softmax_free, sized, (256, 512), 1, "twice as many positions must cost twice as much: which two matrices do you multiply first?"
-    )
+    check.growth(softmax_free, sized, (256, 512), 1, "twice as many positions must cost twice as much: what do you multiply first?")
     check.counted(cost.largest <= 16 * 512, "an n × n tensor was created: multiply Kᵀ with V first")
     ### BEGIN HIDDEN TESTS
     check.affordable(
@@ -763,7 +761,7 @@ with check.idea("softmax over mixtures"):
     out = check.run(projected_attention, ask, keys, gives, swap, twice, shape=(1, 1))
     check.close(out, [[3.5]], "C exchanges the keys: the scores are 0 and log 3, the weights 1/4 and 3/4, and D V is (8, 2)")
     ### BEGIN HIDDEN TESTS
-    for queries_n, keys_n, inner, width_h, width_e in ((9, 7, 3, 4, 5), (5, 8, 4, 2, 3), (6, 6, 6, 6, 6)):
+    for queries_n, keys_n, inner, width_h, width_e in ((9, 7, 3, 4, 5), (5, 8, 6, 3, 2), (6, 6, 6, 6, 6)):
         q, k, v = randn(queries_n, width_h), randn(keys_n, width_h), randn(keys_n, width_e)
         c, d = randn(inner, keys_n), randn(inner, keys_n)
         short_k, short_v, scores = c @ k, d @ v, q @ (c @ k).T / width_h**0.5
@@ -848,8 +846,8 @@ def random_projection(k, n):
 # %% test="random-projection" points=2
 check = Check("random-projection", points=2)
 # All limits are five or more standard deviations away from what a right answer gives. Sizes are compared as logarithms.
-tall = check.run(random_projection, 400, 30, shape=(400, 30)).float()
 with check.idea("variance 1/k"):
+    tall = check.run(random_projection, 400, 30, shape=(400, 30)).float()
     size = "the diagonal of CᵀC should be 1 on average (its logarithm 0). It is a sum of k squares: which variance must each entry have?"
     no_root = "you divide by k: dividing the entries by √k divides the squares by k"
     slips = {"the diagonal of CᵀC is a sum of k squares, and yours adds up to k: divide the entries by √k": math.log(400)}
@@ -872,6 +870,8 @@ with check.part("independent entries"):
         check.true(
             apart.square().mean().sqrt() < 0.1, "the entries are not independent: CᵀC or CCᵀ differs from the identity by more than chance"
         )
+    few = "a few entries carry all of a column: every entry must be a random number"
+    check.true(tall.square().amax(0) < 0.2 * tall.square().sum(0), few)  # of 400 normal entries the largest has a share near 0.03
 with check.edge("a new matrix in every call"):
     again = check.run(random_projection, 25, 500, shape=(25, 500)).float()
     check.true((again - wide).abs().max() > 1e-4, "every call must draw a new matrix: do not fix the seed inside the function")
@@ -1138,7 +1138,7 @@ with check.idea("the share that is lost"):
     )
     check.close(check.run(copying_floor, 4, 1), 0.75, "four singular values, all of them 1, and one of them is kept", **close_enough)
     ### BEGIN HIDDEN TESTS
-    for size, rank_given in ((7, 3), (10, 1), (16, 12), (60, 11 + int(randint(0, 20, ())))):
+    for size, rank_given in ((7, 2), (10, 1), (16, 12), (60, 11 + int(randint(0, 20, ())))):
         shifted = torch.eye(size, dtype=torch.float64).roll(1, 0)
         lost = torch.linalg.svdvals(shifted)[rank_given:].square().sum() / size
         share = rank_given / size
@@ -1653,7 +1653,7 @@ for name in ("SVD at hand", "projected", "kernel"):
 #
 # and the normaliser has the same two parts.
 # The last chunk may be shorter.
-# No tensor may have more than $\max(n h,\, n e,\, c^2,\, h e)$ elements, and inside a chunk there is no loop over positions: the test counts $2nc(h + e)$ operations for the products inside the chunks and expects at least half of them.
+# No tensor may have more than $\max(n h,\, n e,\, c^2,\, h e)$ elements, and inside a chunk there is no loop over positions: the products inside the chunks take $2nc(h + e)$ operations, and the test expects at least half of what that grows by when $c$ grows.
 
 
 # %% exercise="bonus-chunked"
@@ -1672,12 +1672,11 @@ def chunked_attention(Q, K, V, c):
 
 # %% test="bonus-chunked" points=4
 check = Check("bonus-chunked", points=4)
-four_keys = (torch.zeros(4, 1), torch.tensor([[0.0], [2.0], [1.0], [0.0]]), torch.tensor([[4.0], [8.0], [1.0], [12.0]]))  # φ(k): 1, 3, 2, 1
+four_keys = (torch.zeros(4, 1), torch.tensor([[0.0], [2.0], [1.0], [0.0]]), torch.tensor([[4.0], [8.0], [1.0], [12.0]]))
 with check.idea("inside the chunk and before it"):
     out = check.run(chunked_attention, *four_keys, 2, shape=(4, 1))
-    check.close(
-        out, [[4.0], [7.0], [5.0], [6.0]], "chunks of two: the sums of φ(k) v are 4, 28, 30 and 42, those of φ(k) are 1, 4, 6 and 7"
-    )
+    by_hand = "φ(k) is 1, 3, 2, 1: the sums of φ(k) v are 4, 28, 30, 42, those of φ(k) are 1, 4, 6, 7"
+    check.close(out, [[4.0], [7.0], [5.0], [6.0]], by_hand)
     ### BEGIN HIDDEN TESTS
     phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
     for length, width_h, width_e, size in ((24, 3, 5, 6), (12, 4, 2, 3), (20, 5, 5, 10)):
@@ -1699,13 +1698,15 @@ with check.idea("inside the chunk and before it"):
                 "a position must see itself: mask above the diagonal only": (strict / strict.sum(1, keepdim=True)).nan_to_num() @ v,
                 "the state holds the chunk before only: add to it": last_only / last_only.sum(1, keepdim=True) @ v,
                 "the normaliser is missing": tril @ v,
+                "the state is updated before it is read: the chunk itself is counted twice": (loose + near)
+                / (loose + near).sum(1, keepdim=True)
+                @ v,
             },
         )
     ### END HIDDEN TESTS
 with check.part("small tensors, work like n"):
     sized = lambda n: (randn(n, 4), randn(n, 4), randn(n, 3), 16)  # noqa: E731
-    fixed = "for a fixed chunk size the work must grow like n"
-    check.growth(chunked_attention, sized, (256, 512), 1, fixed, at_least=512)
+    check.growth(chunked_attention, sized, (256, 512), 1, "for a fixed chunk size the work must grow like n", at_least=512)
     large = "a tensor with more than max(nh, ne, c², he) elements was created: neither n × n weights nor n states"
     check.largest(chunked_attention, *sized(512), elements=512 * 4, at_least=512, hint=large)
     ### BEGIN HIDDEN TESTS
@@ -1725,11 +1726,12 @@ with check.part("small tensors, work like n"):
     )
     ### END HIDDEN TESTS
 with check.part("a chunk at once"):
-    work = check.measure(checks.flops, chunked_attention, randn(256, 4), randn(256, 4), randn(256, 3), 32)
+    long = (randn(256, 4), randn(256, 4), randn(256, 3))
+    less, more = (check.measure(checks.flops, chunked_attention, *long, c) for c in (16, 64))
     at_once = (
         "inside a chunk all positions are to be worked on at once, with a c × c matrix: is there a loop, or is the chunk size ignored?"
     )
-    check.counted(work >= 256 * 32 * (4 + 3), at_once)
+    check.counted(more - less >= 256 * (64 - 16) * (4 + 3), at_once)
 with check.edge("inputs unchanged"):
     check.unchanged(chunked_attention, *four_keys, 2)
 ### BEGIN HIDDEN TESTS
@@ -1737,17 +1739,17 @@ with check.part("a shorter last chunk"):
     q, k, v = randn(23, 3), randn(23, 3), randn(23, 5)
     tril = (phi_of(q) @ phi_of(k).T).tril()
     exact = tril / tril.sum(1, keepdim=True) @ v
-    for size in (6, 2, 22):
+    for size in (6, 2, 22, 100):
         shorter = "with a shorter last chunk the result differs: the result must not depend on c"
         check.close(check.run(chunked_attention, q, k, v, size), exact, shorter)
 with check.edge("chunks of one, one chunk"):
-    for size in (1, 23, 100):
+    for size in (1, 23):
         hint = "with chunks of one position, or a single chunk, the result differs: it must not depend on c"
         check.close(check.run(chunked_attention, q, k, v, size), exact, hint)
     single = check.run(chunked_attention, q[:1], k[:1], v[:1], 6, shape=(1, 5))
     check.close(single, v[:1], "a sequence of length one: the output is the only value")
 with check.edge("all digits of float64"):
-    q, k, v = (x.double() for x in (q, k, v))
+    q, k, v = (x[:18].double() for x in (q, k, v))
     tril = (phi_of(q) @ phi_of(k).T).tril()
     digits = "with float64 input it fails, or digits are lost: new tensors must keep the type (`V.new_zeros`)"
     check.close(check.run(chunked_attention, q, k, v, 6), tril / tril.sum(1, keepdim=True) @ v, digits)

@@ -82,11 +82,11 @@ with check.idea("mean 0, variance 1, then γ and β"):
     out = check.run(layer_norm, steps, torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([10.0, 20.0, 30.0, 40.0]))
     check.close(out, [[9, 18, 33, 44]], "with γ = (1, 2, 3, 4) and β = (10, 20, 30, 40), (−1, −1, 1, 1) becomes (9, 18, 33, 44)")
     ### BEGIN HIDDEN TESTS
-    x, w, b = randn(6, 5), randn(5), randn(5)
+    x, w, b = randn(6, 8), randn(8), randn(8)
     middle, spread = x - x.mean(-1, keepdim=True), x.var(-1, keepdim=True, correction=0)
     check.close(
-        check.run(layer_norm, x, w, b, shape=(6, 5), hint="the result has the shape of x: is `keepdim=True` missing in a mean?"),
-        F.layer_norm(x, (5,), w, b),
+        check.run(layer_norm, x, w, b, shape=(6, 8), hint="the result has the shape of x: is `keepdim=True` missing in a mean?"),
+        F.layer_norm(x, (8,), w, b),
         "the output differs from LayerNorm",
         wrong={
             "the variance is divided by D − 1; it must be divided by D": w * middle / torch.sqrt(x.var(-1, keepdim=True) + 1e-5) + b,
@@ -94,7 +94,7 @@ with check.idea("mean 0, variance 1, then γ and β"):
             * (x - x.mean(0))
             / torch.sqrt(x.var(0, correction=0) + 1e-5)
             + b,
-            "one mean and one variance for the whole tensor: each position is normalised on its own": F.layer_norm(x, (6, 5)) * w + b,
+            "one mean and one variance for the whole tensor: each position is normalised on its own": F.layer_norm(x, (6, 8)) * w + b,
             "the weight γ is not used": middle / torch.sqrt(spread + 1e-5) + b,
             "the bias β is not used": w * middle / torch.sqrt(spread + 1e-5),
             "you divide by the variance; its root is wanted": w * middle / (spread + 1e-5) + b,
@@ -117,9 +117,9 @@ with check.part("ε inside the root"):
     less = "the variance 1e-6 is less than ε = 1e-5, so the entries become ±√(1/11) = ±0.3015: is ε added to the variance?"
     check.close(small, [[-0.3015113, -0.3015113, 0.3015113, 0.3015113]], less, wrong=slips)
     ### BEGIN HIDDEN TESTS
-    slips = {"the argument `eps` is not used": F.layer_norm(x, (5,), w, b)}
+    slips = {"the argument `eps` is not used": F.layer_norm(x, (8,), w, b)}
     other = "with ε = 0.5 the output is wrong: is the argument used, inside the root?"
-    check.close(check.run(layer_norm, x, w, b, 0.5, forbid=["layer norm"]), F.layer_norm(x, (5,), w, b, 0.5), other, wrong=slips)
+    check.close(check.run(layer_norm, x, w, b, 0.5, forbid=["layer norm"]), F.layer_norm(x, (8,), w, b, 0.5), other, wrong=slips)
     ### END HIDDEN TESTS
 with check.edge("a constant vector"):
     flat = check.run(layer_norm, torch.full((2, 4), 7.0), torch.full((4,), 3.0), torch.tensor([1.0, 2.0, 3.0, 4.0]))
@@ -129,29 +129,29 @@ with check.part("inputs and gradients"):  # an input that is changed in place ha
     ### BEGIN HIDDEN TESTS
     check.gradients(
         layer_norm,
-        lambda *z: F.layer_norm(z[0], (5,), z[1], z[2]),
+        lambda *z: F.layer_norm(z[0], (8,), z[1], z[2]),
         (10 * x, w, b),  # ε is another question
         "the gradients through your LayerNorm are wrong, or do not flow: they go through the mean and the variance, too",
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("batch and positions"):
-    stacked = randn(2, 3, 5)
+    stacked = randn(2, 3, 8)
     check.close(
-        check.run(layer_norm, stacked, w, b, shape=(2, 3, 5)),
-        F.layer_norm(stacked, (5,), w, b),
+        check.run(layer_norm, stacked, w, b, shape=(2, 3, 8)),
+        F.layer_norm(stacked, (8,), w, b),
         "x of shape (B, T, D): the output is wrong",
         wrong={
             "x of shape (B, T, D): the mean runs over the positions": w
             * (stacked - stacked.mean(1, keepdim=True))
             / torch.sqrt(stacked.var(1, keepdim=True, correction=0) + 1e-5)
             + b,
-            "one mean and one variance for the whole sequence: each position is normalised on its own": F.layer_norm(stacked, (3, 5)) * w
+            "one mean and one variance for the whole sequence: each position is normalised on its own": F.layer_norm(stacked, (3, 8)) * w
             + b,
         },
     )
-    lone = check.run(layer_norm, stacked[0, 0], w, b, shape=(5,), hint="a single vector, without any axis in front, must work")
-    check.close(lone, F.layer_norm(stacked[0, 0], (5,), w, b), "a single vector, without any axis in front: the output is wrong")
+    lone = check.run(layer_norm, stacked[0, 0], w, b, shape=(8,), hint="a single vector, without any axis in front, must work")
+    check.close(lone, F.layer_norm(stacked[0, 0], (8,), w, b), "a single vector, without any axis in front: the output is wrong")
 with check.edge("numbers near 10,000"):
     far = 1e4 + randn(3, 64)
     check.close(
@@ -211,8 +211,8 @@ with check.idea("gradient with respect to x"):
     by_hand = "x = (0, 0, 4, 4), ε = 0, γ = (2, 1, 1, 1) and g = (4, 0, 0, 0): x̂ = (−1, −1, 1, 1), s = 2, ĝ = (8, 0, 0, 0)"
     check.close(dx, [[2.0, -2.0, 0.0, 0.0]], f"{by_hand}, so the gradient with respect to x is (2, −2, 0, 0)")
     ### BEGIN HIDDEN TESTS
-    g, x, gamma = randn(4, 3, dtype=torch.float64), randn(4, 3, dtype=torch.float64), randn(3, dtype=torch.float64)
-    tiny = 1e-12  # whether ε is there at all is another question
+    g, near, gamma = randn(4, 3, dtype=torch.float64), randn(4, 3, dtype=torch.float64), randn(3, dtype=torch.float64)
+    x = 1e3 * near  # so large that ε does not matter: it is another question
 
     def x_slips(g, x, gamma, eps):
         width, dev = x.shape[-1], x - x.mean(-1, keepdim=True)
@@ -238,11 +238,11 @@ with check.idea("gradient with respect to x"):
         }
 
     check.derivative(
-        check.run(layer_norm_backward, g, x, gamma, tiny, forbid=["autograd"])[0],
-        lambda z: (F.layer_norm(z, (3,), gamma, None, tiny) * g).sum(),
+        check.run(layer_norm_backward, g, x, gamma, forbid=["autograd"])[0],
+        lambda z: (F.layer_norm(z, (3,), gamma, None) * g).sum(),
         x,
         "the gradient with respect to x is wrong (autograd and finite differences agree on another one)",
-        wrong=x_slips(g, x, gamma, tiny),
+        wrong=x_slips(g, x, gamma, 1e-5),
     )
     check.avoids(
         layer_norm_backward,
@@ -255,8 +255,8 @@ with check.idea("gradient with respect to x"):
 with check.part("gradient of the weight"):
     check.close(dw, [-4.0, 0.0, 0.0, 0.0], f"{by_hand}; the gradient with respect to the weight is (−4, 0, 0, 0), of shape (D,)")
     ### BEGIN HIDDEN TESTS
-    hat = F.layer_norm(x, (3,), eps=tiny)
-    found_weight = check.run(layer_norm_backward, g, x, gamma, tiny)[1]
+    hat = F.layer_norm(x, (3,))
+    found_weight = check.run(layer_norm_backward, g, x, gamma)[1]
     check.close(
         found_weight,
         (g * hat).sum(0),
@@ -272,7 +272,7 @@ with check.part("gradient of the weight"):
 with check.part("gradient of the bias"):
     check.close(db, [4.0, 0.0, 0.0, 0.0], f"{by_hand}; the gradient with respect to the bias is (4, 0, 0, 0), of shape (D,)")
     ### BEGIN HIDDEN TESTS
-    found_bias = check.run(layer_norm_backward, g, x, gamma, tiny)[2]
+    found_bias = check.run(layer_norm_backward, g, x, gamma)[2]
     check.close(
         found_bias,
         g.sum(0),
@@ -286,15 +286,17 @@ with check.part("gradient of the bias"):
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("ε"):
-    dev = x - x.mean(-1, keepdim=True)
+    dev = near - near.mean(-1, keepdim=True)
     bare = dev.square().mean(-1, keepdim=True).sqrt()
     check.derivative(
-        check.run(layer_norm_backward, g, x, gamma, 0.7)[0],
+        check.run(layer_norm_backward, g, near, gamma, 0.7)[0],
         lambda z: (F.layer_norm(z, (3,), gamma, None, 0.7) * g).sum(),
-        x,
+        near,
         "with ε = 0.7 the gradient with respect to x is wrong: ε stands in s, and s also in x̂",
         wrong={
-            "ε is missing in s": x_slips(g, x, gamma, 0.0)["the division by s is missing"] / bare,
+            "ε is missing in s": x_slips(g, near, gamma, 0.0)["the division by s is missing"] / bare,
+            "the argument `eps` is not used": x_slips(g, near, gamma, 1e-5)["the division by s is missing"]
+            / torch.sqrt(bare.square() + 1e-5),
         },
     )
 with check.part("batch and positions"):
@@ -394,11 +396,12 @@ with check.part("half precision"):
     half = check.run(rms_norm, torch.full((1, 4), 300.0, dtype=torch.float16), torch.ones(4, dtype=torch.float16))
     check.close(half, torch.ones(1, 4).half(), "300 in float16 becomes 1: squares overflow at 65,504. Convert to float32 first")
     ### BEGIN HIDDEN TESTS
-    fine = (1 + 0.01 * randn(2, 256)).to(torch.bfloat16)
+    fine = randn(4, 256).to(torch.bfloat16)
     exact = F.rms_norm(fine.double(), (256,), None, 1e-5).to(torch.bfloat16)
-    got = check.run(rms_norm, fine, torch.ones(256, dtype=torch.bfloat16))
+    got = check.run(rms_norm, fine, torch.ones(256, dtype=torch.bfloat16), shape=(4, 256))
     digits = "in bfloat16 digits are lost on the way: do all of the work in float32"
-    check.close(got, exact, digits, rtol=4e-3, atol=0)  # one unit in the last place
+    check.close(got, exact, digits, rtol=1e-2, atol=0)  # one unit in the last place
+    check.true((got == exact).double().mean() > 0.9, digits)  # in float32 all but rare ties are right, in bfloat16 about half
     ### END HIDDEN TESTS
 with check.edge("dtype of x"):
     kind = check.measure(lambda: str(rms_norm(torch.ones(1, 4, dtype=torch.bfloat16), torch.ones(4)).dtype))
@@ -798,6 +801,9 @@ with check.idea("relu"):
     many = 3 * randn(4, 5, dtype=torch.float64)
     check.avoids(relu, *torchs, hint=f"ReLU: {by_yourself}", forbid=["activations"], runs=lambda: relu(at.clone()))
     check.close(check.run(relu, many), F.relu(many), "ReLU is wrong for other numbers")
+    check.close(
+        check.run(relu, torch.tensor([-50.0, 8.0, 100.0])), [0.0, 8.0, 100.0], "ReLU is wrong for large numbers: nothing is cut off above"
+    )
     ### END HIDDEN TESTS
 with check.edge("relu: input unchanged"):
     check.unchanged(relu, at)

@@ -92,6 +92,22 @@ VARIANTS = {
             hint="the gradients through your LayerNorm are wrong",
             gravity="part",
         ),
+        Mistake("axis 1", change={"dim=-1": "dim=1"}, hint="x of shape (B, T, D): the mean runs over the positions", gravity="part"),
+        Mistake(
+            "bias before weight",
+            change={"weight * centred / torch.sqrt(variance + eps) + bias": "weight * (centred / torch.sqrt(variance + eps) + bias)"},
+            hint="the bias is added before the weight multiplies: y = γ x̂ + β",
+            gravity="idea",
+        ),
+        Mistake(
+            "float32 inside",
+            change={
+                "centred = x -": "dtype = x.dtype\n    x = x.float()\n    centred = x -",
+                "return weight * centred / torch.sqrt(variance + eps) + bias": "return (weight * centred / torch.sqrt(variance + eps) + bias).to(dtype)",
+            },
+            hint="in float64 digits are lost on the way",
+            gravity="edge",
+        ),
         Right("by var and mean", change={"centred.square().mean(dim=-1, keepdim=True)": "x.var(dim=-1, keepdim=True, unbiased=False)"}),
         Right(
             "rsqrt, addcmul",
@@ -169,6 +185,22 @@ def layer_norm_backward(g, x, weight, eps=1e-5):
             hint="autograd is not allowed here",
             gravity="idea",
         ),
+        Mistake(
+            "weight and bias exchanged",
+            change={
+                "return dx, (g * x_hat).reshape(-1, x.shape[-1]).sum(dim=0), g.reshape(-1, x.shape[-1]).sum(dim=0)": "return dx, g.reshape(-1, x.shape[-1]).sum(dim=0), (g * x_hat).reshape(-1, x.shape[-1]).sum(dim=0)"
+            },
+            hint="the gradient with respect to the weight is (−4, 0, 0, 0), of shape (D,)",
+            gravity="part",
+        ),
+        Mistake("ε fixed", change={"+ eps)": "+ 1e-5)"}, hint="the argument `eps` is not used", gravity="part"),
+        Mistake(
+            "weight's gradient with γ",
+            change={"(g * x_hat).reshape": "(g_hat * x_hat).reshape"},
+            hint="the gradient with respect to the weight must not contain the weight",
+            gravity="part",
+        ),
+        Mistake("divided twice", change={") / s\n": ") / s / s\n"}, hint="it is divided by s twice: once is enough", gravity="idea"),
         Right(
             "through μ and σ² one by one",
             code="""
@@ -260,6 +292,19 @@ def layer_norm_backward(g, x, weight, eps=1e-5):
             hint=IN_PLACE,
             gravity="part",
         ),
+        Mistake(
+            "bfloat16 throughout",
+            change={"(torch.float16, torch.bfloat16)": "(torch.float16,)"},
+            hint="in bfloat16 digits are lost on the way: do all of the work in float32",
+            gravity="part",
+        ),
+        Mistake(
+            "mean of |x|",
+            change={"torch.sqrt(wide.square().mean(dim=-1, keepdim=True) + eps)": "wide.abs().mean(dim=-1, keepdim=True) + eps"},
+            hint="you divide by the mean of |x|; the root of the mean square is wanted",
+            gravity="idea",
+        ),
+        Mistake("axis 1", change={"dim=-1": "dim=1"}, hint="x of shape (B, T, D): the output is wrong", gravity="part"),
         Right(
             "float32 always, rsqrt",
             code="""
@@ -327,6 +372,24 @@ def rms_norm(x, weight, eps=1e-5):
             hint="your code raised AttributeError",
             gravity="idea",
         ),
+        Mistake(
+            "ε not kept in RMSNorm",
+            change={"rms_norm(x, self.weight, self.eps)": "rms_norm(x, self.weight)"},
+            hint="RMSNorm: the argument eps is not used",
+            gravity="part",
+        ),
+        Mistake(
+            "parameters detached",
+            change={"layer_norm(x, self.weight, self.bias, self.eps)": "layer_norm(x, self.weight.detach(), self.bias.detach(), self.eps)"},
+            hint="LayerNorm: the gradient with respect to weight is wrong or missing: are weight and bias parameters?",
+            gravity="part",
+        ),
+        Mistake(
+            "other names",
+            change={"self.bias": "self.beta"},
+            hint="LayerNorm has two learned parts, `weight` and `bias`: is each an `nn.Parameter` that is assigned to `self`?",
+            gravity="idea",
+        ),
         Right(
             "derived from torch's",
             code="""
@@ -392,6 +455,18 @@ class RMSNorm(LayerNorm):
             "whole output's change",
             change={".norm(dim=-1))": ".norm().expand(len(x)))"},
             hint="the length over the last axis only",
+            gravity="idea",
+        ),
+        Mistake(
+            "row replaced",
+            change={"shifted[j] += delta": "shifted[j] = delta"},
+            hint="row j is replaced by δ; δ is added to it",
+            gravity="idea",
+        ),
+        Mistake(
+            "largest entry",
+            change={".norm(dim=-1)": ".abs().amax(dim=-1)"},
+            hint="the largest change of an entry is given: the Euclidean length is wanted",
             gravity="idea",
         ),
         Right(
@@ -470,6 +545,24 @@ def influence(f, x, delta):
             gravity="idea",
         ),
         Mistake("ReLU in place", change={"x.clamp(min=0)": "x.clamp_(min=0)"}, hint="changes its input in place", gravity="edge"),
+        Mistake(
+            "ReLU cut off at 6",
+            change={"x.clamp(min=0)": "x.clamp(0, 6)"},
+            hint="ReLU is wrong for large numbers: nothing is cut off above",
+            gravity="idea",
+        ),
+        Mistake(
+            "σ only",
+            change={"x * torch.sigmoid(beta * x)": "torch.sigmoid(beta * x)"},
+            hint="Swish: this is σ(x): x σ(βx) is wanted",
+            gravity="idea",
+        ),
+        Mistake(
+            "ReLU cut from the graph",
+            change={"x.clamp(min=0)": "x.detach().clamp(min=0)"},
+            hint="no gradient flows from the output back to the input: is there a `.detach()`, `.item()`, NumPy call or new tensor in between?",
+            gravity="edge",
+        ),
         Right(
             "where, normal distribution",
             change={
@@ -546,6 +639,33 @@ def influence(f, x, delta):
             hint="FeedForward: the gradient with respect to",
             gravity="part",
         ),
+        Mistake(
+            "SiLU of both",
+            change={"swish(self.w1(x)) * self.w3(x)": "swish(self.w1(x)) * swish(self.w3(x))"},
+            hint="SwiGLU: SiLU is taken of both parts",
+            gravity="idea",
+        ),
+        Mistake(
+            "activation first",
+            change={"self.down(self.activation(self.up(x)))": "self.down(self.up(self.activation(x)))"},
+            hint="FeedForward: the activation comes before the first map; it belongs between the two",
+            gravity="idea",
+        ),
+        Mistake(
+            "gate cut from the graph",
+            change={"* self.w3(x)": "* self.w3(x).detach()"},
+            hint="SwiGLU: the gradient with respect to its input is wrong or missing",
+            gravity="part",
+        ),
+        Mistake(
+            "hidden ignored",
+            change={
+                "self.up = nn.Linear(D, hidden)": "self.up = nn.Linear(D, 4 * D)",
+                "self.down = nn.Linear(hidden, D)": "self.down = nn.Linear(4 * D, D)",
+            },
+            hint="FeedForward has two parts, `up` from D to hidden and `down` from hidden to D, both `nn.Linear` with bias",
+            gravity="idea",
+        ),
         Right(
             "F.linear",
             change={
@@ -601,6 +721,24 @@ def influence(f, x, delta):
             "reverse order",
             change={".transpose(1, 2)\n": ".transpose(1, 2).flip(1)\n"},
             hint="split_heads: the heads are in reverse order",
+            gravity="idea",
+        ),
+        Mistake(
+            "always four heads",
+            change={"x.view(B, T, H, D // H)": "x.view(B, T, 4, D // 4)"},
+            hint="split_heads is wrong for two heads",
+            gravity="idea",
+        ),
+        Mistake(
+            "view on strided",
+            change={"x.view(B, T, H, D // H)": "x.view(B * T, H, D // H).view(B, T, H, D // H)"},
+            hint="your code raised RuntimeError",
+            gravity="edge",
+        ),
+        Mistake(
+            "merge reversed",
+            change={"x.transpose(1, 2).reshape(B, T, H * width)": "x.flip(1).transpose(1, 2).reshape(B, T, H * width)"},
+            hint="merge_heads: the heads are in reverse order",
             gravity="idea",
         ),
         Right(
@@ -699,6 +837,30 @@ def influence(f, x, delta):
             hint="the gradient with respect to v_proj.weight",
             gravity="part",
         ),
+        Mistake(
+            "keys and values exchanged",
+            change={"q, k, v = (": "q, v, k = ("},
+            hint="the roles of k_proj and v_proj are exchanged",
+            gravity="idea",
+        ),
+        Mistake(
+            "any mask is causal",
+            change={"attn_mask=mask": "is_causal=mask is not None"},
+            hint="with a mask for each sequence, (B, 1, 1, T), the output is wrong",
+            gravity="part",
+        ),
+        Mistake(
+            "another exception",
+            change={'raise ValueError(f"the width {D} is not a multiple of the number of heads, {H}")': "raise AssertionError()"},
+            hint="six columns cannot be shared by four heads: raise a ValueError in `__init__`",
+            gravity="edge",
+        ),
+        Mistake(
+            "input cut from the graph",
+            change={"project(x)": "project(x.detach())"},
+            hint="the gradient with respect to x differs from that of nn.MultiheadAttention",
+            gravity="part",
+        ),
         Right(
             "attention by hand",
             change={
@@ -780,6 +942,24 @@ class MultiHeadAttention(nn.Module):
                 "kept = torch.rand_like(x) >= p": "order = torch.rand(x.numel()).argsort().argsort()\n    kept = (order >= int(p * x.numel())).view_as(x)"
             },
             hint="the same number of entries is dropped in every call",
+            gravity="edge",
+        ),
+        Mistake(
+            "a fixed scale",
+            change={"x * kept / (1 - p)": "x * kept * 1.25"},
+            hint="with p = 0.75 every entry of 3 becomes 0 or 3/0.25 = 12",
+            gravity="idea",
+        ),
+        Mistake(
+            "seeded",
+            change={"    kept": "    torch.manual_seed(0)\n    kept"},
+            hint="two calls drop the same entries: draw anew in every call",
+            gravity="part",
+        ),
+        Mistake(
+            "raises at p 1",
+            change={" if p < 1 else x * 0": " if p < 1 else 1 / 0"},
+            hint="your code raised ZeroDivisionError",
             gravity="edge",
         ),
         Right("bernoulli", change={"torch.rand_like(x) >= p": "torch.bernoulli(torch.full_like(x, 1 - p))"}),
@@ -910,6 +1090,26 @@ def dropout(x, p, training):
             hint="the feed-forward layer has ReLU; its default, exact GELU, is asked for",
             gravity="idea",
         ),
+        Mistake(
+            "dropout in attn branch only",
+            change={
+                'out = dropout(f(norm(x) if self.norm == "pre" else x), self.p, self.training)': 'out = f(norm(x) if self.norm == "pre" else x)\n        out = dropout(out, self.p, self.training) if f is not self.ffn else out'
+            },
+            hint="pre-LN in training with p = 1: both branches are dropped, only the residual stream is left",
+            gravity="part",
+        ),
+        Mistake(
+            "causal always",
+            change={"self.attn(z, mask)": "self.attn(z, torch.ones(z.shape[1], z.shape[1], dtype=torch.bool).tril())"},
+            hint="the block is causal without a mask: the mask is optional",
+            gravity="idea",
+        ),
+        Mistake(
+            "residual cut from the graph",
+            change={"out = x + out if": "out = x.detach() + out if"},
+            hint="pre-LN: the gradient with respect to x differs from that of nn.TransformerEncoderLayer",
+            gravity="part",
+        ),
         Right(
             "written out",
             change={
@@ -988,6 +1188,24 @@ def dropout(x, p, training):
         Mistake("tied LLaMA", change={"2 * V * D + L": "V * D + L"}, hint="the output layer has weights of its own", gravity="idea"),
         Mistake("two maps", change={"3 * D * hidden": "2 * D * hidden"}, hint="llama_parameters: SwiGLU has three maps", gravity="idea"),
         Mistake("LayerNorms", change={"hidden + 2 * D) + D": "hidden + 4 * D) + 2 * D"}, hint="an RMSNorm has no bias", gravity="idea"),
+        Mistake(
+            "always twelve blocks",
+            change={"L * block_parameters(D, 4 * D)": "12 * block_parameters(D, 4 * D)"},
+            hint="gpt2_parameters is wrong for another size",
+            gravity="idea",
+        ),
+        Mistake(
+            "multiple ignored",
+            change={"-(-8 * D // (3 * multiple)) * multiple": "-(-8 * D // 192) * 64"},
+            hint="swiglu_hidden: the argument `multiple` is not used",
+            gravity="part",
+        ),
+        Mistake(
+            "llama attention biases",
+            change={"4 * D * D + 3": "4 * (D * D + D) + 3"},
+            hint="llama_parameters: the attention has no biases",
+            gravity="idea",
+        ),
         Right(
             "counted by modules",
             change={
@@ -1059,6 +1277,18 @@ def llama_parameters(V, L, D, hidden):
             hint="the largest of the parameters' gradients",
             gravity="idea",
         ),
+        Mistake(
+            "mean loss",
+            change={".sum().backward()": ".mean().backward()"},
+            hint="the loss is a mean: it is the sum of output times cotangent",
+            gravity="idea",
+        ),
+        Mistake(
+            "matrices only",
+            change={"in block.parameters())": "in block.parameters() if p.dim() > 1)"},
+            hint="two blocks w x + b with w = 1, then 4, at x = 0.75: the gradients are (3, 4) in the first, (0.75, 1) in the second",
+            gravity="idea",
+        ),
         Right(
             "autograd.grad",
             change={
@@ -1128,6 +1358,18 @@ def llama_parameters(V, L, D, hidden):
             hint=IN_PLACE,
             gravity="edge",
         ),
+        Mistake(
+            "mean over the first axis",
+            change={"x.mean(dim=-2, keepdim=True)": "x.mean(dim=0, keepdim=True)"},
+            hint="with axes in front the shares are wrong",
+            gravity="part",
+        ),
+        Mistake(
+            "divided by T",
+            change={"/ x.square().sum(dim=(-2, -1)).sqrt()": "/ x.shape[-2]"},
+            hint="(3, 0), (0, 3), (3, 3): the mean is (2, 2), the squared distances add up to 12, the squared lengths to 36",
+            gravity="idea",
+        ),
         Right(
             "matrix norms",
             change={
@@ -1170,6 +1412,18 @@ def distinctness(x):
             "in place",
             change={"return W - W.mean(dim=0, keepdim=True), b - b.mean()": "W -= W.mean(dim=0, keepdim=True)\n    return W, b - b.mean()"},
             hint=IN_PLACE,
+            gravity="edge",
+        ),
+        Mistake(
+            "γ on the rows",
+            change={"W * gamma": "(W.T * gamma[: len(W)]).T if len(W) <= len(gamma) else W * gamma"},
+            hint="fold_norm: γ multiplies the rows of W; it belongs to the columns, the inputs",
+            gravity="idea",
+        ),
+        Mistake(
+            "fold_norm in place",
+            change={"return W * gamma, b + W @ beta": "b += W @ beta\n    return W * gamma, b"},
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
             gravity="edge",
         ),
         Right(

@@ -1344,7 +1344,7 @@ def training_plan(kind, bfloat16, mixed=True):
         Mistake(
             "minutes for hours",
             change={'f"{minutes // 60:02d}:{minutes % 60:02d}:00"': 'f"{minutes:02d}:00:00"'},
-            hint="30:00:00 is thirty hours",
+            hint="in Slurm's format 30:00:00 is thirty hours",
             gravity="idea",
         ),
         Mistake(
@@ -1374,7 +1374,7 @@ def training_plan(kind, bfloat16, mixed=True):
         Mistake(
             "one more minute",
             change={"math.ceil(seconds / 60)": "int(seconds // 60) + 1"},
-            hint="a time that is a full number of minutes already",
+            hint="a time that is a full number of minutes already gets a minute more",
             gravity="edge",
         ),
         Mistake(

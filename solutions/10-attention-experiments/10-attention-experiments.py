@@ -319,8 +319,10 @@ with check.edge("one query"):
     one = [randn(1, 1, 1, 5), randn(1, 1, 7, 5), randn(1, 5, 5), randn(1, 5, 5), randn(1, 5)]
     check.close(check.run(additive_scores, *one), pairwise(*one), "one sentence, one head, one query: it must work with S ≠ T")
     ### END HIDDEN TESTS
-with check.edge("inputs unchanged"):
+### BEGIN HIDDEN TESTS
+with check.edge("q, k and weights unchanged"):
     check.unchanged(additive_scores, queries, keys, *heads)
+### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
@@ -1630,9 +1632,9 @@ with check.idea("draw from the softmax"):
     seen = check.run(frequencies, 1.0)
     hint = "temperature 1, no word banned: the words have the probabilities 0.06, 0.17, 0.46, 0.28 and 0.02"
     hint = "the likeliest word always wins: draw instead of taking the largest" if (seen == 1).any() else hint
-    hint = "all words are equally likely: use the logits" if (seen - 0.2).abs().sum() < bound else hint
     check.true((seen - torch.tensor([0.0627, 0.1704, 0.4631, 0.2809, 0.0231])).abs().sum() < bound, hint)
     ### BEGIN HIDDEN TESTS
+    check.true((seen - 0.2).abs().sum() > bound, "all words are equally likely: use the logits")
     rows = 60 * torch.eye(5)
     own = check.run(lambda: torch.as_tensor(next_word(rows.clone(), 1.0)).flatten())
     check.equal(own, [0, 1, 2, 3, 4], "every row has its own distribution")
@@ -1672,8 +1674,8 @@ with check.edge("new draws every time"):
     check.true((twice[0] != twice[1]).any(), "two calls in a row draw the same words: do not seed the generator")
     ### END HIDDEN TESTS
 with check.edge("int64, one per row"):
-    drawn = check.run(next_word, torch.zeros(3, 5), 1.0)
-    check.equal([list(drawn.shape), str(drawn.dtype)], [[3], "torch.int64"], "one word number per row: an int64 tensor of shape (B,)")
+    drawn = check.run(next_word, torch.zeros(3, 5), 1.0, shape=(3,), hint="one word number per row: an int64 tensor of shape (B,)")
+    check.equal(str(drawn.dtype), "torch.int64", "word numbers are int64: an embedding looks them up")
 with check.edge("inputs unchanged"):
     check.unchanged(next_word, 60 * torch.eye(5), 2.0, [3])
 check.score()

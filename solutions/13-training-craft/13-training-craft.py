@@ -234,7 +234,7 @@ with check.edge("all digits of float64"):
     ### END HIDDEN TESTS
 with check.edge("gradients unchanged"):
     kept = check.run(follow_sgd, [torch.ones(2, 2)], [[torch.ones(2, 2)]] * 2, [0.5, 0.5], unchanged=True, momentum=0.5, weight_decay=1.0)
-    check.equal(len(kept), 2, "the gradients themselves must stay as they are")
+    check.true(craft.then(kept, lambda r: len(r) == 2), "the gradients themselves must stay as they are")
 check.score()
 
 # %% [markdown]
@@ -518,7 +518,7 @@ with check.edge("all digits of float64"):
     ### END HIDDEN TESTS
 with check.edge("gradients unchanged"):
     kept = check.run(follow_adam, [torch.ones(2, 2)], [[torch.ones(2, 2)]] * 2, [0.5, 0.5], unchanged=True, weight_decay=1.0)
-    check.equal(len(kept), 2, "the gradients themselves must stay as they are")
+    check.true(craft.then(kept, lambda r: len(r) == 2), "the gradients themselves must stay as they are")
 check.score()
 
 # %% [markdown]
@@ -711,7 +711,7 @@ with check.edge("a decay of 0.01 by default"):
     ### END HIDDEN TESTS
 with check.edge("gradients unchanged"):
     kept = check.run(follow_adamw, [torch.ones(2, 2)], [[torch.ones(2, 2)]] * 2, [0.5, 0.5], unchanged=True, weight_decay=1.0)
-    check.equal(len(kept), 2, "the gradients themselves must stay as they are")
+    check.true(craft.then(kept, lambda r: len(r) == 2), "the gradients themselves must stay as they are")
 check.score()
 
 # %% [markdown]
@@ -907,11 +907,8 @@ def clip_gradients(gradients, max_norm):
 check = Check("clip", points=3)
 with check.idea("one factor for all"):
     pair = check.run(clip_gradients, [torch.tensor([1.0, 2.0]), torch.tensor([[2.0], [4.0]])], 1.0)
-    slips = {
-        "each tensor is clipped by its own norm: use one norm for all": [0.44721, 0.89443, 0.44721, 0.89443],
-        "nothing was clipped": [1.0, 2.0, 2.0, 4.0],
-    }
-    slips["the values are clipped one by one: that changes the direction"] = [1.0, 1.0, 1.0, 1.0]
+    slips = {"each tensor is clipped by its own norm: use one norm for all": [0.44721, 0.89443, 0.44721, 0.89443]}
+    slips |= {"nothing was clipped": [1.0, 2.0, 2.0, 4.0], "the values are clipped one by one: that changes the direction": [1.0] * 4}
     fifth = "the norm of (1, 2) and (2, 4) together is √(1 + 4 + 4 + 16) = 5: all gradients are scaled by the same factor 1/5"
     check.close(craft.then(pair, lambda r: torch.cat([g.flatten() for g in r[0]])), [0.2, 0.4, 0.4, 0.8], fifth, rtol=1e-4, wrong=slips)
     ### BEGIN HIDDEN TESTS
@@ -940,15 +937,8 @@ with check.idea("one factor for all"):
         )
     ### END HIDDEN TESTS
 with check.part("the norm before clipping"):
-    slips = {
-        "this is the sum of the two norms: square, add up, then take the root": 45**0.5,
-        "this is the squared norm: take the root": 25.0,
-    }
-    slips |= {
-        "this is the largest of the norms: all tensors count together": 20**0.5,
-        "this is the norm after clipping: return the one before": 1.0,
-    }
-    check.close(craft.then(pair, lambda r: r[1]), 5.0, "the second result is the norm before clipping, 5", rtol=1e-4, wrong=slips)
+    clipped_norm = {"this is the norm after clipping: return the one before": 1.0}
+    check.close(craft.then(pair, lambda r: r[1]), 5.0, "the second result is the norm before clipping, 5", rtol=1e-4, wrong=clipped_norm)
     ### BEGIN HIDDEN TESTS
     for limit, parts in cases:
         before = craft.then(check.run(clip_gradients, parts, limit), lambda r: r[1])
@@ -1035,7 +1025,7 @@ with check.idea("far above the normal"):
                 accepted.append(value)
         return found
 
-    noisy = (1 + 0.2 * rand(60)).tolist()
+    noisy = (1.05 + 0.1 * rand(60)).tolist()
     noisy[30], noisy[45] = 5.0, 4.0
     check.equal(
         check.run(find_spikes, noisy, 9, 3.0),
@@ -1073,11 +1063,8 @@ with check.part("the last `window`, the factor"):
     check.equal(
         check.run(find_spikes, falling, 3, 3.0), judged(falling, 3, 3.0), "compare with the last `window` accepted norms", wrong=whole
     )
-    noisy[31] = 2.7
-    fixed = {
-        "the factor is 3, whatever the argument says": judged(noisy, 9, 3.0),
-        "the window is 11, whatever the argument says": judged(noisy[:11], 11, 2.5),
-    }
+    noisy[31] = 3.0  # between 2.5 and 3 times any median of these
+    fixed = {"the factor is 3, whatever the argument says": judged(noisy, 9, 3.0)}
     check.equal(
         check.run(find_spikes, noisy, 9, 2.5),
         judged(noisy, 9, 2.5),
