@@ -82,7 +82,7 @@ class Check(CostChecks, SourceChecks):
         """Exactly the same plain data; a list and a tuple, or a tensor and a list, of the same values are the same."""
         if not self._usable(actual, hint):
             return
-        self._never_speaks(name for name, value in (wrong or {}).items() if same(expected, value))
+        self._audit_names({name: not same(expected, value) for name, value in (wrong or {}).items()})
         if not same(actual, expected):
             mistake = next((name for name, value in (wrong or {}).items() if same(actual, value)), "")
             seen = f"expected {'None' if expected is None else describe(expected)}, got {describe(actual)}"
@@ -126,8 +126,8 @@ class Check(CostChecks, SourceChecks):
         if not self._usable((actual, expected), hint):
             return
         found = difference(actual, expected, rtol, atol)
-        self._never_speaks(
-            name for name, value in (wrong or {}).items() if difference(value, expected, rtol, atol) is None
+        self._audit_names(
+            {name: difference(value, expected, rtol, atol) is not None for name, value in (wrong or {}).items()}
         )
         if found is None:
             self._record(True, hint)

@@ -4,7 +4,7 @@ points.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -48,6 +48,7 @@ class Recorder:
         self._requirement: credit.Requirement | None = None  # the one whose checks are running
         self._outside = 0  # checks that belong to no requirement
         self._broken = False  # a requirement's own lines raised an exception
+        self._can_speak: dict[str, bool] = {}  # names in `wrong=`, while the test itself is tested
         self._random_state = student_side.random_state()
         random_numbers.begin(name)
         missing.explain_in(calling_frame().f_code.co_filename)
@@ -217,10 +218,12 @@ class Recorder:
             hidden = in_hidden_region()
             self._find(hint, safe_seen if hidden or discreet() else seen, hidden, named)
 
-    def _never_speaks(self, names: Iterable[str]) -> None:
-        """For `course verify`: names of mistakes whose value is the right one, so that no answer can ever be told."""
+    def _audit_names(self, can_speak: Mapping[str, bool]) -> None:
+        """For `course verify`: mistakes whose value is the right one in every check that names them can never speak."""
         if student_side.remote is not None and student_side.remote.auditing:
-            self.outcome.never_speak += [name for name in names if name not in self.outcome.never_speak]
+            for name, can in can_speak.items():
+                self._can_speak[name] = can or self._can_speak.get(name, False)
+            self.outcome.never_speak = [name for name, can in self._can_speak.items() if not can]
 
     def _count_check(self, good: bool, form: bool = False) -> None:
         self.outcome.reached += 1
