@@ -88,7 +88,7 @@ DECOYS = (
     "autograder click helpers ipykernel ipykernel_launcher json jupyterlab matplotlib nbclient nbconvert nbformat"
     " nbgrader numpy pandas"
 )
-DECOYS += " random rich runpy sitecustomize sqlalchemy token torch tornado tqdm traitlets typing usercustomize zmq"
+DECOYS += " random rich runpy sitecustomize sqlalchemy token torch tornado tqdm traitlets typing usercustomize yaml zmq"
 
 
 def test_no_command_runs_code_of_the_submission_it_is_started_in(small_course: Path, tmp_path: Path) -> None:
@@ -103,10 +103,12 @@ def test_no_command_runs_code_of_the_submission_it_is_started_in(small_course: P
     notebook = small_course / "solutions" / "01-small" / "01-small.ipynb"
     (small_course / "inbox" / "ada").mkdir(parents=True)
     shutil.copy(folder / "01-small.ipynb", small_course / "inbox" / "ada")
+    (small_course / "roster.csv").write_text("id,name\nada,Ada Lovelace\neve,Eve Mallory\n")
     commands = {
         "build": [],
         "check": [str(notebook)],
         "release": ["01-small", "--to", str(small_course / "class")],
+        "roster": [str(small_course / "roster.csv")],
         "collect": [str(small_course / "inbox")],
         "grade": ["01-small", *(["--unsafe", "--student", "ada"] if sandbox.why_not() else [])],
         "feedback": ["01-small"],
