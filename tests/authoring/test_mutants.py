@@ -29,6 +29,7 @@ def mutants(source: str, call: str = "", group: str = "all") -> dict[str, Mutant
         eval(call, namespace)
     notes = namespace[observing.ASK]()
     observed = observing.observed_in([{"output_type": "stream", "text": f"a line before\n{notes}\n"}])
+    assert observed is not None
     return {one.name: one for one in mutants_of(cell, observed, survivors.GROUPS[group])}
 
 
@@ -153,6 +154,11 @@ def test_methods_keep_their_object_and_generators_are_left_alone() -> None:
     made = mutants(source, "Layer()(torch.ones(3))")
     assert run(made["gradient: Layer.forward, result is detached"], "Layer()(torch.ones(2))").tolist() == [2, 2]
     assert not any(name.startswith("state: count") for name in made)
+
+
+def test_a_solution_that_could_not_be_watched_is_a_failure_not_an_exercise_without_sizes() -> None:
+    assert observing.observed_in([{"output_type": "stream", "text": "interrupted\n"}]) is None
+    assert survivors.Mutants(unobserved=["spread"]).failures()
 
 
 # ---- reasons ---------------------------------------------------------------------------------------------------------
