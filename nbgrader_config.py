@@ -20,7 +20,7 @@ from nbgrader.preprocessors import (
 from autograder.authoring.build import Stamp
 from autograder.classroom.database import url_for
 from autograder.classroom.feedback import clean_html, code_in_colours, markdown_without_scripts
-from autograder.classroom.nbgrader_plugins import Examine, GradingReport, HideHiddenTests
+from autograder.classroom.nbgrader_plugins import CourseTotals, Examine, GradingReport, HideHiddenTests
 
 c = get_config()  # noqa: F821  nbgrader provides it
 
@@ -63,8 +63,8 @@ c.Autograde.autograde_preprocessors = [
 # For those who do: one cell may take this long; test cells need at most 2 s.
 c.Execute.timeout = 30
 
-# nbgrader's feedback prints hidden tests; ours shows their hints only.
-c.GenerateFeedback.preprocessors = [GetGrades, GradingReport, HideHiddenTests, CSSHTMLHeaderPreprocessor]
+# nbgrader's feedback prints hidden tests; ours shows their hints only, and the same total as `course export`.
+c.GenerateFeedback.preprocessors = [GetGrades, CourseTotals, GradingReport, HideHiddenTests, CSSHTMLHeaderPreprocessor]
 
 # What a student wrote is shown in the grader's browser: as text and pictures, never as scripts.
 c.HTMLExporter.sanitize_html = True

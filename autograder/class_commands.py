@@ -1,4 +1,4 @@
-"""The commands for a class: collect, grade, feedback, export, report."""
+"""The commands for a class: roster, collect, grade, feedback, export, report."""
 
 from __future__ import annotations
 
@@ -18,6 +18,47 @@ from autograder.model.course import CourseError
 
 
 @course.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--assignment", help="The assignment of a Moodle grading worksheet, where its file's name does not tell.")
+@json_option
+@command
+def roster(file: Path, assignment: str | None, as_json: bool) -> None:
+    """Read who is in the course: a gradebook export of Canvas, a grading worksheet or participants list of Moodle, a
+    roster of Gradescope, or a CSV file (id, name, e-mail, section, extensions, group, excused).
+
+    Reading a newer file updates what it says. Nobody is removed.
+    """
+    from autograder.classroom.roster_files import read_roster
+    from autograder.classroom.roster_store import update_roster
+
+    this = courses.load()
+    if assignment is not None:
+        this.select([assignment])
+    read = read_roster(file, this, assignment)
+    with err.status("writing to the gradebook"):
+        people, changes = update_roster(this, read)
+    if as_json:
+        print(json.dumps({"kind": read.kind, "people": len(people.people), **vars(changes), "ignored": read.ignored}))
+        return
+    if read.ignored:
+        err.print(f"course: columns that are not used: {', '.join(read.ignored)}", markup=False)
+    if changes.absent:
+        err.print(
+            f"course: {len(changes.absent)} on the roster are not in this file, and stay: {some(changes.absent)}",
+            markup=False,
+        )
+    out.print(
+        f"{read.kind}: {len(changes.new)} new, {len(changes.changed)} changed, {len(changes.same)} as before;"
+        f" {len(people.people)} on the roster"
+    )
+
+
+def some(names: list[str], most: int = 10) -> str:
+    """The first of many names."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+@course.command()
 @click.argument("archive", type=click.Path(path_type=Path))
 @click.option("--assignment", help="The assignment the archive is about, where its names do not tell.")
 @json_option
@@ -25,7 +66,8 @@ from autograder.model.course import CourseError
 def collect(archive: Path, assignment: str | None, as_json: bool) -> None:
     """Put submissions from an LMS archive (Canvas, Moodle, Gradescope, plain folders) into submitted/.
 
-    Exit 1 if some work has no place.
+    With a roster, students are found by the numbers of the LMS, and those who have not handed in are named. Exit 1 if
+    some work has no place.
     """
     from autograder.classroom.collect import collect as collect_from
 
@@ -42,6 +84,10 @@ def collect(archive: Path, assignment: str | None, as_json: bool) -> None:
             f"{len(found.placed)} submissions collected, {len(found.skipped)} files to look at, {len(found.unplaced)}"
             " of them not placed"
         )
+        for title, pairs in (("late", found.late), ("not handed in", found.missing), ("excused", found.excused)):
+            for about in dict.fromkeys(assignment for _, assignment in pairs):
+                names = [student for student, assignment in pairs if assignment == about]
+                out.print(f"{about}: {len(names)} {title}: {', '.join(names)}", markup=False)
     sys.exit(0 if found.placed and not found.unplaced else 1)
 
 
@@ -142,7 +188,7 @@ def grade(
             notes = marks[:2] + ([f"and {len(marks) - 2} more"] if len(marks) > 2 else [])
             notes += [f"{len(row['repairs'])} repairs"] if row["repairs"] else []
             notes += [f"{len(row['tamper'])} signs of tampering"] if row["tamper"] else []
-            notes += [f"late: {row['late_penalty']:g} points will be taken off"] if row["late_penalty"] else []
+            notes += [f"late: {row['late_penalty']:g} points were taken off"] if row["late_penalty"] else []
             notes += ["waits for a manual grade"] if row["waiting"] else []
             table.add_row(
                 row["student"],
@@ -161,10 +207,17 @@ def grade(
 @course.command()
 @click.argument("assignment")
 @click.option("--student", default="*", help="Only students whose id matches this pattern.")
+@click.option("--pack", type=click.Choice(["canvas", "moodle"]), help="Also pack the pages for upload to this LMS.")
+@click.option(
+    "--to", "target", type=click.Path(path_type=Path), help="The packed file. Default: feedback-ASSIGNMENT-LMS.zip."
+)
 @command
-def feedback(assignment: str, student: str) -> None:
-    """Write a feedback page per graded submission: hints, never a hidden test's source."""
-    from autograder.classroom import export as exports
+def feedback(assignment: str, student: str, pack: str | None, target: Path | None) -> None:
+    """Write a feedback page per graded submission: hints, never a hidden test's source.
+
+    --pack makes one archive of them, in the names that Canvas or Moodle finds the students by.
+    """
+    from autograder.classroom import totals
     from autograder.classroom.nbgrader_command import nbgrader
 
     this = courses.load()
@@ -173,7 +226,7 @@ def feedback(assignment: str, student: str) -> None:
         raise CourseError(
             f"nothing graded matches autograded/{student}/{chosen.id}: run `course grade {chosen.id}` first"
         )
-    exports.gradebook(this).close()  # where it cannot be used, its own reason is better than nbgrader's
+    totals.gradebook(this).close()  # where it cannot be used, its own reason is better than nbgrader's
     trouble = ""
     with err.status("writing feedback"):
         try:
@@ -195,7 +248,18 @@ def feedback(assignment: str, student: str) -> None:
         err.print(f"course: no page was written for {name}: {reason}", markup=False)
     if trouble and not missing:
         err.print(f"course: {trouble}", markup=False)
-    sys.exit(1 if missing or trouble else 0)
+    left_out: list[str] = []
+    if pack is not None:
+        from autograder.classroom.feedback_pack import pack_feedback
+
+        target = target or this.root / f"feedback-{chosen.id}-{pack}.zip"
+        packed, left_out = pack_feedback(this, chosen, pack, target, student)
+        for name in left_out:
+            err.print(
+                f"course: {name} is not in the pack: what {pack} calls this submission is not known", markup=False
+            )
+        out.print(f"packed the pages of {packed} students into {target}", markup=False)
+    sys.exit(1 if missing or trouble or left_out else 0)
 
 
 @course.command()
@@ -206,14 +270,23 @@ def feedback(assignment: str, student: str) -> None:
 @click.option("--to", "target", type=click.Path(path_type=Path), help="File to write; without it, standard output.")
 @command
 def export(assignments: tuple[str, ...], form: str, target: Path | None) -> None:
-    """Marks for a spreadsheet or an LMS. Bonus points add to the score, not to what it is out of."""
+    """Marks for a spreadsheet or an LMS. Bonus points add to the score, not to what it is out of.
+
+    Canvas and Moodle get the file that was read with `course roster`, with the marks in it.
+    """
     from autograder.classroom import export as exports
+    from autograder.classroom.roster_store import load_roster
+    from autograder.classroom.totals import marks
 
     this = courses.load()
-    rows = exports.marks(this, this.select(assignments))
+    chosen = this.select(assignments)
+    rows = marks(this, chosen)
     if not rows:
         raise CourseError("nothing is graded yet: run `course grade` first")
-    text = exports.export(rows, form)
+    remarks: list[str] = []
+    text = exports.export(rows, form, load_roster(this), chosen, remarks)
+    for line in remarks:
+        err.print(f"course: {line}", markup=False)
     waiting = sum(row.waiting for row in rows)
     if waiting:
         err.print(f"{waiting} of {len(rows)} marks still wait for a manual grade")

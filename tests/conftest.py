@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,15 @@ def run_course(*args: str, cwd: Path = ROOT, **environment: str) -> subprocess.C
     return subprocess.run(
         [sys.executable, "-m", "autograder", *args], cwd=cwd, env=env, capture_output=True, text=True, check=False
     )
+
+
+@pytest.fixture(autouse=True)
+def no_shell_left_behind() -> Iterator[None]:
+    """A shell that a test makes ends with it: with one in the process, checks display what they otherwise print."""
+    yield
+    shells = sys.modules.get("IPython.core.interactiveshell")
+    if shells is not None and (shell := shells.InteractiveShell._instance) is not None:
+        type(shell).clear_instance()
 
 
 SMALL = '''

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import lzma
 import re
 import stat
@@ -18,8 +17,12 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from autograder.classroom.grading_lock import MEMORY
-from autograder.classroom.owners import Owner, Owners
+from autograder.classroom import gradescope_export
+from autograder.classroom.hand_ins import HandIns
+from autograder.classroom.matching import Matching
+from autograder.classroom.owners import Owner, Owners, parts_of
+from autograder.classroom.roster import Roster
+from autograder.classroom.roster_store import load_roster
 from autograder.model.course import Assignment, Course, CourseError, write_whole
 
 LARGEST_NOTEBOOK = 50 * 2**20
@@ -46,12 +49,17 @@ LOCKED = "it is protected with a password: unpack it, and give the folder"
 @dataclass
 class Collected:
     """What happened: notebooks put in place, files to look at with the reason, and those of them that are work which is
-    nowhere now.
+    nowhere now. With a roster: who has handed in nothing at all.
     """
 
     placed: list[tuple[str, str]] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     unplaced: list[str] = field(default_factory=list)
+    groups: dict[str, list[str]] = field(default_factory=dict)  # by student in whose folder it lies
+    late: list[tuple[str, str]] = field(default_factory=list)  # as Canvas says
+    not_on_roster: list[str] = field(default_factory=list)
+    missing: list[tuple[str, str]] = field(default_factory=list)
+    excused: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -243,34 +251,51 @@ def collect(course: Course, archive: Path, only: str | None = None) -> Collected
         raise CourseError(f"{archive} does not exist: give the archive you downloaded, or a folder")
     if archive.is_file():
         archive.open("rb").close()  # whoever may not read it is told so
-    known = [folder.name for folder in (course.root / "submitted").glob("*") if folder.is_dir()]
+    roster, hand_ins = load_roster(course), HandIns(course)
+    known = {folder.name for folder in (course.root / "submitted").glob("*") if folder.is_dir()} | set(roster.people)
     owners = Owners(
         names_in(archive), archive.name.partition(".")[0], {assignment.id for assignment in course.assignments}, known
     )
-    collecting = Collecting(course, only)
+    matching = Matching(course, roster, hand_ins, gradescope_metadata(archive, owners))
+    collecting = Collecting(course, only, roster, hand_ins, matching)
     for found in members(archive):
         collecting.take(found, owners.of(found.handed_in_as))
     return collecting.finished()
 
 
+def gradescope_metadata(archive: Path, owners: Owners) -> dict[str, gradescope_export.Submission]:
+    """What Gradescope says about the folders of its export. A file of that name in a student's folder says nothing."""
+    wanted = (*owners.wrapped, gradescope_export.METADATA)
+    with suppress(*DAMAGE):
+        for name, opened in entries(archive):
+            if parts_of(name) == wanted:
+                with opened() as stream:
+                    return gradescope_export.submissions_in(stream.read(gradescope_export.LARGEST))
+    return {}
+
+
 class Collecting:
     """Puts one file after the other in its place."""
 
-    def __init__(self, course: Course, only: str | None) -> None:
-        self.course, self.only = course, only
+    def __init__(self, course: Course, only: str | None, roster: Roster, hand_ins: HandIns, matching: Matching) -> None:
+        self.course, self.only, self.roster, self.matching = course, only, roster, matching
         self.result = Collected()
         self.places: dict[str, Owner] = {}  # whose folder below submitted/ it is, in this archive
-        self.before = Handed(course)
+        self.before = hand_ins
         self.taken: dict[Path, bool] = {}  # notebooks in place, and whether the file bore that name
-        self.odd: list[tuple[str, str]] = []  # (student, name) of files that are no notebooks
+        self.files: dict[tuple[str, str], dict[str, str]] = {}  # by student and assignment: as the archive calls them
+        self.odd: list[tuple[str, str]] = []  # (place, name) of files that are no notebooks
+        self.came: set[str] = set()  # places of which a notebook came
 
     def take(self, found: Member, owner: Owner | None) -> None:
         if found.problem:
+            if PurePosixPath(found.name).name == gradescope_export.METADATA:
+                return
             self.result.skipped.append((found.name, found.problem))
             if not found.odd:
                 self.result.unplaced.append(found.name)
             elif owner is not None:
-                self.odd.append((owner.student, found.name))
+                self.odd.append((owner.place, found.name))
             return
         if owner is None:
             self.refuse(found.name, "whose submission is this? Put it into a folder named after the student")
@@ -279,9 +304,22 @@ class Collecting:
         if assignment is None:
             self.refuse(found.name, "of which assignment? Say so with --assignment")
             return
+        owner = self.matching.of(owner, assignment)
+        if self.is_revealed(found.name, owner, assignment):
+            return
         student = self.folder_of(found.name, owner, assignment)
         if student is not None:
-            self.put(found, student, assignment)
+            self.put(found, student, assignment, owner)
+
+    def is_revealed(self, name: str, owner: Owner, assignment: str) -> bool:
+        """Is this the file that somebody handed in anonymously? Then that is graded, and counts for its author."""
+        holder = self.before.anonymous_author_of(assignment, owner.file) if owner.system == "canvas" else None
+        if holder is None:
+            return False
+        self.before.add_member(assignment, holder, owner.student)
+        self.came.add(owner.place)
+        self.result.skipped.append((name, f"it is the work of {holder}, which counts for {owner.student} now"))
+        return True
 
     def refuse(self, name: str, reason: str) -> None:
         self.result.skipped.append((name, reason))
@@ -292,16 +330,20 @@ class Collecting:
         before.
         """
         student = owner.student
-        if self.is_theirs(student, owner, assignment):
+        stranger = not owner.known and student in self.roster.people  # called as somebody on the roster is
+        if not stranger and self.is_theirs(student, owner, assignment):
             return student
-        if owner.number:
+        if owner.number and not owner.known:
             student = f"{owner.student}-{owner.number}"
             if self.is_theirs(student, owner, assignment):
                 self.result.skipped.append(
                     (name, f"there are two people called {owner.student}: this one is put into {student}")
                 )
                 return student
-        other = self.places[student].place if student in self.places else self.before.place_of(student, assignment)
+        if stranger:
+            self.refuse(name, f"{owner.place!r} is not {owner.student} of the roster, and has no other name: rename it")
+            return None
+        other = self.places[student].place if student in self.places else self.before.get(student, assignment).place
         self.refuse(name, f"{owner.place!r} and {other!r} would both be the student {student}: rename one of them")
         return None
 
@@ -314,7 +356,7 @@ class Collecting:
         self.places[student] = owner
         return True
 
-    def put(self, found: Member, student: str, assignment: str) -> None:
+    def put(self, found: Member, student: str, assignment: str, owner: Owner) -> None:
         (known,) = self.course.select([assignment])
         notebook = notebook_of(known, found.name, found.content)
         target = self.course.root / "submitted" / student / assignment / f"{notebook}.ipynb"
@@ -330,48 +372,67 @@ class Collecting:
             )
         try:
             write_whole(target, found.content)
+            self.put_time(target.with_name("timestamp.txt"), student, assignment, owner)
         except CourseError as error:
             self.refuse(found.name, str(error))
             return
         self.taken[target] = exact
-        self.before.remember(student, self.places[student], assignment)
+        self.came.add(owner.place)
+        files = self.files.setdefault((student, assignment), {})
+        files[notebook] = PurePosixPath(found.handed_in_as).name
+        self.before.remember(student, owner, assignment, files)
         if (student, assignment) not in self.result.placed:
             self.result.placed.append((student, assignment))
+            self.tell(found.name, student, assignment, owner)
+
+    def put_time(self, path: Path, student: str, assignment: str, owner: Owner) -> None:
+        """nbgrader's timestamp. One that a person has changed stays."""
+        before = self.before.get(student, assignment).time
+        now = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""
+        if now not in ("", before, owner.time):
+            self.result.skipped.append((f"{student}/{assignment}/timestamp.txt", "somebody changed it: it stays"))
+        elif owner.time:
+            write_whole(path, f"{owner.time}\n")
+        elif now:
+            path.unlink()
+
+    def tell(self, name: str, student: str, assignment: str, owner: Owner) -> None:
+        """What an instructor is to know of a submission that was put in its place."""
+        others = [member for member in owner.members if member != student]
+        if others:
+            self.result.groups[student] = others
+        for member in others:
+            if (self.course.root / "submitted" / member / assignment).is_dir():
+                self.result.skipped.append(
+                    (name, f"{member} handed in alone before: that still counts for {member}, unless you remove it")
+                )
+        for earlier in self.before.earlier_names(student, owner, assignment) if owner.known else ():
+            if (self.course.root / "submitted" / earlier / assignment).is_dir():
+                self.result.skipped.append(
+                    (name, f"it was collected as {earlier} before: remove submitted/{earlier}/{assignment}")
+                )
+        if owner.late:
+            self.result.late.append((student, assignment))
+            if not owner.time:
+                self.result.skipped.append(
+                    (name, f"it is late, and course.toml has no due date of {assignment}: nothing will be taken off")
+                )
+        if self.roster and not owner.known and owner.system != "canvas anonymous":
+            self.result.not_on_roster.append(student)
+            self.result.skipped.append(
+                (name, f"{student} is not on the roster: read a newer one with `course roster`, and collect again")
+            )
 
     def finished(self) -> Collected:
-        """With those named of whom nothing but other files came."""
-        students = {student for student, _ in self.result.placed}
-        self.result.unplaced += [name for student, name in self.odd if student not in students]
+        """With those named of whom nothing but other files came, and those of whom nothing came."""
+        self.result.unplaced += [name for place, name in self.odd if place not in self.came]
+        assignments = dict.fromkeys(assignment for _, assignment in self.result.placed)
+        for assignment in assignments or ([self.only] if self.only else ()):
+            held = self.before.holders(assignment)
+            for person in self.roster.people.values():
+                if person.id in held or (self.course.root / "submitted" / person.id / assignment).is_dir():
+                    continue
+                excused = person.is_excused(assignment)
+                (self.result.excused if excused else self.result.missing).append((person.id, assignment))
         self.before.save()
         return self.result
-
-
-class Handed:
-    """Who handed in what is in submitted/, by assignment and student: of two people of one name, one may come in a
-    later archive alone.
-    """
-
-    def __init__(self, course: Course) -> None:
-        self.path = course.root / MEMORY / "handed-in.json"
-        self.owners: dict[str, dict[str, list[str]]] = {}
-        with suppress(FileNotFoundError, ValueError):
-            self.owners = json.loads(self.path.read_text(encoding="utf-8"))
-
-    def place_of(self, student: str, assignment: str) -> str:
-        return self.owners.get(assignment, {}).get(student, ["", ""])[0]
-
-    def is_anothers(self, student: str, owner: Owner, assignment: str) -> bool:
-        """By the number, where both have one (a system numbers people anew for every assignment); without numbers, by
-        the name as it was.
-        """
-        place, number = self.owners.get(assignment, {}).get(student, ["", ""])
-        if not place or bool(number) != bool(owner.number):
-            return False
-        return number != owner.number if number else place != owner.place
-
-    def remember(self, student: str, owner: Owner, assignment: str) -> None:
-        self.owners.setdefault(assignment, {})[student] = [owner.place, owner.number]
-
-    def save(self) -> None:
-        if self.owners:
-            write_whole(self.path, json.dumps(self.owners, ensure_ascii=False, indent=1))

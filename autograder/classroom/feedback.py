@@ -186,13 +186,14 @@ def clean_html(element: Any) -> str:
 # ---- the report and the hidden tests ---------------------------------------------------------------------------------
 
 
-def report_text(record: PublishedNotebook, waiting: Sequence[str] = ()) -> str:
+def report_text(record: PublishedNotebook, waiting: Sequence[str] = (), lateness: Sequence[str] = ()) -> str:
     """The report as Markdown. What a student's process said about itself is text, and shown as text."""
     lines = ["### About the grading of this notebook", ""]
     if record.unreadable is not None:
         lines.append(f"- **It could not be graded:** {shown(record.unreadable)}")
     lines += [f"- **{shown(name)}** was not graded: {shown(reason)}" for name, reason in record.ungraded.items()]
     lines += [f"- **{shown(name)}** waits for a grader: the points shown for it are not final." for name in waiting]
+    lines += [f"- {shown(text)}" for text in lateness]
     lines += [f"- Repaired: {shown(text)}" for text in record.repairs]
     if record.unreadable is None:  # else nothing ran, and the reason is said already
         lines += [f"- Stopped: {shown(text)}" for text in record.incidents]

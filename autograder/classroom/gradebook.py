@@ -23,6 +23,9 @@ from autograder.authoring import build
 from autograder.classroom.database import gradebook_url, must_answer
 from autograder.classroom.inbox import RECORD, ignored, safe_files
 from autograder.classroom.nbgrader_command import nbgrader
+from autograder.classroom.roster import Roster
+from autograder.classroom.roster_store import load_roster
+from autograder.classroom.totals import BONUS, Totals
 from autograder.examiner import notebook as notebooks
 from autograder.examiner.repair import normal
 from autograder.model import wording
@@ -122,7 +125,12 @@ def gradebook_exists(course: Course) -> bool:
 
 
 def due_date(book: Gradebook, assignment: Assignment) -> str:
-    return str(book.find_assignment(assignment.id).duedate)
+    """As nbgrader has it; course.toml's is put there first, so that formgrader shows it."""
+    stored = book.find_assignment(assignment.id)
+    if assignment.due is not None and stored.duedate != parse_utc(assignment.due):
+        stored.duedate = parse_utc(assignment.due)
+        book.db.commit()
+    return str(stored.duedate)
 
 
 def open_gradebook(course: Course) -> Gradebook:
@@ -265,7 +273,8 @@ class Writer:
             }
             score, out_of, waiting = self.to_gradebook(student, submitted, results, unchanged)
             replace_folder(new, folder)
-        late, penalty = self.lateness(student)
+        late, penalty = self.lateness(student, score)
+        score = round(max(0.0, score - penalty), 6)
         notebooks = {name: PublishedNotebook.of(record) for name, record in results.items()}
         published = Published(student, self.assignment.id, digest, score, out_of, waiting, late, penalty, notebooks)
         write_whole(folder / RECORD, json.dumps(published.to_json(), indent=1) + "\n")
@@ -302,23 +311,34 @@ class Writer:
                 grade.auto_score = verdict.score
                 grade.needs_manual_grade = verdict.score is None if grade.manual_score is None else not judged
                 score += grade.manual_score if grade.manual_score is not None else verdict.score or 0.0
-                out_of += verdict.points
+                out_of += 0.0 if name.startswith(BONUS) else verdict.points
                 waiting = waiting or grade.needs_manual_grade
             for comment in one.comments:
                 comment.auto_comment = (record.comments if record else {}).get(self.names[comment.cell_id])
         late = submission.total_seconds_late > 0 or any(one.late_submission_penalty for one in submission.notebooks)
+        if self.course.policy is not None:  # whose penalty follows later grades, so none is stored
+            late = False
+            for one in submission.notebooks:
+                one.late_submission_penalty = None
         book.db.commit()
         book.db.expunge_all()
         if late:
             self.penalise(student, results)
         return round(score, 6), out_of, waiting
 
-    def lateness(self, student: str) -> tuple[float, float]:
-        """Seconds after the due date, and the points that nbgrader takes off for them."""
+    def lateness(self, student: str, score: float) -> tuple[float, float]:
+        """Seconds after the due date, and the points that are taken off for them."""
+        if self.course.policy is not None:
+            late = Totals(self.course, self.book, [student], self.roster).late(student, self.assignment.id)
+            return late.seconds, late.penalty(score)
         submission = self.book.find_submission(self.assignment.id, student)
         found = submission.total_seconds_late, sum(one.late_submission_penalty or 0.0 for one in submission.notebooks)
         self.book.db.expunge_all()
         return found
+
+    @cached_property
+    def roster(self) -> Roster:
+        return load_roster(self.course)
 
     def penalise(self, student: str, results: dict[str, Record]) -> None:
         """nbgrader's own late penalty, with the course's configuration."""

@@ -9,18 +9,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-# How the systems name a student's folder, or file; `number` tells two people of one name apart.
-FOLDERS = [
-    re.compile(
-        r"(?P<student>.+)_(?P<number>\d+)_assignsubmission_file_?"
-    ),  # Moodle: Name_123_assignsubmission_file_/x.ipynb
-    re.compile(r"submission_(?P<student>\d+)"),  # Gradescope: submission_123/x.ipynb
-]
-CANVAS = re.compile(
-    r"(?P<student>[^_]+)_(?:LATE_)?(?P<number>\d+)_\d+_.*"
-)  # Canvas: name_123_456_x.ipynb, all in one folder
+# How the systems name a student's folder, or file; `number` is the student's, and tells two people of one name apart.
+FOLDERS = {
+    "moodle": re.compile(r"(?P<student>.+)_(?P<number>\d+)_assignsubmission_file_?"),  # Ada Ames_123_…_file_/x.ipynb
+    "gradescope": re.compile(r"submission_(?P<student>\d+)"),  # submission_123/x.ipynb
+}
+FILES = {  # all in one folder. Canvas writes LATE before the student's number, and the file's number after it
+    "canvas anonymous": re.compile(r"(?P<late>LATE_)?anon_(?P<number>[A-Za-z0-9]+)_(?P<file>\d+)_.*"),
+    "canvas": re.compile(r"(?P<student>.+?)_(?P<late>LATE_)?(?P<number>\d+)_(?P<file>\d+)_.*"),
+    "moodle": re.compile(r"(?P<student>[^_]+)_(?P<number>\d+)_assignsubmission_file_.+"),  # as one setting has it
+}
 CANVAS_FOLDER = "submissions"
 LONGEST_NAME = 120
 
@@ -32,6 +32,12 @@ class Owner:
     student: str
     number: str
     place: str  # the folder, or the beginning of the file's name, that says so
+    system: str = ""  # whose naming it is
+    late: bool = False  # as the name says
+    file: str = ""  # Canvas's number of the file
+    known: bool = False  # on the roster: `student` is the id there
+    members: tuple[str, ...] = ()  # others that the submission counts for
+    time: str = ""  # when it was handed in, as nbgrader's timestamp.txt has it
 
 
 def parts_of(name: str) -> tuple[str, ...]:
@@ -75,12 +81,12 @@ class Owners:
         self.wrapped = self.above_students(shared_folders(deep))
         flat = [path[-1] for path in paths if len(path) == 1]
         beside = [path[-1] for path in deep if path[:-1] == self.wrapped]
-        if canvas_students(flat):
-            self.canvas: tuple[str, ...] | None = ()
-        elif len(canvas_students(beside)) > 1 or self.wrapped[-1:] in ((CANVAS_FOLDER,), (self.archive,)):
-            self.canvas = self.wrapped
-        else:  # one such name in a folder: Canvas made it, or the student whose folder it is
-            self.canvas = None
+        if students_in(flat):
+            self.files_in: tuple[str, ...] | None = ()
+        elif len(students_in(beside)) > 1 or self.wrapped[-1:] in ((CANVAS_FOLDER,), (self.archive,)):
+            self.files_in = self.wrapped
+        else:  # one such name in a folder: a system made it, or the student whose folder it is
+            self.files_in = None
         plain = {path for path in deep if self.by_format(path) is None}
         self.wrapped_plain = self.above_students(shared_folders(plain))
         # A file right there, beside folders: then what all lie in is no wrapping, but the one student's folder.
@@ -96,10 +102,11 @@ class Owners:
     def by_format(self, path: tuple[str, ...]) -> Owner | None:
         """The owner where the outermost name below what is shared is one that Moodle, Gradescope or Canvas makes."""
         rest = below(path, self.wrapped)
-        if len(rest) > 1 and (match := part_of_system(rest[0])) is not None:
-            return owner(match["student"], match.groupdict().get("number") or "", rest[0])
-        if path[:-1] == self.canvas and (match := CANVAS.fullmatch(path[-1])) is not None:
-            return owner(match["student"], match["number"], f"{match['student']}_{match['number']}_")
+        if len(rest) > 1 and (made := part_of_system(rest[0])) is not None:
+            system, match = made
+            return owner(match["student"], match.groupdict().get("number") or "", rest[0], system)
+        if path[:-1] == self.files_in:
+            return owner_of_file(path[-1])
         return None
 
     def of(self, name: str) -> Owner | None:
@@ -116,22 +123,35 @@ class Owners:
         # Everything lies in the same folders: one student's folder in another one, or a folder in a student's?
         shared = [part for part in path[:-1] if part not in self.assignments]
         shared = [part for part in shared if part != self.archive] or shared
-        return owner(shared[0], "", shared[0]) if len(shared) == 1 and not CANVAS.fullmatch(path[-1]) else None
+        return owner(shared[0], "", shared[0]) if len(shared) == 1 and owner_of_file(path[-1]) is None else None
 
 
 def below(path: tuple[str, ...], shared: tuple[str, ...]) -> tuple[str, ...]:
     return path[len(shared) :] if path[: len(shared)] == shared else path
 
 
-def part_of_system(part: str) -> re.Match[str] | None:
+def part_of_system(part: str) -> tuple[str, re.Match[str]] | None:
     """A folder's name, if Moodle or Gradescope makes such."""
-    return next((found for pattern in FOLDERS if (found := pattern.fullmatch(part)) is not None), None)
+    found = ((system, pattern.fullmatch(part)) for system, pattern in FOLDERS.items())
+    return next(((system, match) for system, match in found if match is not None), None)
 
 
-def canvas_students(files: Iterable[str]) -> set[str]:
-    return {match["student"] for name in files if (match := CANVAS.fullmatch(name)) is not None}
+def owner_of_file(name: str) -> Owner | None:
+    """Whose file it is, if Canvas or Moodle names files so."""
+    for system, pattern in FILES.items():
+        if (match := pattern.fullmatch(name)) is not None:
+            parts = match.groupdict(default="")
+            student = parts.get("student") or f"anon-{parts['number']}"
+            place = f"{student}_{parts['number']}_"
+            found = owner(student, parts["number"], place, system)
+            return found and replace(found, late=bool(parts.get("late")), file=parts.get("file", ""))
+    return None
 
 
-def owner(student: str, number: str, place: str) -> Owner | None:
+def students_in(files: Iterable[str]) -> set[str]:
+    return {found.student for name in files if (found := owner_of_file(name)) is not None}
+
+
+def owner(student: str, number: str, place: str, system: str = "") -> Owner | None:
     name = safe(student)
-    return Owner(name, number, place) if name else None
+    return Owner(name, number, place, system) if name else None

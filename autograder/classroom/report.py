@@ -10,8 +10,8 @@ from statistics import mean
 import nbformat
 from nbgrader.api import MissingEntry
 
-from autograder.classroom.export import gradebook
 from autograder.classroom.inbox import RECORD
+from autograder.classroom.totals import gradebook
 from autograder.model.course import Assignment, Course
 from autograder.model.outcome import outcomes_in
 from autograder.model.published import Published

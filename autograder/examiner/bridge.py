@@ -16,7 +16,14 @@ from typing import Any
 import torch
 from torch.utils._mode_utils import no_dispatch
 
-from autograder.examiner import kernel_cost, recognition, remote_errors, remote_gradients, submitted_source
+from autograder.examiner import (
+    kernel_cost,
+    recognition,
+    remote_errors,
+    remote_gradients,
+    remote_kernels,
+    submitted_source,
+)
 from autograder.examiner.deadline import KernelMeter, LoadAwareDeadline, MachineFault
 from autograder.examiner.handles import Handle, handles_in, public_name
 from autograder.examiner.remote_errors import RemoteError, TestAborted
@@ -316,12 +323,28 @@ class Bridge:
         """Run a function of the check library in the student's process, from source that is sent along."""
         module = function.__module__
         sources = []
-        for name in dict.fromkeys([*SENT, module]):
+        for name in dict.fromkeys([*SENT, *getattr(sys.modules[module], "SENT_ALONG", ()), module]):
             if name not in self.sent:
                 self.sent.add(name)
                 with open(str(sys.modules[name].__file__), encoding="utf-8") as file:
                     sources.append((name, file.read()))
         return self.ask("run", (sources, module, function.__qualname__, list(args), kwargs))
+
+    def traffic(self, kernel: Handle, text: str, grid: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """What a launch of a student's kernel moves (remote_kernels.py), recorded as one call."""
+        calls, self.calls_made = self.calls_made, None
+        answer: Any = None
+        try:
+            answer = remote_kernels.traffic(self, kernel._name, text, grid, args, kwargs)
+        except Exception as error:
+            answer = error
+            raise
+        finally:
+            self.calls_made = calls
+            if self.records("run"):
+                asked = wire.pack({"op": "traffic"}, (kernel._name, grid, list(args), kwargs), self.refer)
+                self.record(recognition.digest(asked), answer)
+        return answer
 
     def lives_there(self, function: Any) -> bool:
         """Is this the student's, or a class of the course or of torch, whose objects student code uses as its own?"""

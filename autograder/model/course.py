@@ -7,9 +7,14 @@ import shutil
 import sys
 import tempfile
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, tzinfo
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
+
+from autograder.model.policy import Policy, moment
 
 STUDENTS_FOLDERS = ("submitted", "autograded", "feedback")  # below the course's root: what students wrote lies there
 
@@ -29,6 +34,9 @@ class Assignment:
     minutes: int
     needs: tuple[str, ...] = ()
     limits: tuple[tuple[str, float], ...] = ()
+    due: datetime | None = None
+    groups: bool = False  # one member of a group hands in for all
+    lms_name: str = ""  # what the LMS calls it, where that is neither its id nor its title
 
     @property
     def source(self) -> Path:
@@ -93,6 +101,12 @@ class Course:
     gradebook: str = ""
     common_limits: tuple[tuple[str, float], ...] = ()
     secret_file: str = ""  # where the secret of the class lies, if not in .course/
+    policy: Policy | None = None  # without one, late penalties are nbgrader's own
+
+    @property
+    def zone(self) -> tzinfo | None:
+        """Of times that are written without one."""
+        return self.policy.zone if self.policy is not None else None
 
     def select(self, ids: tuple[str, ...] | list[str]) -> list[Assignment]:
         """The named assignments, or all of them; a wrong name gets the nearest right one as advice."""
@@ -153,6 +167,8 @@ def load(root: Path | None = None) -> Course:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CourseError(f"{path} is not valid TOML: {error}") from None
     try:
+        policy = Policy.from_table(table["policy"]) if "policy" in table else None
+        zone = policy.zone if policy is not None else None
         entries = tuple(
             Assignment(
                 root,
@@ -162,15 +178,30 @@ def load(root: Path | None = None) -> Course:
                 int(e["minutes"]),
                 tuple(e.get("needs", ())),
                 tuple(e.get("limits", {}).items()),
+                due_date(e, zone),
+                bool(e.get("groups", False)),
+                str(e.get("lms_name", "")),
             )
             for e in table.get("assignment", [])
         )
         limits = tuple(table.get("limits", {}).items())
         tag, book = table.get("tag") or table.get("branch", "main"), table.get("gradebook", "")
-        secret = str(table.get("secret_file", ""))
-        return Course(root, table["title"], table["course_id"], table["repository"], tag, entries, book, limits, secret)
+        head = (table["title"], table["course_id"], table["repository"], tag)
+        return Course(root, *head, entries, book, limits, str(table.get("secret_file", "")), policy)
     except KeyError as error:
         raise CourseError(f"{path}: the key {error} is missing") from None
+    except ValueError as error:
+        raise CourseError(f"{path}: {error}") from None
+
+
+def due_date(entry: Mapping[str, Any], zone: tzinfo | None) -> datetime | None:
+    """`due` of an assignment. ValueError with a sentence where it cannot be read."""
+    if "due" not in entry:
+        return None
+    try:
+        return moment(entry["due"], zone)
+    except ValueError as error:
+        raise ValueError(f"due of {entry['id']}: {error}") from None
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

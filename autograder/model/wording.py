@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from autograder.model.policy import Lateness
 from autograder.model.record import EventKind as E
 from autograder.model.record import Fact
 from autograder.model.record import ReasonKind as W
@@ -164,3 +165,16 @@ def refused_submission(why: Fact) -> str:
     """Markdown, in place of a notebook that cannot be read."""
     again = "Hand it in again: in JupyterLab, save the notebook, then upload the `.ipynb` file."
     return f"**This submission could not be graded:** {sentence(why)}. {again}"
+
+
+# ---- on a feedback page ----------------------------------------------------------------------------------------------
+
+
+def lateness(late: Lateness, penalty: float) -> str:
+    """What being late has cost; nothing for what came in time."""
+    if not late.days:
+        return ""
+    begun = f"Handed in late: day {late.days} after the due date had begun."
+    used = f" Late days used for it: {late.free_days}." if late.free_days else ""
+    taken = f" {100 * late.share:g}% of the points, {penalty:g}, are taken off." if late.share else ""
+    return begun + used + (taken or " Nothing is taken off.")

@@ -29,6 +29,7 @@ from helpers.checks.student_side import (
     spent,
     value,
 )
+from helpers.checks.traffic import traffic
 
 __all__ = [
     "Check",
@@ -53,5 +54,6 @@ __all__ = [
     "seed",
     "source",
     "spent",
+    "traffic",
     "value",
 ]

@@ -44,8 +44,9 @@ NO_GRADIENT = (
     "no gradient flows from the output back to the input: is there a `.detach()`, `.item()`, NumPy call or new tensor"
     " in between?"
 )
+CHANGED_GRADIENT = "the step has changed a gradient: work on a new tensor"
 COMPUTED = "(computed)"  # where a name is made while the code runs, so that the source does not contain it
-REASONS = (NOTHING, UNREADABLE, bans.CHANGED, NO_TENSOR, NO_GRADIENT)
+REASONS = (NOTHING, UNREADABLE, bans.CHANGED, NO_TENSOR, NO_GRADIENT, CHANGED_GRADIENT)
 
 Measurement = TypeVar("Measurement", bound=Callable[..., Any])
 

@@ -10,16 +10,18 @@ Time runs from 1 to T. Row t - 1 of `x` and `y` is step t; `states` has one row 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
-from helpers.checks import Failed, reference_gradient
+from helpers.checks import Failed, randint, reference_gradient
 from helpers.checks.compare import difference
 
 # Loose on purpose: a float32 accumulator is no mistake of the derivation, and no slip is this small.
 TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}
+# What float32 keeps of its seven digits after some products of random matrices.
+SINGLE = {"rtol": 1e-3, "atol": 1e-4}
 STEPS = ("g_o", "g_h", "g_W", "total")
 
 
@@ -47,13 +49,22 @@ class Step(NamedTuple):
     slips: dict[str, Tensor]
 
 
+def drawn(seed: int | None) -> int:
+    """The seed that is given, or else one from the test's own random numbers."""
+    return int(randint(0, 10**6, ())) if seed is None else seed
+
+
 def instance(
-    seed: int, T: int | None = None, n_x: int | None = None, n_h: int | None = None, n_y: int | None = None
+    seed: int | None = None,
+    T: int | None = None,
+    n_x: int | None = None,
+    n_h: int | None = None,
+    n_y: int | None = None,
 ) -> Instance:
     """A random network; sizes that are not given are drawn from 2 … 6, all four different."""
-    generator = torch.Generator().manual_seed(seed)
-    drawn = [2 + int(i) for i in torch.randperm(5, generator=generator)[:4]]
-    T, n_x, n_h, n_y = (given or size for given, size in zip((T, n_x, n_h, n_y), drawn, strict=True))
+    generator = torch.Generator().manual_seed(drawn(seed))
+    sizes = [2 + int(i) for i in torch.randperm(5, generator=generator)[:4]]
+    T, n_x, n_h, n_y = (given or size for given, size in zip((T, n_x, n_h, n_y), sizes, strict=True))
 
     def normal(*shape: int) -> Tensor:
         return torch.randn(shape, generator=generator, dtype=torch.float64)
@@ -66,6 +77,14 @@ def instance(
         W_hx=normal(n_h, n_x) / n_x**0.5,
         W_yh=normal(n_y, n_h) / n_h**0.5,
     )
+
+
+Net = TypeVar("Net", bound="Instance | General")
+
+
+def single(net: Net) -> Net:
+    """The same network in float32."""
+    return type(net)(*(v.float() for v in net))
 
 
 def states(net: Instance) -> Tensor:
@@ -212,21 +231,28 @@ def total_step(net: Instance) -> Step:
     return Step(right, slips)
 
 
-def named(value: Any, step: Step) -> str:
-    """Empty where `value` is right, else the slip that gives it, or what differs."""
+def named(value: Any, step: Step, otherwise: str) -> str:
+    """Empty where `value` is right, else the slip that gives it, or what to look at."""
     found = difference(value, step.right, **TOLERANCE)
     if found is None:
         return ""
     for hint, slip in step.slips.items():
         if difference(value, slip, **TOLERANCE) is None:
             return hint
-    return f"none of the usual slips: {found.summary}"
+    return f"none of the usual slips, {found.summary}: {otherwise}"
 
 
 def entries(value: Any) -> int:
     """How many entries a list, tuple or tensor has along its first axis; -1 for anything else."""
     sized = isinstance(value, list | tuple) or (isinstance(value, Tensor) and value.dim() > 0)
     return len(value) if sized else -1
+
+
+def total_of(found: Any) -> Any:
+    """∂J/∂W_hh in a student's chain, also where it is not in a dictionary."""
+    if isinstance(found, dict):
+        return found.get("total")
+    return found[-1] if isinstance(found, list | tuple) and len(found) == len(STEPS) else found
 
 
 def first_wrong(net: Instance, found: Any) -> Any:
@@ -247,21 +273,21 @@ def first_wrong(net: Instance, found: Any) -> Any:
         ):
             return f"`{key}` should hold one entry for each of the T steps"
     for t in range(1, net.T + 1):
-        if reason := named(found["g_o"][t - 1], output_step(net, t)):
+        if reason := named(found["g_o"][t - 1], output_step(net, t), "are ŷ_t and y_t of the same step?"):
             return f"step 1 of 4, ∂J_t/∂o_t, is the first wrong one (t = {t}): {reason}"
     for t in range(1, net.T + 1):
         table = found["g_h"][t - 1]
         if entries(table) != t:
             return f"`g_h`: the entry for t = {t} should hold the gradients at h_1 … h_{t}, one row each"
         for i in range(t, 0, -1):
-            if reason := named(table[i - 1], state_step(net, t, i)):
-                if table[t - i] is not table[i - 1] and not named(table[t - i], state_step(net, t, i)):
+            if reason := named(table[i - 1], state_step(net, t, i), "does it start from the g_o of step t?"):
+                if table[t - i] is not table[i - 1] and not named(table[t - i], state_step(net, t, i), ""):
                     reason = "the rows run backwards: row i − 1 of the table belongs to h_i"
                 return f"step 2 of 4, ∂J_t/∂h_i, is the first wrong one (t = {t}, i = {i}): {reason}"
     for t in range(1, net.T + 1):
-        if reason := named(found["g_W"][t - 1], weight_step(net, t)):
+        if reason := named(found["g_W"][t - 1], weight_step(net, t), "is it made of the g_h of step t?"):
             return f"step 3 of 4, ∂J_t/∂W_hh, is the first wrong one (t = {t}): {reason}"
-    if reason := named(found["total"], total_step(net)):
+    if reason := named(found["total"], total_step(net), "is it made of all g_W?"):
         return f"step 4 of 4, ∂J/∂W_hh, is the only wrong one: {reason}"
     return ""
 
@@ -283,9 +309,10 @@ class General(NamedTuple):
     W_yh: Tensor
 
 
-def general(seed: int, B: int, T: int, n_x: int, n_h: int, n_y: int) -> General:
+def general(seed: int | None, B: int, T: int, n_x: int, n_h: int, n_y: int) -> General:
     """A random tanh network with a batch of sequences."""
-    many = [instance(1000 * seed + b, T, n_x, n_h, n_y) for b in range(B)]
+    first = 1000 * drawn(seed)
+    many = [instance(first + b, T, n_x, n_h, n_y) for b in range(B)]
     x, y, h0 = (torch.stack([getattr(one, name) for one in many]) for name in ("x", "y", "h0"))
     return General(x, y, h0, many[0].W_hh, many[0].W_hx, many[0].W_yh)
 
@@ -299,18 +326,40 @@ def general_run(net: General) -> tuple[Tensor, Tensor]:
     return h, (h[:, 1:] @ net.W_yh.T).softmax(-1)
 
 
+def seen(net: General) -> list[Tensor]:
+    """What the sweep back in time is given, in float32: x, y, h, p, W_hh and W_yh."""
+    return [v.float() for v in (net.x, net.y, *general_run(net), net.W_hh, net.W_yh)]
+
+
+def on_characters(net: General, inputs: Tensor, targets: Tensor) -> General:
+    """The same network, reading and predicting one-hot vectors of these indices (B, T)."""
+    x, y = (torch.nn.functional.one_hot(i, len(net.W_yh)).to(net.W_hh.dtype) for i in (inputs, targets))
+    return net._replace(x=x, y=y)
+
+
+def general_loss(net: General) -> Tensor:
+    """J, summed over batch and time."""
+    h = general_run(net)[0]
+    return loss_of_output(h[:, 1:] @ net.W_yh.T, net.y)
+
+
 def true_slope(z: Tensor, h: Tensor) -> Tensor:
     return 1 - h**2
 
 
 def general_gradient(
-    net: General, slope: Slope = true_slope, back: Tensor | None = None, skip: bool = False, late: bool = False
+    net: General,
+    slope: Slope = true_slope,
+    back: Tensor | None = None,
+    skip: bool = False,
+    late: bool = False,
+    early: bool = False,
 ) -> Weights:
     """∂J/∂W by autograd, J summed over batch and time, with the way back altered on request.
 
     `slope` replaces tanh's derivative, `back` the matrix that carries gradients from one step to the one before, `skip`
-    lets them skip the slope on that way, and `late` pairs the gradient at step t with h_t. The values on the way
-    forward stay right.
+    lets them skip the slope on that way, `late` pairs the gradient at z_t with h_t, and `early` the one at o_t with
+    h_{t−1}. The values on the way forward stay right.
     """
     W_hh, W_hx, W_yh = (W.detach().clone().requires_grad_() for W in (net.W_hh, net.W_hx, net.W_yh))
     carry = net.W_hh if back is None else back
@@ -323,7 +372,8 @@ def general_gradient(
         value = torch.tanh(z.detach())
         slopes = slope(z.detach(), value)
         h = value + slopes * (z - z.detach()) + (way if skip else slopes * way)
-        J = J + loss_of_output(h @ W_yh.T, net.y[:, t])
+        read = right[:, t] if early else h
+        J = J + loss_of_output((h - read) @ net.W_yh.T + read @ W_yh.T, net.y[:, t])
     found = torch.autograd.grad(J, (W_hh, W_hx, W_yh))
     return found[0], found[1], found[2]
 
@@ -348,6 +398,7 @@ def general_step(net: General) -> dict[str, Step]:
         "between two steps the slope of tanh is missing: what travels back through W_hh is the gradient at z,"
         " not the one at h": general_gradient(net, skip=True),
         "the gradient at step t is paired with h_t; W_hh multiplied h_{t−1} there": general_gradient(net, late=True),
+        "the gradient at o_t is paired with h_{t−1}; W_yh multiplied h_t there": general_gradient(net, early=True),
         "there is a mean over the batch: J sums over it": tuple(g / B for g in right),
         "there is a mean over time: J sums over it": tuple(g / T for g in right),
         "there is a mean over batch and time: J sums over both": tuple(g / (B * T) for g in right),
@@ -393,6 +444,21 @@ def children(edges: Iterable[Any] | None, node: str) -> list[str]:
     return [end for start, end in pairs(edges) if start == node]
 
 
+def parents_of_each(edges: Any, nodes: Iterable[str]) -> Any:
+    """The parents of each of these nodes."""
+    return edges if isinstance(edges, Failed) else [parents(edges, node) for node in nodes]
+
+
+def arrows_into(edges: Any, *nodes: str) -> Any:
+    """How many arrows lead into each of these nodes."""
+    return edges if isinstance(edges, Failed) else [len(parents(edges, node)) for node in nodes]
+
+
+def arrows_out_of(edges: Any, *nodes: str) -> Any:
+    """How many arrows lead out of each of these nodes."""
+    return edges if isinstance(edges, Failed) else [len(children(edges, node)) for node in nodes]
+
+
 def count_paths(edges: Iterable[Any], start: str, end: str) -> int:
     """How many different ways lead from one node to another along the arrows of an acyclic graph."""
     next_nodes: dict[str, list[str]] = {}
@@ -412,8 +478,7 @@ def count_paths(edges: Iterable[Any], start: str, end: str) -> int:
 def graph_fault(edges: Any, T: int) -> Any:
     """What makes this no graph of a forward computation over T steps; empty where nothing does.
 
-    It looks at the form only: known nodes, no duplicate, no cycle, nothing left unused. Which arrows are right is the
-    exercise.
+    It looks at the form only: pairs of known nodes, no cycle. Which arrows are right is the exercise.
     """
     if isinstance(edges, Failed):
         return edges
@@ -429,18 +494,28 @@ def graph_fault(edges: Any, T: int) -> Any:
                 f"there is no node `{node}`: weights have no time index, and the other names are a letter and a time,"
                 " as in `z1`"
             )
-    if len(pairs(edges)) < len(edges):
-        return "an edge is listed twice"
     remaining = set(known)
     while remaining:
         free = {node for node in remaining if not any(parent in remaining for parent in parents(edges, node))}
         if not free:
-            return (
-                f"the graph has a cycle through {', '.join(sorted(remaining)[:4])} …: nothing can be computed first."
-                " Does an arrow point backwards?"
-            )
+            circling = ", ".join(sorted(in_cycles(edges, remaining))[:4])
+            return f"the graph has a cycle, {circling} …: nothing can be computed first. Does an arrow point backwards?"
         remaining -= free
-    lost = [node for node in known if node != "J" and not count_paths(edges, node, "J")]
+    return ""
+
+
+def in_cycles(edges: Iterable[Any], blocked: set[str]) -> set[str]:
+    """Of nodes that cannot be computed those that lie on a cycle, without what only waits for them."""
+    while waiting := {node for node in blocked if not any(child in blocked for child in children(edges, node))}:
+        blocked = blocked - waiting
+    return blocked
+
+
+def loose_end(edges: Any, T: int) -> Any:
+    """Nodes that do not influence the loss; empty where all of them do."""
+    if isinstance(edges, Failed):
+        return edges
+    lost = [node for node in nodes(T) if node != "J" and not count_paths(edges, node, "J")]
     if lost:
         return f"no arrow leads from {', '.join(lost[:4])} on to J: everything in this network influences the loss"
     return ""

@@ -26,6 +26,7 @@ from torch import Tensor, nn
 
 from helpers.checks import Failed
 from helpers.checks.failed import fail
+from helpers.checks.student_side import CHANGED_GRADIENT
 from helpers.kit.seeding import seed as seed_all
 from helpers.training_craft.crash_disk import Folder
 
@@ -102,12 +103,14 @@ def follow(
     gradients: Sequence[Sequence[Tensor | None]],
     rates: Sequence[float],
     restart: int | None = None,
+    unchanged: bool = False,
     **options: Any,
 ) -> list[list[Tensor]]:
     """Parameters after every step, with a learning rate for each step and two groups: matrices as `options` say, others
     without weight decay.
 
-    After `restart` steps another optimiser takes over. It knows only what the first one's `state_dict()` says.
+    After `restart` steps another optimiser takes over. It knows only what the first one's `state_dict()` says. With
+    `unchanged`, a step that changes a gradient is a failure.
 
     """
 
@@ -131,11 +134,11 @@ def follow(
         for parameter, grad in zip(parameters, grads, strict=True):
             parameter.grad = None if grad is None else grad.clone()
         stepper.step()
-        if any(
+        if unchanged and any(
             g is not None and (p.grad is None or not torch.equal(p.grad, g))
             for p, g in zip(parameters, grads, strict=True)
         ):
-            fail("the step has changed a gradient: work on a new tensor")
+            fail(CHANGED_GRADIENT)
         path.append([p.detach().clone() for p in parameters])
     return path
 

@@ -55,6 +55,25 @@ def torch_block(weights: Mapping[str, torch.Tensor], H: int, norm: str) -> nn.Tr
     return layer
 
 
+class LinearChain(nn.Module):
+    """Maps w x + b of width one, one after the other, as `blocks`, with the given weights and biases 0: a stack whose
+    gradients can be worked out by hand.
+    """
+
+    def __init__(self, weights: Sequence[float]) -> None:
+        super().__init__()
+        maps = [nn.Linear(1, 1) for _ in weights]
+        for linear, weight in zip(maps, weights, strict=True):
+            nn.init.constant_(linear.weight, weight)
+            nn.init.zeros_(linear.bias)
+        self.blocks = nn.ModuleList(maps)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
 def xavier(module: nn.Module) -> nn.Module:
     """Xavier's initialisation in place: uniform weights of variance 2 / (inputs + outputs), biases zero.
 

@@ -19,7 +19,7 @@
 # Grading runs further checks of the same ideas.
 # A test that fails tells you which idea to check.
 # *Before you run it* marks a prediction: write it down first, on paper.
-# In Parts 1 to 3 the tests use float64, because a finite difference needs the digits.
+# The tests use float32, and float64 where a finite difference needs the digits.
 # Make new tensors with `torch.zeros_like(...)` or `x.new_zeros(...)`, so that they keep the type of what you were given.
 
 # %% locked="setup"
@@ -30,7 +30,7 @@ import torch
 from torch.nn import functional as F
 
 from helpers import checks
-from helpers.checks import Check, randint, randn
+from helpers.checks import Check, rand, randint, randn, randperm
 from helpers.kit import characters, plots, training
 from helpers.kit.scale import pick
 from helpers.kit.seeding import seed
@@ -87,39 +87,73 @@ def graph_edges(T):
 # %% test="graph" points=3
 check = Check("graph", points=3)
 found = check.run(graph_edges, 3)
-fault = derivation.graph_fault(found, 3)
-check.true(fault == "", fault or "not a graph over the nodes of the network")
-shared = check.run(lambda: [len(derivation.children(graph_edges(3), name)) for name in derivation.WEIGHTS])
-check.equal(shared, [3, 3, 3], "every matrix is used at every step: one arrow from each of W_hh, W_hx, W_yh to each of the three steps")
-into = check.run(lambda: [len(derivation.parents(graph_edges(3), name)) for name in ("z2", "h2", "o2", "p2", "J2", "J")])
-check.equal(
-    into, [4, 1, 2, 1, 2, 3], "count the arrows into z2, h2, o2, p2, J2, J: one for each thing on the right-hand side of its formula"
-)
-### BEGIN HIDDEN TESTS
-for length in (1, 2, 5):
-    flaw = derivation.graph_fault(check.run(graph_edges, length), length)
-    check.true(flaw == "", flaw or "not a graph over the nodes of the network")
+with check.idea("the recurrence"):
+    fault = derivation.graph_fault(found, 3)
+    check.true(fault == "", fault or "not a graph over the nodes of the network")
+    every = "W_hh and W_hx are used at every step: one arrow from each of them to each of the three steps"
+    check.equal(derivation.arrows_out_of(found, "W_hh", "W_hx"), [3, 3], every)
+    formula = "count the arrows into z2, h2, x2, h0: one for each thing on the right-hand side of its formula"
+    check.equal(derivation.arrows_into(found, "z2", "h2", "x2", "h0"), [4, 1, 0, 0], formula)
+    ### BEGIN HIDDEN TESTS
 
-    def before(node, length=length):
-        return check.run(lambda: derivation.parents(graph_edges(length), node))
-
-    t = length
+    for length in (3, 5, 2):
+        several, flow = check.run(graph_edges, length), range(1, length + 1)
+        flaw = derivation.graph_fault(several, length)
+        check.true(flaw == "", flaw or "not a graph over the nodes of the network")
+        check.equal(
+            derivation.parents_of_each(several, [f"z{t}" for t in flow]),
+            [sorted(["W_hh", "W_hx", f"h{t - 1}", f"x{t}"]) for t in flow],
+            "z_t is computed from W_hh, h_{t−1}, W_hx and x_t, and from nothing else",
+            wrong={
+                "the number of steps is fixed in your code: use T": [["W_hh", "W_hx", f"h{t - 1}", f"x{t}"] if t < 4 else [] for t in flow]
+            }
+            | {
+                f"z_t contains the state before, h_{{t−1}}, not {told}": [
+                    sorted(["W_hh", "W_hx", f"{name}{t - 1}" if t > 1 else "h0", f"x{t}"]) for t in flow
+                ]
+                for name, told in [("z", "z_{t−1}"), ("p", "the prediction ŷ_{t−1}"), ("o", "the output o_{t−1}")]
+            },
+        )
+        check.equal(
+            derivation.parents_of_each(several, [f"h{t}" for t in flow]),
+            [[f"z{t}"] for t in flow],
+            "h_t = ψ(z_t) depends on z_t alone: the past and the weights act through z_t",
+        )
+        check.equal(
+            derivation.parents_of_each(several, ["W_hh", "W_hx", "h0", *[f"x{t}" for t in flow]]),
+            [[]] * (3 + length),
+            "weights, inputs and h_0 are given: no arrow leads into them",
+        )
+    ### END HIDDEN TESTS
+with check.part("outputs and losses"):
+    loose = derivation.loose_end(found, 3)
+    check.true(loose == "", loose or "everything in this network influences the loss")
+    check.equal(derivation.arrows_into(found, "o2", "p2", "J2", "J"), [2, 1, 2, 3], "count the arrows into o2, p2, J2 and J")
+    ### BEGIN HIDDEN TESTS
+    several, flow = check.run(graph_edges, 4), range(1, 5)
     check.equal(
-        before(f"z{t}"),
-        sorted(["W_hh", "W_hx", f"h{t - 1}", f"x{t}"]),
-        "z_t is computed from W_hh, h_{t−1}, W_hx and x_t, and from nothing else",
-        wrong={
-            "z_t contains the state before, h_{t−1}, not h_t and not z_{t−1}": sorted(["W_hh", "W_hx", f"z{t - 1}", f"x{t}"]),
-            "the prediction is not fed back: z_t contains h_{t−1}, not ŷ_{t−1}": sorted(["W_hh", "W_hx", f"p{t - 1}", f"x{t}"]),
-        },
+        derivation.parents_of_each(several, [f"o{t}" for t in flow]), [["W_yh", f"h{t}"] for t in flow], "o_t is computed from W_yh and h_t"
     )
-    check.equal(before(f"h{t}"), [f"z{t}"], "h_t = ψ(z_t) depends on z_t alone: the past and the weights act through z_t")
-    check.equal(before(f"o{t}"), ["W_yh", f"h{t}"], "o_t is computed from W_yh and h_t")
-    check.equal(before(f"p{t}"), [f"o{t}"], "ŷ_t is the softmax of o_t alone")
-    check.equal(before(f"J{t}"), [f"p{t}", f"y{t}"], "J_t compares ŷ_t with the target y_t")
-    check.equal(before("J"), [f"J{s}" for s in range(1, t + 1)], "J is the sum of J_1 … J_T, and sees nothing else")
+    check.equal(derivation.parents_of_each(several, [f"p{t}" for t in flow]), [[f"o{t}"] for t in flow], "ŷ_t is the softmax of o_t alone")
     check.equal(
-        before("W_hh") + before("x1") + before("h0") + before("p1"), ["o1"], "weights, inputs and h_0 are given: no arrow leads into them"
+        derivation.parents_of_each(several, [f"J{t}" for t in flow]),
+        [[f"p{t}", f"y{t}"] for t in flow],
+        "J_t compares ŷ_t with the target y_t",
+    )
+    check.equal(derivation.parents_of_each(several, ["J"]), [["J1", "J2", "J3", "J4"]], "J is the sum of J_1 … J_T, and sees nothing else")
+    check.equal(
+        derivation.parents_of_each(several, ["W_yh", "y1", "y4"]), [[]] * 3, "W_yh and the targets are given: no arrow leads into them"
+    )
+    ### END HIDDEN TESTS
+with check.edge("every arrow once"):
+    check.true(len(derivation.pairs(found)) == len(found), "an arrow is listed twice")
+### BEGIN HIDDEN TESTS
+with check.edge("T = 1"):
+    short = check.run(graph_edges, 1)
+    check.equal(
+        derivation.parents_of_each(short, ["z1", "h1"]),
+        [["W_hh", "W_hx", "h0", "x1"], ["z1"]],
+        "with T = 1 the arrows into z1 or h1 are wrong",
     )
 ### END HIDDEN TESTS
 check.score()
@@ -145,29 +179,28 @@ def number_of_paths(T):
 
 # %% test="paths" points=1
 check = Check("paths", points=1)
-check.equal(check.run(number_of_paths, 1), 1, "with one step there is a single path: W_hh → z1 → h1 → o1 → p1 → J1 → J")
-check.equal(
-    check.run(number_of_paths, 3),
-    6,
-    "three steps: to J_1 leads one path, to J_2 two, to J_3 three; add them",
-    wrong={
-        "that counts the paths to J_3 only; J is the sum of all J_t": 3,
-        "that lets a path reach J_1 from a later step: W_hh at step i only reaches J_t with t ≥ i": 9,
-    },
-)
-### BEGIN HIDDEN TESTS
-check.equal(
-    check.run(number_of_paths, 10),
-    55,
-    "the formula fails for T = 10: 1 + 2 + … + T",
-    wrong={
-        "half of T² leaves out the paths i = t: 1 + 2 + … + T is T (T + 1) / 2": 50,
-        "that is the sum up to T − 1": 45,
-        "paths do not double with every step: each path enters at one step and then goes straight on": 1023,
-    },
-)
-check.equal(check.run(number_of_paths, 2), 3, "two steps: one path to J_1, two to J_2")
-### END HIDDEN TESTS
+with check.idea("paths to every loss"):
+    three = "three steps: to J_1 leads one path, to J_2 two, to J_3 three; add them"
+    check.equal(check.run(number_of_paths, 3), 6, three)
+    ### BEGIN HIDDEN TESTS
+    check.equal(check.run(number_of_paths, 2), 3, "two steps: one path to J_1, two to J_2")
+    for T_given in (11 + int(randint(0, 20, ())), 9):
+        check.equal(
+            check.run(number_of_paths, T_given),
+            sum(range(T_given + 1)),
+            "the formula does not hold for every T: add 1 + 2 + … + T",
+            wrong={
+                "half of T² leaves out the paths i = t: 1 + 2 + … + T is T (T + 1) / 2": T_given * T_given // 2,
+                "that is the sum up to T − 1": sum(range(T_given)),
+                "paths do not double with every step: each path enters at one step and then goes straight on": 2**T_given - 1,
+                "that counts the paths to J_T only; J is the sum of all J_t": T_given,
+                "that lets a path reach J_1 from a later step: W_hh at step i only reaches J_t with t ≥ i": T_given**2,
+                "the number is fixed in your code: it depends on T": 6,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.edge("a single step"):
+    check.equal(check.run(number_of_paths, 1), 1, "with one step there is a single path: W_hh → z1 → h1 → o1 → p1 → J1 → J")
 check.score()
 
 # %%
@@ -201,57 +234,81 @@ def forward(x, h0, W_hh, W_hx, W_yh):
 
 # %% test="forward" points=2
 check = Check("forward", points=2)
-net = derivation.instance(1, T=3, n_x=3, n_h=4, n_y=2)
-given = (net.x, net.h0, net.W_hh, net.W_hx, net.W_yh)
-h = check.run(lambda *a: forward(*a)[0], *given, shape=(4, 4), hint="the first thing returned is h, with T + 1 rows: h_0 comes first")
-p = check.run(lambda *a: forward(*a)[1], *given, shape=(3, 2), hint="the second thing returned is p, one row for each of the T steps")
-check.close(h[0], net.h0, "the first row of h is h_0, as given")
-check.close(
-    h[1],
-    net.W_hh @ net.h0 + net.W_hx @ net.x[0],
-    "h_1 = W_hh h_0 + W_hx x_1 is wrong",
-    wrong={
-        "h_1 lacks W_hh h_0: the given h_0 is not zero": net.W_hx @ net.x[0],
-        "ψ is the identity here, not tanh": torch.tanh(net.W_hh @ net.h0 + net.W_hx @ net.x[0]),
-        "W_hh is transposed: z = W h with h as a column (for h as a row that is h @ W.T)": net.W_hh.T @ net.h0 + net.W_hx @ net.x[0],
-    },
-)
-check.distribution(p, "every ŷ_t is a distribution over the n_y classes: along which axis does softmax run?")
-own_rows = (h[1:] @ net.W_yh.T).softmax(1)  # from the student's own states
-check.close(
-    p,
-    own_rows,
-    "ŷ_t is the softmax of W_yh h_t",
-    wrong={"each ŷ_t is computed from the state before, h_{t−1}: o_t = W_yh h_t": (h[:-1] @ net.W_yh.T).softmax(1)},
-)
-check.unchanged(forward, *given)
+tiny = [torch.tensor(v) for v in ([[-1.0], [2.0]], [1.0, 2.0], [[0.0, 1.0], [-1.0, 0.0]], [[1.0], [1.0]])]
+tiny.append(torch.tensor([[math.log(3.0), 0.0], [0.0, 0.0]]))  # x, h0, W_hh, W_hx, W_yh: two steps, states of width two
+with check.idea("states and predictions"):
+    rows = "the first thing returned is h, with T + 1 rows: h_0 comes first"
+    h = check.run(lambda *a: forward(*a)[0], *tiny, shape=(3, 2), hint=rows)
+    by_hand = "h_0 = (1, 2) as given, W_hh h_0 = (2, −1), so h_1 = (1, −2), and then h_2 = (0, 1)"
+    check.close(h, [[1.0, 2.0], [1.0, -2.0], [0.0, 1.0]], by_hand)
+    p = check.run(lambda *a: forward(*a)[1], *tiny, shape=(2, 2), hint="the second thing returned is p, one row for each of the T steps")
+    check.close(p, [[0.75, 0.25], [0.5, 0.5]], "o_1 = (log 3, 0) and o_2 = (0, 0): ŷ_t is the softmax of W_yh h_t over the classes")
+    ### BEGIN HIDDEN TESTS
+
+    def walked(net, psi=lambda z: z, source=None):
+        found = [net.h0]
+        for x_now in net.x:
+            found.append(psi(net.W_hh @ (found[-1] if source is None else source) + net.W_hx @ x_now))
+        return torch.stack(found)
+
+    for sizes in [(5, 2, 3, 4), (4, 3, 2, 6), (6, 5, 3, 2)]:
+        net = derivation.single(derivation.instance(None, *sizes))
+        handed = (net.x, net.h0, net.W_hh, net.W_hx, net.W_yh)
+        h = check.run(lambda *a: forward(*a)[0], *handed, shape=(sizes[0] + 1, sizes[2]), hint=rows)
+        p = check.run(lambda *a: forward(*a)[1], *handed, shape=(sizes[0], sizes[3]), hint="p has one row for each of the T steps")
+
+        right = walked(net)
+        o = right[1:] @ net.W_yh.T
+        check.close(
+            h,
+            right,
+            "a state is wrong: h_t = W_hh h_{t−1} + W_hx x_t, for t = 1 … T",
+            **derivation.SINGLE,
+            wrong={
+                "the first row of h is h_0 as given, and it is not zero": walked(net._replace(h0=0 * net.h0)),
+                "ψ is the identity here, not tanh": walked(net, psi=torch.tanh),
+                "W_hh is transposed: z = W h with h as a column (for h as a row that is h @ W.T)": walked(net._replace(W_hh=net.W_hh.T)),
+                "every step starts from h_0 again: h_t is computed from h_{t−1}": walked(net, source=net.h0),
+                "the states before are missing: h_t = W_hh h_{t−1} + W_hx x_t": walked(net._replace(W_hh=0 * net.W_hh)),
+                "h_1 lacks W_hh h_0: the given h_0 is not zero": torch.cat([net.h0[None], walked(net._replace(h0=0 * net.h0))[1:]]),
+                "every step reads the first input": walked(net._replace(x=net.x[:1].expand_as(net.x))),
+                "the inputs are read from the end": walked(net._replace(x=net.x.flip(0))),
+                "the inputs are missing": walked(net._replace(x=0 * net.x)),
+            },
+        )
+        check.close(
+            p,
+            o.softmax(1),
+            "a prediction is wrong: ŷ_t = softmax(W_yh h_t), from the state of the same step",
+            **derivation.SINGLE,
+            wrong={
+                "the predictions come one step too early: ŷ_t belongs to h_t, and h_0 has no prediction": (right[:-1] @ net.W_yh.T).softmax(
+                    1
+                ),
+                "softmax runs over time; it must run over the classes": o.softmax(0),
+                "those are the o_t: the softmax is missing": o,
+                "those are the logarithms of the predictions": o.log_softmax(1),
+                "one softmax runs over all steps at once": o.flatten().softmax(0).view_as(o),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(forward, *tiny)
 ### BEGIN HIDDEN TESTS
-for number, sizes in enumerate([(5, 2, 3, 4), (1, 4, 2, 3), (2, 1, 1, 1), (6, 5, 3, 2)]):
-    net = derivation.instance(number, *sizes)
+with check.edge("one step, one class"):
+    net = derivation.single(derivation.instance(None, 1, 2, 3, 1))
     handed = (net.x, net.h0, net.W_hh, net.W_hx, net.W_yh)
-    h = check.run(lambda *a: forward(*a)[0], *handed)
-    p = check.run(lambda *a: forward(*a)[1], *handed)
-    late = torch.stack([net.h0, *[net.W_hh @ net.h0 + net.W_hx @ x for x in net.x]])
-    check.close(
-        h,
-        derivation.states(net),
-        "a state is wrong: h_t = W_hh h_{t−1} + W_hx x_t, for t = 1 … T",
-        wrong={
-            "every step starts from h_0 again: h_t is computed from h_{t−1}": late,
-        },
-    )
-    check.close(
-        p,
-        derivation.outputs(net).softmax(1),
-        "a prediction is wrong: ŷ_t = softmax(W_yh h_t), from the state of the same step",
-        wrong={
-            "the predictions come one step too early: ŷ_t belongs to h_t, and h_0 has no prediction": (
-                derivation.states(net)[:-1] @ net.W_yh.T
-            ).softmax(1),
-            "softmax runs over time; it must run over the classes": derivation.outputs(net).softmax(0),
-            "those are the o_t: the softmax is missing": derivation.outputs(net),
-        },
-    )
+    h = check.run(lambda *a: forward(*a)[0], *handed, shape=(2, 3), hint="with T = 1 there are two states")
+    check.close(h, derivation.states(net), "a sequence of one step: the states are wrong", **derivation.SINGLE)
+    p = check.run(lambda *a: forward(*a)[1], *handed, shape=(1, 1), hint="with T = 1 there is one prediction, a row")
+    check.close(p, [[1.0]], "with a single class its probability is one")
+with check.edge("all digits of float64"):
+    net = derivation.instance(None, 4, 3, 5, 2)
+    h = check.run(lambda *a: forward(*a)[0], net.x, net.h0, net.W_hh, net.W_hx, net.W_yh)
+    digits = "with float64 input digits are lost: make new tensors with `x.new_zeros(…)` or `zeros_like`, which keep the type"
+    check.close(h, derivation.states(net), digits)
+    p = check.run(lambda *a: forward(*a)[1], net.x, net.h0, net.W_hh, net.W_hx, net.W_yh)
+    check.close(p, derivation.outputs(net).softmax(1), digits)
 ### END HIDDEN TESTS
 check.score()
 
@@ -288,36 +345,36 @@ def grad_o(p, y):
 # %% test="grad-o" points=3
 check = Check("grad-o", points=3)
 even = torch.tensor([0.2, 0.5, 0.3])
-check.close(check.run(grad_o, even, even), torch.zeros(3), "a prediction that equals the target has the lowest loss: its gradient is zero")
 net = derivation.instance(2, T=3, n_x=3, n_h=4, n_y=2)
-for t in (1, 2, 3):
-    truth = derivation.output_step(net, t)
-    got = check.run(grad_o, derivation.outputs(net)[t - 1].softmax(0), net.y[t - 1], shape=(2,))
-    check.close(
-        got,
-        truth.right,
-        "link 1 is wrong: derive ∂J_t/∂o_j from J_t = −Σ y_j o_j + log Σ e^{o_k}",
-        wrong=truth.slips,
-        **derivation.TOLERANCE,
-    )
-check.unchanged(grad_o, even, even)
+with check.idea("from loss to output"):
+    perfect = check.run(grad_o, even, even, shape=(3,), hint="one number for each class")
+    check.close(perfect, torch.zeros(3), "a prediction that equals the target has the lowest loss: its gradient is zero")
+    coin = check.run(grad_o, torch.tensor([0.5, 0.5]), torch.tensor([1.0, 0.0]))
+    check.close(coin, [-0.5, 0.5], "o = (0, 0) and y = (1, 0): J = log(e^{o_1} + e^{o_2}) − o_1. Derive it by o_1 and by o_2")
+    link = "link 1 is wrong: derive ∂J_t/∂o_j from J_t = −Σ y_j o_j + log Σ e^{o_k}"
+    truth = derivation.output_step(net, 2)
+    got = check.run(grad_o, derivation.outputs(net)[1].softmax(0), net.y[1])
+    check.close(got, truth.right, link, wrong=truth.slips, **derivation.TOLERANCE)
+    ### BEGIN HIDDEN TESTS
+    for classes in (5, 3, 6):
+        some = derivation.instance(None, T=4, n_y=classes)
+        answer = derivation.output_step(some, some.T)
+        got = check.run(grad_o, derivation.outputs(some)[-1].softmax(0), some.y[-1], shape=(classes,), hint="one number for each class")
+        check.close(got, answer.right, "link 1 is wrong on a network of another size", wrong=answer.slips, **derivation.TOLERANCE)
+    sharp = some._replace(y=torch.eye(6, dtype=torch.float64)[torch.arange(4) % 6])
+    answer = derivation.output_step(sharp, 2)
+    got = check.run(grad_o, derivation.outputs(sharp)[1].softmax(0), sharp.y[1])
+    check.close(got, answer.right, "link 1 is wrong for a target with a single class", wrong=answer.slips, **derivation.TOLERANCE)
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(grad_o, even, even.flip(0))
 ### BEGIN HIDDEN TESTS
-for number in range(3):
-    net = derivation.instance(10 + number)
-    answer = derivation.output_step(net, net.T)
-    got = check.run(grad_o, derivation.outputs(net)[-1].softmax(0), net.y[-1])
-    check.close(got, answer.right, "link 1 is wrong on a network of another size", wrong=answer.slips, **derivation.TOLERANCE)
-net = derivation.instance(20, n_y=4)
-sharp = net._replace(y=torch.eye(4, dtype=torch.float64)[torch.arange(net.T) % 4])
-answer = derivation.output_step(sharp, 1)
-got = check.run(grad_o, derivation.outputs(sharp)[0].softmax(0), sharp.y[0])
-check.close(got, answer.right, "link 1 is wrong for a target with a single class", wrong=answer.slips, **derivation.TOLERANCE)
-certain = torch.tensor([1.0, 0.0], dtype=torch.float64)
-check.close(
-    check.run(grad_o, certain, certain),
-    torch.zeros(2),
-    "a prediction of exactly zero must not give NaN: simplify until no ŷ is left in a denominator",
-)
+with check.edge("a prediction of zero"):
+    certain = torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64)
+    got = check.run(grad_o, certain, certain.flip(0), shape=(3,), hint="one number for each class")
+    check.close(
+        got, [1.0, 0.0, -1.0], "a prediction of exactly zero must not give NaN or infinity: simplify until no ŷ is left in a denominator"
+    )
 ### END HIDDEN TESTS
 check.score()
 
@@ -349,30 +406,34 @@ def grad_h(g_o, W_hh, W_yh, steps):
 
 # %% test="grad-h" points=4
 check = Check("grad-h", points=4)
-net = derivation.instance(3, T=3, n_x=3, n_h=4, n_y=2)
-g_out = derivation.output_step(net, 3).right
-for i in (3, 2, 1):
-    truth = derivation.state_step(net, 3, i)
-    got = check.run(grad_h, g_out, net.W_hh, net.W_yh, 3 - i, shape=(4,), hint="the gradient at a state has the shape of a state")
-    check.close(
-        got,
-        truth.right,
-        f"link 2 is wrong for t − i = {3 - i}: one factor for every arrow on the way back",
-        wrong=truth.slips,
-        **derivation.TOLERANCE,
-    )
-check.unchanged(grad_h, g_out, net.W_hh, net.W_yh, 2)
+net = derivation.instance(3, T=4, n_x=3, n_h=5, n_y=2)
+swap, read = torch.tensor([[0.0, 1.0], [3.0, 0.0]]), torch.tensor([[1.0, 2.0]])  # W_hh and W_yh
+with check.idea("back in time"):
+    here = check.run(grad_h, torch.tensor([1.0]), swap, read, 0, shape=(2,), hint="the gradient at a state has the shape of a state")
+    check.close(here, [1.0, 2.0], "t − i = 0, W_yh = (1, 2) and g_o = 1: the gradient at h_t is W_yhᵀ g_o = (1, 2)")
+    before = check.run(grad_h, torch.tensor([1.0]), swap, read, 1)
+    check.close(before, [6.0, 1.0], "t − i = 1: h_t = (h_2, 3 h_1), so (1, 2) at h_t becomes (6, 1) at the state before")
+    truth = derivation.state_step(net, 4, 1)
+    got = check.run(grad_h, derivation.output_step(net, 4).right, net.W_hh, net.W_yh, 3)
+    link = "link 2 is wrong for t − i = 3: one factor for every arrow on the way back"
+    check.close(got, truth.right, link, wrong=truth.slips, **derivation.TOLERANCE)
+    ### BEGIN HIDDEN TESTS
+    for classes, width in [(3, 4), (5, 2), (2, 6)]:
+        some = derivation.instance(None, T=6, n_h=width, n_y=classes)
+        g_out = derivation.output_step(some, 6).right
+        for i in (1, 2, 4, 5, 6):
+            answer = derivation.state_step(some, 6, i)
+            got = check.run(grad_h, g_out, some.W_hh, some.W_yh, 6 - i)
+            check.close(got, answer.right, "link 2 is wrong on a network of another size", wrong=answer.slips, **derivation.TOLERANCE)
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(grad_h, torch.tensor([1.0]), swap, read, 2)
 ### BEGIN HIDDEN TESTS
-for number in range(3):
-    net = derivation.instance(30 + number, T=6)
-    g_out = derivation.output_step(net, 6).right
-    for i in (6, 4, 1):
-        answer = derivation.state_step(net, 6, i)
-        got = check.run(grad_h, g_out, net.W_hh, net.W_yh, 6 - i)
-        check.close(got, answer.right, "link 2 is wrong on a network of another size", wrong=answer.slips, **derivation.TOLERANCE)
-net = derivation.instance(40, T=2, n_h=1, n_y=1)
-got = check.run(grad_h, torch.ones(1, dtype=torch.float64), net.W_hh, net.W_yh, 2)
-check.close(got, net.W_yh[0] * net.W_hh[0] ** 2, "with a state of width one the result is the plain product of the factors")
+with check.edge("a state of width one"):
+    some = derivation.instance(None, T=2, n_h=1, n_y=1)
+    got = check.run(grad_h, torch.ones(1, dtype=torch.float64), some.W_hh, some.W_yh, 2, shape=(1,), hint="one entry, in a vector")
+    product = some.W_yh[0] * some.W_hh[0] ** 2
+    check.close(got, product, "with a state of width one the result is the plain product of the factors", **derivation.TOLERANCE)
 ### END HIDDEN TESTS
 check.score()
 
@@ -399,27 +460,32 @@ def grad_W_one(h, g_h):
 
 # %% test="grad-w" points=4
 check = Check("grad-w", points=4)
-net = derivation.instance(4, T=3, n_x=3, n_h=4, n_y=2)
-for t in (1, 3):
-    table = torch.stack([derivation.state_step(net, t, i).right for i in range(1, t + 1)])
-    truth = derivation.weight_step(net, t)
-    got = check.run(grad_W_one, derivation.states(net)[: t + 1], table, shape=(4, 4), hint="the gradient has the shape of W_hh")
-    check.close(
-        got,
-        truth.right,
-        f"link 3 is wrong for t = {t}: which two vectors meet at step i, and which steps count?",
-        wrong=truth.slips,
-        **derivation.TOLERANCE,
-    )
-check.unchanged(grad_W_one, derivation.states(net), table)
+net = derivation.instance(4, T=4, n_x=3, n_h=5, n_y=2)
+past, arriving = torch.tensor([[1.0, 2.0], [3.0, 4.0], [7.0, 9.0]]), torch.tensor([[5.0, 6.0], [1.0, 0.0]])  # h_0, h_1, h_2; at h_1, h_2
+with check.idea("uses of the weight add up"):
+    one = check.run(grad_W_one, past[:2], arriving[:1], shape=(2, 2), hint="the gradient has the shape of W_hh")
+    check.close(one, [[5.0, 10.0], [6.0, 12.0]], "t = 1: W_hh multiplied h_0 = (1, 2), and (5, 6) arrives at h_1")
+    two = check.run(grad_W_one, past, arriving)
+    check.close(two, [[8.0, 14.0], [6.0, 12.0]], "t = 2: the second use multiplied h_1 = (3, 4) and adds 3 and 4 to the first row")
+    table, truth = torch.stack([derivation.state_step(net, 4, i).right for i in (1, 2, 3, 4)]), derivation.weight_step(net, 4)
+    got = check.run(grad_W_one, derivation.states(net), table)
+    link = "link 3 is wrong for t = 4: which two vectors meet at step i, and which steps count?"
+    check.close(got, truth.right, link, wrong=truth.slips, **derivation.TOLERANCE)
+    ### BEGIN HIDDEN TESTS
+    for width in (3, 2, 6):
+        some = derivation.instance(None, T=5, n_h=width)
+        for t in (5, 3, 1):
+            going_back = torch.stack([derivation.state_step(some, t, i).right for i in range(1, t + 1)])
+            answer = derivation.weight_step(some, t)
+            got = check.run(grad_W_one, derivation.states(some)[: t + 1], going_back)
+            check.close(got, answer.right, "link 3 is wrong on a network of another size", wrong=answer.slips, **derivation.TOLERANCE)
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(grad_W_one, past, arriving)
 ### BEGIN HIDDEN TESTS
-for number in range(3):
-    net = derivation.instance(50 + number)
-    for t in sorted({1, 2, net.T}):
-        going_back = torch.stack([derivation.state_step(net, t, i).right for i in range(1, t + 1)])
-        answer = derivation.weight_step(net, t)
-        got = check.run(grad_W_one, derivation.states(net)[: t + 1], going_back)
-        check.close(got, answer.right, "link 3 is wrong on a network of another size", wrong=answer.slips, **derivation.TOLERANCE)
+with check.edge("a state of width one"):
+    got = check.run(grad_W_one, torch.tensor([[2.0], [3.0], [5.0]]), torch.tensor([[1.0], [10.0]]), shape=(1, 1), hint="a 1 × 1 matrix")
+    check.close(got, [[32.0]], "with a state of width one the sum is 1 · 2 + 10 · 3")
 ### END HIDDEN TESTS
 check.score()
 
@@ -441,17 +507,28 @@ def grad_W_total(g_W):
 # %% test="grad-total" points=1
 check = Check("grad-total", points=1)
 net = derivation.instance(5, T=3, n_x=3, n_h=4, n_y=2)
-singles = torch.stack([derivation.weight_step(net, t).right for t in (1, 2, 3)])
-truth = derivation.total_step(net)
-got = check.run(grad_W_total, singles, shape=(4, 4), hint="one matrix of the shape of W_hh")
-check.close(got, truth.right, "link 4 is wrong: J = J_1 + … + J_T, and derivatives are linear", wrong=truth.slips, **derivation.TOLERANCE)
+three = torch.tensor([[[1.0, 2.0], [3.0, 4.0]], [[10.0, 20.0], [30.0, 40.0]], [[0.0, 0.0], [100.0, 0.0]]])  # three losses
+with check.idea("gradients of a sum"):
+    got = check.run(grad_W_total, three, shape=(2, 2), hint="one matrix of the shape of W_hh")
+    check.close(got, [[11.0, 22.0], [133.0, 44.0]], "three losses: J = J_1 + J_2 + J_3, and derivatives are linear")
+    singles = torch.stack([derivation.weight_step(net, t).right for t in (1, 2, 3)])
+    truth = derivation.total_step(net)
+    got = check.run(grad_W_total, singles, shape=(4, 4), hint="one matrix of the shape of W_hh")
+    check.close(got, truth.right, "link 4 is wrong: J = J_1 + … + J_T", wrong=truth.slips, **derivation.TOLERANCE)
+    ### BEGIN HIDDEN TESTS
+    for length in (5, 4):
+        some = derivation.instance(None, T=length)
+        parts = torch.stack([derivation.weight_step(some, t).right for t in range(1, length + 1)])
+        answer = derivation.total_step(some)
+        got = check.run(grad_W_total, parts)
+        check.close(got, answer.right, "link 4 is wrong for another number of steps", wrong=answer.slips, **derivation.TOLERANCE)
+    ### END HIDDEN TESTS
+with check.edge("input unchanged"):
+    check.unchanged(grad_W_total, three)
 ### BEGIN HIDDEN TESTS
-for number, length in enumerate((1, 5)):
-    net = derivation.instance(60 + number, T=length)
-    parts = torch.stack([derivation.weight_step(net, t).right for t in range(1, length + 1)])
-    answer = derivation.total_step(net)
-    got = check.run(grad_W_total, parts)
-    check.close(got, answer.right, "link 4 is wrong for another number of steps", wrong=answer.slips, **derivation.TOLERANCE)
+with check.edge("T = 1"):
+    got = check.run(grad_W_total, three[1:2], shape=(2, 2), hint="with one loss the result is its gradient, still a matrix")
+    check.close(got, [[10.0, 20.0], [30.0, 40.0]], "with one loss the result is its gradient")
 ### END HIDDEN TESTS
 check.score()
 
@@ -487,16 +564,43 @@ def chain(x, y, h0, W_hh, W_hx, W_yh):
 
 # %% test="chain" points=4
 check = Check("chain", points=4)
-for number, sizes in enumerate([(3, 3, 4, 2), (1, 2, 3, 2)]):
-    net = derivation.instance(6 + number, *sizes)
-    fault = derivation.first_wrong(net, check.run(chain, *net))
+halves = [
+    torch.tensor(v).double() for v in ([[0.0]], [[0.25, 0.75]], [2.0], [[0.5]], [[1.0]], [[math.log(3)], [0.0]])
+]  # one step, width one
+net = derivation.instance(6, 3, 3, 4, 2)
+found = check.run(chain, *net)
+with check.idea("the gradient of J"):
+    fault = derivation.first_wrong(net, found)
+    check.close(derivation.total_of(found), derivation.total_step(net).right, fault or "`total` is wrong", **derivation.TOLERANCE)
+    by_hand = "h_1 = 0.5 · 2 = 1, ŷ = (0.75, 0.25), g_o = (0.5, −0.5), g_h = log(3) / 2, and that times h_0 = 2"
+    check.close(derivation.total_of(check.run(chain, *halves)), [[1.098612]], by_hand, atol=1e-5)
+    ### BEGIN HIDDEN TESTS
+    for length in (5, 2, 4):
+        some = derivation.instance(None, T=length)
+        several = check.run(chain, *some)
+        flaw = derivation.first_wrong(some, several) or "`total` is wrong on a network of another size"
+        check.close(derivation.total_of(several), derivation.total_step(some).right, flaw, **derivation.TOLERANCE)
+    ### END HIDDEN TESTS
+with check.part("all four links in the dictionary"):
     check.true(fault == "", fault or "the chain gives no result")
-check.unchanged(chain, *net)
-### BEGIN HIDDEN TESTS
-for number in range(3):
-    net = derivation.instance(70 + number)
-    flaw = derivation.first_wrong(net, check.run(chain, *net))
+    ### BEGIN HIDDEN TESTS
+    flaw = derivation.first_wrong(some, several)
     check.true(flaw == "", flaw or "the chain gives no result on a network of another size")
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(chain, *net)
+### BEGIN HIDDEN TESTS
+with check.edge("T = 1"):
+    short = derivation.instance(None, T=1)
+    total = derivation.total_of(check.run(chain, *short))
+    check.close(total, derivation.total_step(short).right, "for T = 1 the gradient is wrong", **derivation.TOLERANCE)
+with check.edge("float32 input"):
+    short = derivation.instance(None, T=3)
+    single = derivation.total_of(check.run(chain, *(v.float() for v in short)))
+    # seven digits, and a few products: three of them are left
+    check.close(
+        single, derivation.total_step(short).right, "with float32 input it fails: new tensors must keep the type", rtol=1e-3, atol=1e-3
+    )
 ### END HIDDEN TESTS
 check.score()
 
@@ -558,44 +662,66 @@ def numerical_gradient(f, W, eps=1e-5):
 
 # %% test="numerical" points=3
 check = Check("numerical", points=3)
-W = randn(3, 2, dtype=torch.float64)
-got = check.run(numerical_gradient, lambda V: (V**2).sum(), W, shape=(3, 2), hint="one derivative for each entry of W")
-check.close(
-    got,
-    2 * W,
-    "Σ W² has the gradient 2W: shift one entry at a time, by +ε and by −ε",
-    rtol=1e-6,
-    atol=1e-7,
-    wrong={
-        "a factor of two: the two points are 2ε apart": 4 * W,
-        "the sign is flipped: f(W + ε) comes first": -2 * W,
-        "all entries are shifted at once; the derivative by one entry shifts that entry alone": (2 * W).sum().expand(3, 2),
-    },
-)
-linear = check.run(numerical_gradient, lambda V: float(V[0] - 3 * V[1]), torch.tensor([1.0, 2.0], dtype=torch.float64), 0.5, shape=(2,))
-check.close(linear, [1.0, -3.0], "a linear function: exact for any ε. Is `eps` used, and may f return a plain number?")
-check.unchanged(lambda V: numerical_gradient(lambda U: (U**2).sum(), V), W)
+squares = torch.tensor([[1.0, -2.0], [0.5, 3.0], [4.0, 0.0]], dtype=torch.float64)
+with check.idea("central difference"):
+    got = check.run(numerical_gradient, lambda V: (V**2).sum(), squares, shape=(3, 2), hint="one derivative for each entry of W")
+    double = "Σ W² has the gradient 2W: shift one entry at a time, by +ε and by −ε"
+    check.close(got, [[2.0, -4.0], [1.0, 6.0], [8.0, 0.0]], double, rtol=1e-6, atol=1e-7)
+    ### BEGIN HIDDEN TESTS
+    W, by = randn(3, 2, dtype=torch.float64), 1e-5
+    curved = check.run(numerical_gradient, lambda V: torch.exp(V).sum(), W, shape=(3, 2))
+    check.close(
+        curved,
+        W.exp() * math.sinh(by) / by,
+        "the derivative of Σ exp(W) is not exp(W) to six digits: a central difference has ten",
+        rtol=1e-6,
+        atol=1e-7,
+        wrong={
+            "that is the one-sided difference: its error shrinks like ε only. Use f(W + ε) and f(W − ε)": W.exp() * math.expm1(by) / by,
+            "that is the one-sided difference, backwards: use f(W + ε) and f(W − ε)": -W.exp() * math.expm1(-by) / by,
+            "a factor of two: the two points are 2ε apart": W.exp() * math.sinh(by) / by * 2,
+            "the points W + ε and W − ε are 2ε apart, not ε / 2": W.exp() * math.sinh(by) / by / 2,
+            "the sign is flipped: f(W + ε) comes first": -W.exp() * math.sinh(by) / by,
+            "all entries are shifted at once; the derivative by one entry shifts that entry alone": (
+                W.exp().sum() * math.sinh(by) / by
+            ).expand(3, 2),
+        },
+    )
+    some = derivation.instance(None, T=3, n_h=4)
+    whole = check.run(numerical_gradient, lambda V: derivation.loss(some._replace(W_hh=V)), some.W_hh, shape=(4, 4))
+    # loose: an answer that leaves W shifted is told so below
+    check.close(
+        whole, derivation.total_step(some).right, "the numerical gradient of the loss J differs from autograd's", rtol=1e-3, atol=1e-3
+    )
+    ### END HIDDEN TESTS
+with check.part("any shape"):
+    linear = check.run(numerical_gradient, lambda V: V[0] - 3 * V[1], torch.tensor([1.0, 2.0], dtype=torch.float64), shape=(2,))
+    check.close(linear, [1.0, -3.0], "W may have any number of axes: for the vector function V_0 − 3 V_1", rtol=1e-6)
+    ### BEGIN HIDDEN TESTS
+    cube = randn(2, 1, 3, dtype=torch.float64)
+    deep = check.run(numerical_gradient, lambda V: (V**2).sum(), cube, shape=(2, 1, 3), hint="W may have any number of axes")
+    check.close(deep, 2 * cube, "with three axes the derivatives are wrong, or in the wrong places", rtol=1e-6, atol=1e-7)
+    ### END HIDDEN TESTS
+with check.part("the argument eps"):
+    third = check.run(numerical_gradient, lambda V: (V**3).sum(), torch.zeros(1, 1, dtype=torch.float64), 0.5)
+    check.close(third, [[0.25]], "V³ at 0 with ε = 0.5: (0.125 + 0.125) / 1", rtol=1e-6)
+    ### BEGIN HIDDEN TESTS
+    for by in (0.1, 0.2):
+        fifth = check.run(numerical_gradient, lambda V: (V**5).sum(), torch.tensor([[2.0]], dtype=torch.float64), by)
+        check.close(
+            fifth,
+            [[80.0 + 40 * by**2 + by**4]],
+            "with another ε the result is not that of a central difference: is `eps` used both to shift and to divide?",
+            rtol=1e-6,
+            wrong={"ε is fixed in your code: use the argument `eps`": [[80.0]]},
+        )
+    ### END HIDDEN TESTS
+with check.edge("input unchanged"):
+    check.unchanged(lambda V: numerical_gradient(lambda U: (U**2).sum(), V), squares)
 ### BEGIN HIDDEN TESTS
-curved = check.run(numerical_gradient, lambda V: torch.exp(V).sum(), W, 0.1, shape=(3, 2))
-check.close(
-    curved,
-    W.exp() * math.sinh(0.1) / 0.1,
-    "with a large ε the error is not that of a central difference",
-    rtol=1e-6,
-    wrong={
-        "that is the one-sided difference: its error shrinks like ε only. Use f(W + ε) and f(W − ε)": W.exp() * math.expm1(0.1) / 0.1,
-        "that is the one-sided difference, backwards: use f(W + ε) and f(W − ε)": -W.exp() * math.expm1(-0.1) / 0.1,
-        "ε is fixed in your code: use the argument `eps`": W.exp(),
-    },
-)
-counted = checks.Counted(lambda V: (V**3).sum())
-deep = check.run(numerical_gradient, counted, randn(2, 1, 3, dtype=torch.float64), shape=(2, 1, 3), hint="W may have any number of axes")
-check.true((deep.sum() == deep.sum()) & (counted.calls <= 13), "two values of f for each entry are enough")
-alone = check.run(numerical_gradient, lambda V: (V**2).sum(), torch.tensor([[3.0]], dtype=torch.float64), shape=(1, 1))
-check.close(alone, [[6.0]], "a matrix with one entry must work", rtol=1e-6)
-net = derivation.instance(80)
-whole = check.run(numerical_gradient, lambda V: derivation.loss(net._replace(W_hh=V)), net.W_hh, shape=net.W_hh.shape)
-check.close(whole, derivation.total_step(net).right, "the numerical gradient of the loss J differs from autograd's", rtol=1e-5, atol=1e-6)
+with check.edge("f gives a plain number"):
+    number = check.run(numerical_gradient, lambda V: float(V[0, 0] - 3 * V[0, 1]), torch.tensor([[1.0, 2.0]], dtype=torch.float64))
+    check.close(number, [[1.0, -3.0]], "f may return a Python number", rtol=1e-6)
 ### END HIDDEN TESTS
 check.score()
 
@@ -653,54 +779,96 @@ def rnn_forward(x, h0, W_hh, W_hx, W_yh):
 
 # %% test="rnn-forward" points=3
 check = Check("rnn-forward", points=3)
-many = derivation.general(1, B=5, T=3, n_x=2, n_h=4, n_y=6)
+log2, log3 = math.log(2), math.log(3)  # tanh(log 2) = 0.6, tanh(log 3) = 0.8
+lone = ([[[1.0], [0.0]]], [[0.0, 1.0]], [[0.0, log2], [0.0, 0.0]], [[0.0], [log3]], [[0.0, log3 / 0.8], [0.0, 0.0]])
+lone = [torch.tensor(v) for v in lone]  # x, h0, W_hh, W_hx, W_yh: one sequence of two steps
+many = derivation.single(derivation.general(1, B=5, T=3, n_x=2, n_h=4, n_y=6))
 given = (many.x, many.h0, many.W_hh, many.W_hx, many.W_yh)
-h = check.run(lambda *a: rnn_forward(*a)[0], *given, shape=(5, 4, 4), hint="h is (B, T + 1, n_h), and h_0 comes first")
-p = check.run(lambda *a: rnn_forward(*a)[1], *given, shape=(5, 3, 6), hint="p is (B, T, n_y): one prediction for each step, none for h_0")
-check.close(h[:, 0], many.h0, "h[:, 0] is h_0, as given")
-check.distribution(p, "every prediction is a distribution over the classes, the last axis")
-check.close(
-    p,
-    (h[:, 1:] @ many.W_yh.T).softmax(-1),  # from the student's own states
-    "each prediction is the softmax of W_yh h_t, from the state of the same step",
-    wrong={"each prediction is computed from the state before, h_{t−1}: o_t = W_yh h_t": (h[:, :-1] @ many.W_yh.T).softmax(-1)},
-)
-start = many.h0 @ many.W_hh.T + many.x[:, 0] @ many.W_hx.T
-check.close(
-    h[:, 1],
-    torch.tanh(start),
-    "h_1 = tanh(W_hh h_0 + W_hx x_1) is wrong",
-    wrong={
-        "tanh is missing": start,
-        "W_hh is transposed: with states as rows, W h is h @ W.T": torch.tanh(many.h0 @ many.W_hh + many.x[:, 0] @ many.W_hx.T),
-        "tanh belongs around the whole sum": torch.tanh(many.h0 @ many.W_hh.T) + many.x[:, 0] @ many.W_hx.T,
-        "the state before is missing: tanh(W_hh h_{t−1} + W_hx x_t)": torch.tanh(many.x[:, 0] @ many.W_hx.T),
-    },
-)
-check.unchanged(rnn_forward, *given)
+with check.idea("tanh states and predictions"):
+    h = check.run(lambda *a: rnn_forward(*a)[0], *lone, shape=(1, 3, 2), hint="h is (B, T + 1, n_h), and h_0 comes first")
+    by_hand = "h_0 = (0, 1), z_1 = (log 2, log 3), h_1 = (0.6, 0.8), z_2 = (0.8 log 2, 0)"
+    check.close(h, [[[0.0, 1.0], [0.6, 0.8], [0.50389, 0.0]]], by_hand, atol=1e-4)
+    p = check.run(lambda *a: rnn_forward(*a)[1], *lone, shape=(1, 2, 2), hint="p is (B, T, n_y): no prediction for h_0")
+    check.close(p, [[[0.75, 0.25], [0.5, 0.5]]], "o_1 = (log 3, 0) and o_2 = (0, 0): ŷ_t is the softmax of W_yh h_t", atol=1e-4)
+    ### BEGIN HIDDEN TESTS
+
+    def walked(net, step):
+        found = [net.h0]
+        for t in range(net.x.shape[1]):
+            found.append(step(found[-1] @ net.W_hh.T, net.x[:, t] @ net.W_hx.T))
+        return torch.stack(found, 1)
+
+    for sizes in [(1, 6, 3, 5, 4), (1, 4, 2, 3, 6)]:
+        one = derivation.single(derivation.general(None, *sizes))
+        handed = (one.x, one.h0, one.W_hh, one.W_hx, one.W_yh)
+        exact_h, exact_p = derivation.general_run(one)
+        h = check.run(lambda *a: rnn_forward(*a)[0], *handed)
+        p = check.run(lambda *a: rnn_forward(*a)[1], *handed)
+        check.close(
+            h,
+            exact_h,
+            "a state is wrong: h_t = tanh(W_hh h_{t−1} + W_hx x_t)",
+            **derivation.SINGLE,
+            wrong={
+                "tanh is missing": walked(one, lambda a, b: a + b),
+                "W_hh is transposed: with states as rows, W h is h @ W.T": walked(
+                    one._replace(W_hh=one.W_hh.T), lambda a, b: torch.tanh(a + b)
+                ),
+                "tanh belongs around the whole sum": walked(one, lambda a, b: torch.tanh(a) + b),
+                "the state before is missing: tanh(W_hh h_{t−1} + W_hx x_t)": walked(one, lambda a, b: torch.tanh(b)),
+                "the input is missing: tanh(W_hh h_{t−1} + W_hx x_t)": walked(one, lambda a, b: torch.tanh(a)),
+                "every step reads the first input": walked(one._replace(x=one.x[:, :1].expand_as(one.x)), lambda a, b: torch.tanh(a + b)),
+                "every step starts from h_0 again": torch.cat(
+                    [one.h0[:, None], torch.tanh(one.h0[:, None] @ one.W_hh.T + one.x @ one.W_hx.T)], 1
+                ),
+                "the first row of h is h_0 as given: it is not zero": walked(one._replace(h0=0 * one.h0), lambda a, b: torch.tanh(a + b)),
+                "ψ is tanh, not the logistic function": walked(one, lambda a, b: torch.sigmoid(a + b)),
+            },
+        )
+        o = exact_h[:, 1:] @ one.W_yh.T
+        check.close(
+            p,
+            exact_p,
+            "a prediction is wrong: ŷ_t = softmax(W_yh h_t)",
+            **derivation.SINGLE,
+            wrong={
+                "the predictions come one step too early: ŷ_t belongs to h_t": (exact_h[:, :-1] @ one.W_yh.T).softmax(-1),
+                "softmax runs over time; it must run over the classes": o.softmax(1),
+                "those are the o_t: the softmax is missing": o,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("sequences side by side"):
+    h = check.run(lambda *a: rnn_forward(*a)[0], *given, shape=(5, 4, 4), hint="h is (B, T + 1, n_h)")
+    alone = check.run(lambda *a: rnn_forward(*a)[0], *(v[1:2] for v in given[:2]), *given[2:])
+    check.close(h[1:2], alone, "a sequence of the batch must have the same states as when it runs alone", **derivation.SINGLE)
+    ### BEGIN HIDDEN TESTS
+    for sizes in [(5, 3, 2, 4, 6), (3, 3, 3, 3, 3)]:
+        batch = derivation.single(derivation.general(None, *sizes))
+        handed = (batch.x, batch.h0, batch.W_hh, batch.W_hx, batch.W_yh)
+        exact_h, exact_p = derivation.general_run(batch)
+        h = check.run(lambda *a: rnn_forward(*a)[0], *handed)
+        p = check.run(lambda *a: rnn_forward(*a)[1], *handed)
+        check.close(h, exact_h, "with several sequences the states are wrong: each has its own h_0 and its own inputs", **derivation.SINGLE)
+        check.close(p, exact_p, "with several sequences the predictions are wrong, though the states are right", **derivation.SINGLE)
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(rnn_forward, *given)
 ### BEGIN HIDDEN TESTS
-for number, sizes in enumerate([(2, 6, 3, 5, 4), (1, 1, 2, 3, 4), (3, 2, 1, 1, 2)]):
-    batch = derivation.general(10 + number, *sizes)
+with check.edge("one step, width one"):
+    for sizes in [(1, 1, 2, 3, 4), (1, 2, 1, 1, 2)]:
+        batch = derivation.single(derivation.general(None, *sizes))
+        handed = (batch.x, batch.h0, batch.W_hh, batch.W_hx, batch.W_yh)
+        h = check.run(lambda *a: rnn_forward(*a)[0], *handed)
+        check.close(h, derivation.general_run(batch)[0], "for T = 1, or a state of width one, the states are wrong", **derivation.SINGLE)
+with check.edge("all digits of float64"):
+    batch = derivation.general(None, 1, 3, 3, 4, 2)
     handed = (batch.x, batch.h0, batch.W_hh, batch.W_hx, batch.W_yh)
-    exact_h, exact_p = derivation.general_run(batch)
+    exact_h = derivation.general_run(batch)[0]
     h = check.run(lambda *a: rnn_forward(*a)[0], *handed)
+    check.close(h, exact_h, "with float64 input digits are lost: make new tensors with `x.new_zeros(…)` or `zeros_like`")
     p = check.run(lambda *a: rnn_forward(*a)[1], *handed)
-    check.close(h, exact_h, "a state is wrong: h_t = tanh(W_hh h_{t−1} + W_hx x_t), for every sequence of the batch")
-    check.close(
-        p,
-        exact_p,
-        "a prediction is wrong: ŷ_t = softmax(W_yh h_t)",
-        wrong={
-            "the predictions come one step too early: ŷ_t belongs to h_t": (exact_h[:, :-1] @ batch.W_yh.T).softmax(-1),
-            "softmax runs over time; it must run over the classes": (exact_h[:, 1:] @ batch.W_yh.T).softmax(1),
-        },
-    )
-small = [v.float() for v in handed]
-check.close(
-    check.run(lambda *a: rnn_forward(*a)[0], *small),
-    exact_h.float(),
-    "with float32 input it fails: do you create float64 tensors on the way?",
-)
+    check.close(p, derivation.general_run(batch)[1], "with float64 input the digits of the predictions are lost")
 ### END HIDDEN TESTS
 check.score()
 
@@ -744,56 +912,76 @@ def rnn_bptt(x, y, h, p, W_hh, W_yh):
 
 # %% test="bptt" points=7
 check = Check("bptt", points=7)
-many = derivation.general(2, B=5, T=3, n_x=2, n_h=4, n_y=6)
-given = (many.x, many.y, *derivation.general_run(many), many.W_hh, many.W_yh)
-truths = derivation.general_step(many)
-advice = "Look at the slope (of which state?), at what comes back from the step after, and at the two vectors that meet at step t"
-for place, name in enumerate(("W_hh", "W_hx", "W_yh")):
-    got = check.run(
-        lambda *a, place=place: rnn_bptt(*a)[place], *given, shape=truths[name].right.shape, hint=f"the gradient of {name} has its shape"
+log3, half = math.log(3), [[0.25, 0.75], [0.75, 0.25]]  # one sequence of two steps, a state of width one
+small = ([[[2.0], [1.0]]], [half], [[[0.5], [0.6], [-0.6]]], [half[::-1]], [[0.5]], [[log3 / 0.6], [0.0]])  # x, y, h, p, W_hh, W_yh
+one, many = derivation.general(2, B=1, T=4, n_x=2, n_h=3, n_y=5), derivation.general(3, B=5, T=3, n_x=2, n_h=4, n_y=6)
+given, beside = derivation.seen(one), derivation.seen(many)  # what the function gets of them: x, y, h, p, W_hh, W_yh
+banned = ("autograd", "requires_grad", "requires_grad_", "vjp", "jacrev", "jacfwd", "backward", "Parameter")
+with check.idea("back in one sweep"):
+    check.avoids(
+        rnn_bptt, *banned, hint="derive it, without autograd", forbid=["autograd"], runs=lambda: rnn_bptt(*(v.clone() for v in given))
     )
-    check.close(
-        got,
-        truths[name].right,
-        f"the gradient of {name} differs from autograd's. {advice}",
-        wrong=truths[name].slips,
-        **derivation.TOLERANCE,
-    )
-perfect = check.run(lambda *a: torch.cat([g.flatten() for g in rnn_bptt(*a)]), many.x, given[3], *given[2:])
-check.close(perfect, torch.zeros(4 * 4 + 4 * 2 + 6 * 4), "if every prediction equals its target, all gradients are zero")
-check.unchanged(rnn_bptt, *given)
-check.avoids(
-    rnn_bptt,
-    *("autograd", "requires_grad", "requires_grad_", "vjp", "jacrev", "jacfwd"),
-    hint="derive it, without autograd",
-    forbid=["autograd"],
-    runs=lambda: rnn_bptt(*given),
-)
+    advice = "Look at the slope (of which state?), at what comes back from the step after, and at the two vectors that meet at step t"
+    for place, name in enumerate(("W_hh", "W_hx", "W_yh")):
+        truth = derivation.general_step(one)[name]
+        got = check.run(lambda *a, place=place: rnn_bptt(*a)[place], *given, shape=truth.right.shape, hint=f"g of {name} has its shape")
+        wrong = f"the gradient of {name} differs from autograd's. {advice}"
+        check.close(got, truth.right, wrong, wrong=truth.slips, **derivation.SINGLE)
+    by_hand = "g_o = (0.5, −0.5) and (−0.5, 0.5); with W_yh = (log(3) / 0.6, 0) these are ±0.9155 at the states, and every slope is 0.64"
+    for place, numbers in enumerate(([[-0.15234]], [[0.21095]], [[0.6], [-0.6]])):
+        got = check.run(lambda *a, place=place: rnn_bptt(*a)[place], *(torch.tensor(v) for v in small))
+        check.close(got, numbers, by_hand, atol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    for sizes in [(1, 6, 3, 5, 4), (1, 4, 2, 4, 5), (1, 5, 5, 3, 6)]:
+        lone = derivation.general(None, *sizes)
+        handed = derivation.seen(lone)
+        answers = derivation.general_step(lone)
+        for slot, weight in enumerate(("W_hh", "W_hx", "W_yh")):
+            got = check.run(lambda *a, slot=slot: rnn_bptt(*a)[slot], *handed, forbid=["autograd"])
+            hint = f"the gradient of {weight} is wrong for other sizes"
+            check.close(got, answers[weight].right, hint, wrong=answers[weight].slips, **derivation.SINGLE)
+    ### END HIDDEN TESTS
+with check.part("summed over the batch"):
+    for place, name in enumerate(("W_hh", "W_hx", "W_yh")):
+        truth = derivation.general_step(many)[name]
+        got = check.run(lambda *a, place=place: rnn_bptt(*a)[place], *beside, shape=truth.right.shape, hint=f"g of {name} has its shape")
+        batch = f"with five sequences the gradient of {name} is wrong: J sums over the batch"
+        check.close(got, truth.right, batch, wrong=truth.slips, **derivation.SINGLE)
+    ### BEGIN HIDDEN TESTS
+    for sizes in [(3, 3, 2, 4, 5), (4, 4, 4, 4, 4)]:
+        several = derivation.general(None, *sizes)
+        handed = derivation.seen(several)
+        answers = derivation.general_step(several)
+        for slot, weight in enumerate(("W_hh", "W_hx", "W_yh")):
+            got = check.run(lambda *a, slot=slot: rnn_bptt(*a)[slot], *handed, forbid=["autograd"])
+            hint = f"with several sequences the gradient of {weight} is wrong"
+            check.close(got, answers[weight].right, hint, wrong=answers[weight].slips, **derivation.SINGLE)
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(rnn_bptt, *beside)
 ### BEGIN HIDDEN TESTS
-for number, sizes in enumerate([(1, 6, 3, 5, 4), (3, 1, 2, 4, 5), (2, 4, 1, 1, 2), (4, 2, 5, 3, 6)]):
-    batch = derivation.general(20 + number, *sizes)
-    handed = (batch.x, batch.y, *derivation.general_run(batch), batch.W_hh, batch.W_yh)
-    answers = derivation.general_step(batch)
-    for slot, weight in enumerate(("W_hh", "W_hx", "W_yh")):
-        got = check.run(lambda *a, slot=slot: rnn_bptt(*a)[slot], *handed, forbid=["autograd"])
-        check.close(
-            got,
-            answers[weight].right,
-            f"the gradient of {weight} is wrong for other sizes",
-            wrong=answers[weight].slips,
-            rtol=1e-5,
-            atol=1e-6,
-        )
+with check.part("work like T"):
 
+    def sized(length):
+        big = derivation.general(30, 2, length, 3, 4, 5)
+        return derivation.seen(big)
 
-def sized(length):
-    big = derivation.general(30, 2, length, 3, 4, 5)
-    return (big.x, big.y, *derivation.general_run(big), big.W_hh, big.W_yh)
-
-
-faster = "the work grows faster than T: walk back once, and collect what all later losses send"
-check.growth(rnn_bptt, sized, (8, 24), 1, faster)  # NumPy is allowed here, so the floor is low
-check.affordable(rnn_bptt, sized, 1024, megabytes=24, hint=faster)  # a vector for every pair of steps has 32
+    faster = "the work grows faster than T: walk back once, and collect what all later losses send"
+    check.growth(rnn_bptt, sized, (8, 24), 1, faster)  # NumPy is allowed here, so the floor is low
+    check.affordable(rnn_bptt, sized, 1024, megabytes=12, hint=faster)  # a vector for every pair of steps has 16
+with check.edge("one step, width one"):
+    for sizes in [(1, 1, 2, 4, 5), (1, 4, 1, 1, 2)]:
+        several = derivation.general(None, *sizes)
+        handed = derivation.seen(several)
+        for slot, weight in enumerate(("W_hh", "W_hx", "W_yh")):
+            got = check.run(lambda *a, slot=slot: rnn_bptt(*a)[slot], *handed)
+            narrow = f"for T = 1, or a state of width one, the gradient of {weight} is wrong"
+            check.close(got, derivation.general_step(several)[weight].right, narrow, **derivation.SINGLE)
+with check.edge("float64 input"):
+    several = derivation.general(None, 1, 3, 4, 3, 2)
+    got = check.run(lambda *a: rnn_bptt(*a)[0], several.x, several.y, *derivation.general_run(several), several.W_hh, several.W_yh)
+    digits = "with float64 input it fails, or digits are lost: new tensors must keep the type"
+    check.close(got, derivation.general_step(several)["W_hh"].right, digits, **derivation.TOLERANCE)
 ### END HIDDEN TESTS
 check.score()
 
@@ -823,67 +1011,76 @@ def state_jacobian(W_hh, h):
 
 # %% test="jacobian" points=4
 check = Check("jacobian", points=4)
-start, drive = 0.5 * randn(4, dtype=torch.float64), 0.7 * randn(5, 4, dtype=torch.float64)
-W = 0.6 * randn(4, 4, dtype=torch.float64)
-check.close(check.run(state_jacobian, W, start[None], shape=(4, 4)), torch.eye(4), "no step between i and t: the Jacobian is the identity")
-still = torch.zeros(3, 4, dtype=torch.float64)
-check.close(
-    check.run(state_jacobian, W, still, shape=(4, 4)),
-    W @ W,
-    "at h = 0 tanh has slope one: two steps give W_hh². How many steps do three states make?",
-)
+W = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+rows = torch.tensor([[0.9, -0.9], [0.6, 0.8], [0.0, 0.6]])  # h_i and two states after it
+with check.idea("slopes times weights"):
+    one = check.run(state_jacobian, W, rows[:2], shape=(2, 2), hint="one row for each entry of h_t, one column for each entry of h_i")
+    slopes = "one step to h = (0.6, 0.8): the slopes of tanh are 0.64 and 0.36, and entry a of h belongs to row a of W_hh"
+    check.close(one, [[0.64, 1.28], [1.08, 1.44]], slopes)
+    two = check.run(state_jacobian, W, rows)
+    order = "a second step to h = (0, 0.6), with the slopes 1 and 0.64: its factor stands on the left of the first one's"
+    check.close(two, [[2.8, 4.16], [3.9936, 6.144]], order)
+    ### BEGIN HIDDEN TESTS
 
+    def after(first, matrix, drive):
+        found = [first]
+        for push in drive:
+            found.append(torch.tanh(matrix @ found[-1] + push))
+        return torch.stack(found)
 
-def after(first, count):
-    rows = [first]
-    for u in drive[:count]:
-        rows.append(torch.tanh(W @ rows[-1] + u))
-    return torch.stack(rows)
+    def last_of(matrix, drive, entry):
+        return lambda v: after(v, matrix, drive)[-1][entry]
 
+    def product(matrices):
+        whole = torch.eye(len(matrices[0]), dtype=torch.float64)
+        for factor in matrices:
+            whole = whole @ factor
+        return whole
 
-one = check.run(state_jacobian, W, after(start, 1), shape=(4, 4))
-check.derivative(
-    one[2],
-    lambda v: after(v, 1)[-1][2],
-    start,
-    "row 2 is not the derivative of entry 2 of h_{i+1}",
-    wrong={
-        "the slope of tanh is missing": W[2],
-        "the slope scales the wrong side: entry a of h_j has the slope 1 − h_{j,a}², which belongs to row a": W[2]
-        * (1 - after(start, 1)[1] ** 2),
-        "the slope 1 − h² is taken at the state before the step; it belongs to the state after it": W[2] * (1 - start[2] ** 2),
-        "the Jacobian is transposed: row a belongs to entry a of h_t": ((1 - after(start, 1)[1] ** 2)[:, None] * W)[:, 2],
-    },
-)
+    for count, n in [(5, 4), (2, 3), (1, 5)]:
+        start, drive = 0.5 * randn(n, dtype=torch.float64), 0.7 * randn(count, n, dtype=torch.float64)
+        matrix = randn(n, n, dtype=torch.float64) / n**0.5
+        states = after(start, matrix, drive)
+        got = check.run(state_jacobian, matrix.float(), states.float(), shape=(n, n), hint="the Jacobian is n × n")
+        exact = torch.stack([checks.reference_gradient(last_of(matrix, drive, a), start) for a in range(n)])
+        factors = [(1 - s**2)[:, None] * matrix for s in states[1:]]
+        check.close(
+            got,
+            exact,
+            f"over {count} steps the Jacobian differs from autograd's",
+            **derivation.SINGLE,
+            wrong={
+                "the factors are in the wrong order: the first step is applied first, so it stands at the right": product(factors),
+                "the slope scales the columns of W_hh; entry a of h_j has the slope 1 − h_{j,a}², which belongs to row a": product(
+                    [matrix * (1 - s**2) for s in states[1:]][::-1]
+                ),
+                "the slope of tanh is missing": torch.linalg.matrix_power(matrix, count),
+                "the slopes belong to the states after each step, not before it": product(
+                    [(1 - s**2)[:, None] * matrix for s in states[:-1]][::-1]
+                ),
+                "only the last step is there: multiply all of them": factors[-1],
+                "the Jacobian is transposed: row a belongs to entry a of h_t": exact.T,
+                "W_hh is transposed in every step": product([(1 - s**2)[:, None] * matrix.T for s in states[1:]][::-1]),
+                "the slope is 1 − h², not 1 − h": product([(1 - s)[:, None] * matrix for s in states[1:]][::-1]),
+                "there is one step too many: n + 1 states make n steps": product([(1 - s**2)[:, None] * matrix for s in states][::-1]),
+                "you took the tanh of h once more: h is tanh(z) already": product(
+                    [(1 - s.tanh() ** 2)[:, None] * matrix for s in states[1:]][::-1]
+                ),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.edge("no step at all"):
+    check.close(check.run(state_jacobian, W, rows[:1]), torch.eye(2), "no step between i and t: the Jacobian is the identity")
+with check.edge("inputs unchanged"):
+    check.unchanged(state_jacobian, W, rows)
 ### BEGIN HIDDEN TESTS
-
-
-def product(matrices):
-    return torch.linalg.multi_dot([torch.eye(4).double(), *matrices, torch.eye(4).double()])
-
-
-for count in (1, 2, 5):
-    rows = after(start, count)
-    got = check.run(state_jacobian, W, rows)
-    exact = torch.stack([checks.reference_gradient(lambda v, a=a, count=count: after(v, count)[-1][a], start) for a in range(4)])
-    factors = [(1 - s**2)[:, None] * W for s in rows[1:]]
-    columns = [W * (1 - s**2) for s in rows[1:]]
-    check.close(
-        got,
-        exact,
-        f"over {count} steps the Jacobian differs from autograd's",
-        rtol=1e-6,
-        atol=1e-8,
-        wrong={
-            "the factors are in the wrong order: the first step is applied first, so it stands at the right": product(factors),
-            "the slope scales the columns of W_hh; it must scale the rows": product(columns[::-1]),
-            "the slope of tanh is missing": torch.linalg.matrix_power(W, count),
-            "the slopes belong to the states after each step, not before it": product([(1 - s**2)[:, None] * W for s in rows[:-1]][::-1]),
-            "only the last step is there: multiply all of them": factors[-1],
-            "the Jacobian is transposed: row a belongs to entry a of h_t": exact.T,
-        },
-    )
-check.close(check.run(state_jacobian, torch.tensor([[0.5]]), torch.zeros(4, 1)), [[0.125]], "a state of width one, three steps: 0.5³")
+with check.edge("a state of width one"):
+    narrow = check.run(state_jacobian, torch.tensor([[0.5]]), torch.zeros(4, 1), shape=(1, 1))
+    check.close(narrow, [[0.125]], "a state of width one, three steps: 0.5³")
+with check.edge("all digits of float64"):
+    exact = torch.diag(1 - states[1] ** 2) @ matrix
+    digits = "with float64 input it fails, or digits are lost: `torch.eye` and `torch.zeros` need the type of W_hh"
+    check.close(check.run(state_jacobian, matrix, states), exact, digits)
 ### END HIDDEN TESTS
 check.score()
 
@@ -945,30 +1142,44 @@ def steps_to_overflow(rho):
 
 # %% test="overflow" points=2
 check = Check("overflow", points=2)
-check.equal(
-    check.run(steps_to_overflow, 2.0),
-    128,
-    "2^127 still fits, 2^128 does not",
-    wrong={
-        "the smallest k that no longer fits was asked for, not the largest that fits": 127,
-        "that is the limit of float64; here it is float32": 1024,
-    },
-)
-check.equal(check.run(steps_to_overflow, 1.0), math.inf, "ρ = 1 never overflows: return math.inf")
+with check.idea("the first power that does not fit"):
+    check.equal(check.run(steps_to_overflow, 2.0), 128, "2^127 still fits, 2^128 does not")
+    ### BEGIN HIDDEN TESTS
+
+    def powers(base, end):
+        found = 1
+        while base**found <= end:
+            found += 1
+        return found
+
+    for rho_given in (1.5, 5.0, 1.1, 1.2 + float(rand(1)), 3.0):
+        largest = torch.finfo(torch.float32).max
+        right = powers(rho_given, largest)
+        check.equal(
+            check.run(steps_to_overflow, rho_given),
+            right,
+            "for another ρ the count is wrong: solve ρ^k > max for k",
+            wrong={
+                "the smallest k that no longer fits was asked for, not the largest that fits": right - 1,
+                "one more than the smallest k that no longer fits": right + 1,
+                "log ρ is missing, or of another base than the other logarithm": math.floor(math.log(largest)) + 1,
+                "that is the limit of float64; here it is float32": math.floor(
+                    math.log(torch.finfo(torch.float64).max) / math.log(rho_given)
+                )
+                + 1,
+                "the number is fixed in your code: it depends on ρ": 128,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("never for ρ ≤ 1"):
+    check.equal(check.run(steps_to_overflow, 1.0), math.inf, "ρ = 1 never overflows: return math.inf")
+    ### BEGIN HIDDEN TESTS
+    check.equal(check.run(steps_to_overflow, 0.5), math.inf, "ρ < 1 shrinks: it never overflows, so return math.inf")
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-check.equal(
-    check.run(steps_to_overflow, 1.5),
-    219,
-    "for ρ = 1.5 the count is wrong: solve ρ^k > max for k",
-    wrong={
-        "the smallest k that no longer fits was asked for, not the largest that fits": 218,
-        "log ρ is missing, or of another base than the other logarithm": 89,
-        "that is the limit of float64; here it is float32": 1751,
-    },
-)
-check.equal(check.run(steps_to_overflow, 1e20), 2, "ρ = 1e20: its square no longer fits")
-check.equal(check.run(steps_to_overflow, 1e39), 1, "ρ = 1e39 is too large by itself")
-check.equal(check.run(steps_to_overflow, 0.5), math.inf, "ρ < 1 shrinks: it never overflows")
+with check.edge("very large ρ"):
+    check.equal(check.run(steps_to_overflow, 1e20), 2, "ρ = 1e20: its square no longer fits")
+    check.equal(check.run(steps_to_overflow, 1e39), 1, "ρ = 1e39 is too large by itself")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1008,64 +1219,61 @@ def clip_gradients(grads, limit):
 # %% test="clip" points=4
 check = Check("clip", points=4)
 three, four = torch.tensor([[3.0, 0.0]]), torch.tensor([0.0, 4.0, 0.0])  # joint norm 5
-clipped = check.run(lambda a, b: torch.cat([g.flatten() for g in clip_gradients([a, b], 1.0)]), three, four, shape=(5,))
-check.close(
-    clipped,
-    [0.6, 0.0, 0.0, 0.8, 0.0],
-    "norms 3 and 4 make a joint norm of 5: everything is divided by 5",
-    wrong={
-        "every tensor is clipped by itself, which changes the direction: use the joint norm of all of them": [1.0, 0.0, 0.0, 1.0, 0.0],
-        "the root is missing: the norm is the root of the sum of squares": [3 / 25, 0.0, 0.0, 4 / 25, 0.0],
-        "norms do not add: add the squares, then take the root": [3 / 7, 0.0, 0.0, 4 / 7, 0.0],
-    },
-)
-longer = check.run(lambda a, b: torch.cat([g.flatten() for g in clip_gradients([a, b], 2.0)]), three, four, shape=(5,))
-check.close(
-    longer,
-    [1.2, 0.0, 0.0, 1.6, 0.0],
-    "with limit 2 the joint norm becomes 2",
-    wrong={"the joint norm becomes 1 whatever `limit` is": [0.6, 0.0, 0.0, 0.8, 0.0]},
-)
-loose = check.run(lambda a, b: torch.cat([g.flatten() for g in clip_gradients([a, b], 10.0)]), three, four, shape=(5,))
-check.close(
-    loose,
-    [3.0, 0.0, 0.0, 4.0, 0.0],
-    "a gradient within the limit stays as it is",
-    wrong={
-        "a short gradient was made longer: clip, do not normalise": [6.0, 0.0, 0.0, 8.0, 0.0],
-    },
-)
-broken = check.run(lambda a, b: torch.cat([g.flatten() for g in clip_gradients([a, b], 1.0)]), three, four / 0, shape=(5,))
-check.close(broken, torch.zeros(5), "with inf or NaN anywhere all gradients become zero, also those of the other tensors")
-check.unchanged(clip_gradients, [three, four], 1.0)
+flat = lambda limit: lambda *g: torch.cat([v.flatten() for v in clip_gradients(list(g), limit)])  # noqa: E731
+with check.idea("one factor for all"):
+    for limit, numbers in [(1.0, [0.6, 0.0, 0.0, 0.8, 0.0]), (2.0, [1.2, 0.0, 0.0, 1.6, 0.0]), (10.0, [3.0, 0.0, 0.0, 4.0, 0.0])]:
+        clipped = check.run(flat(limit), three, four, shape=(5,), hint="each gradient keeps its shape and place")
+        five = f"the norms 3 and 4 make a joint norm of 5, with limit {limit:g} it becomes {min(limit, 5.0):g}, in the same direction"
+        check.close(clipped, numbers, five)
+    ### BEGIN HIDDEN TESTS
+    g = [randn(3, 4), 2 * randn(4, 2), randn(5)]
+    whole = torch.cat([v.flatten() for v in g])
+    norm, squared = whole.norm(), whole.square().sum()
+    for bound in (0.5, 2.5, 40.0):
+        for place in range(3):
+            got = check.run(
+                lambda *a, place=place, bound=bound: clip_gradients(list(a), bound)[place],
+                *g,
+                shape=g[place].shape,
+                hint="each gradient keeps its shape and place",
+            )
+            check.close(
+                got,
+                g[place] * min(1.0, bound / norm),
+                "the clipped gradients are wrong: one factor, limit / joint norm, for all of them, and only if the norm is above the limit",
+                wrong={
+                    "a gradient longer than the limit comes back as it was": g[place],
+                    "a short gradient was made longer: clip, do not normalise": g[place] * bound / norm,
+                    "every entry is cut by itself (clamp); that changes the direction": g[place].clamp(-bound, bound),
+                    "every tensor is clipped by itself, which changes the direction: use the joint norm of all of them": g[place]
+                    * min(1.0, bound / g[place].norm()),
+                    "the new norm is one, not the limit": g[place] / norm,
+                    "the root is missing: the norm is the root of the sum of squares": g[place] * min(1.0, bound / squared),
+                    "norms do not add: add the squares, then take the root": g[place] * min(1.0, bound / sum(v.norm() for v in g)),
+                    "only the first tensor's norm counts in your factor: use the joint norm": g[place] * min(1.0, bound / g[0].norm()),
+                    "the largest entry counts in your factor: use the joint norm": g[place] * min(1.0, bound / whole.abs().max()),
+                },
+            )
+    ### END HIDDEN TESTS
+with check.part("inf and NaN"):
+    zeros = "with inf or NaN anywhere all gradients become zero, also those of the other tensors"
+    check.close(check.run(flat(1.0), three, torch.tensor([0.0, math.inf, 0.0])), torch.zeros(5), zeros)
+    ### BEGIN HIDDEN TESTS
+    lost = check.run(flat(1.0), randn(3), torch.tensor([1.0, torch.nan]))
+    check.close(lost, torch.zeros(5), "with a NaN in one tensor all become zero: NaN compares as False with everything")
+    lost = check.run(flat(1.0), torch.tensor([1.0, torch.inf, 2.0]), randn(2))
+    check.close(lost, torch.zeros(5), "with a single inf in the first tensor all become zero")
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(clip_gradients, [three, four], 1.0)
 ### BEGIN HIDDEN TESTS
-g = [randn(3, 4), randn(4, 2), randn(5)]
-norm = torch.cat([v.flatten() for v in g]).norm()
-for bound in (0.5, 2.5):
-    for place in range(3):
-        got = check.run(
-            lambda *a, place=place, bound=bound: clip_gradients(list(a), bound)[place],
-            *g,
-            shape=g[place].shape,
-            hint="each gradient keeps its shape and place",
-        )
-        check.close(
-            got,
-            g[place] * bound / norm,
-            "the clipped gradients are wrong: one factor, limit / joint norm, for all of them",
-            wrong={
-                "a gradient longer than the limit comes back as it was": g[place],
-                "every entry is cut by itself (clamp); that changes the direction": g[place].clamp(-bound, bound),
-                "every tensor is clipped by itself: use the joint norm": g[place] * min(1.0, bound / g[place].norm()),
-                "the new norm is one, not the limit": g[place] / norm,
-            },
-        )
-nothing = check.run(lambda a: clip_gradients([a], 1.0)[0], torch.zeros(3), shape=(3,))
-check.close(nothing, torch.zeros(3), "a zero gradient must stay zero: do not divide by its norm")
-lost = check.run(lambda a, b: clip_gradients([a, b], 1.0)[0], randn(3), torch.tensor([1.0, torch.nan]), shape=(3,))
-check.close(lost, torch.zeros(3), "with a NaN in one tensor all become zero: NaN compares as False with everything")
-exact = check.run(lambda a: clip_gradients([a], 5.0)[0], torch.tensor([3.0, 4.0]), shape=(2,))
-check.close(exact, [3.0, 4.0], "a norm of exactly the limit changes nothing")
+with check.edge("a zero gradient"):
+    nothing = check.run(flat(1.0), torch.zeros(3), shape=(3,))
+    check.close(nothing, torch.zeros(3), "a zero gradient must stay zero: do not divide by its norm")
+with check.edge("squares that overflow"):
+    huge = check.run(flat(1.0), torch.tensor([3e20, 4e20]), shape=(2,))
+    scaled = (huge - torch.tensor([0.6, 0.8])).abs().max() < 1e-3
+    check.true(scaled | (huge.abs().max() == 0), "entries of 4e20: zeros are right, or the scaled gradient, but nothing else")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1182,36 +1390,44 @@ def next_chunk(streams, start, T):
 # %% test="chunk" points=2
 check = Check("chunk", points=2)
 rows = torch.arange(20).view(2, 10)
-first = check.run(lambda: next_chunk(rows, 0, 3)[0], shape=(2, 3))
-second = check.run(lambda: next_chunk(rows, 0, 3)[1], shape=(2, 3))
-check.equal(first, [[0, 1, 2], [10, 11, 12]], "the inputs are the T characters from `start` on, of every stream")
-check.equal(
-    second,
-    [[1, 2, 3], [11, 12, 13]],
-    "the target at each position is the next character of the same stream",
-    wrong={
-        "the targets are the inputs themselves: the model would learn to copy. Shift by one": [[0, 1, 2], [10, 11, 12]],
-        "the targets are shifted the wrong way: predict the next character, not the one before": [[9, 0, 1], [19, 10, 11]],
-        "the targets start after the whole chunk; each position predicts its own next character": [[3, 4, 5], [13, 14, 15]],
-    },
-)
+with check.idea("the next character"):
+    first = check.run(lambda streams: next_chunk(streams, 4, 3)[0], rows, shape=(2, 3))
+    check.equal(first, [[4, 5, 6], [14, 15, 16]], "the inputs are the T characters from `start` on, of every stream")
+    second = check.run(lambda streams: next_chunk(streams, 4, 3)[1], rows, shape=(2, 3))
+    check.equal(second, [[5, 6, 7], [15, 16, 17]], "the target at each position is the next character of the same stream")
+    ### BEGIN HIDDEN TESTS
+    letters = randint(0, 5000, (3, 40))
+    for begin, length in ((11, 7), (5, 2), (0, 12)):
+        first = check.run(lambda given, b=begin, n=length: next_chunk(given, b, n)[0], letters, shape=(3, length))
+        second = check.run(lambda given, b=begin, n=length: next_chunk(given, b, n)[1], letters, shape=(3, length))
+        piece = letters[:, begin : begin + length]
+        check.equal(first, piece, "the inputs start at the wrong place", wrong={"`start` is ignored": letters[:, :length]})
+        check.equal(
+            second,
+            letters[:, begin + 1 : begin + length + 1],
+            "the targets are not the inputs' next characters",
+            wrong={
+                "the targets are the inputs themselves: the model would learn to copy. Shift by one": piece,
+                "the targets are shifted the wrong way: predict the next character, not the one before": letters.roll(1, 1)[
+                    :, begin : begin + length
+                ],
+                "the targets start after the whole chunk; each position predicts its own next character": letters[
+                    :, begin + length : begin + 2 * length
+                ],
+                "the last target is wrong: it is the first character after the chunk, not one of the chunk": piece.roll(-1, 1),
+                "the targets are shifted by two": letters[:, begin + 2 : begin + length + 2],
+            },
+        )
+    ### END HIDDEN TESTS
+with check.edge("input unchanged"):
+    check.unchanged(next_chunk, rows, 4, 3)
+with check.edge("indices stay whole numbers"):
+    check.true(not first.is_floating_point() and not second.is_floating_point(), "indices are whole numbers: `F.one_hot` takes no floats")
 ### BEGIN HIDDEN TESTS
-letters = randint(0, 50, (3, 40))
-for begin, length in ((5, 7), (38, 1), (0, 39)):
-    first = check.run(lambda begin=begin, length=length: next_chunk(letters, begin, length)[0], shape=(3, length))
-    second = check.run(lambda begin=begin, length=length: next_chunk(letters, begin, length)[1], shape=(3, length))
-    check.equal(first, letters[:, begin : begin + length], "the inputs start at the wrong place")
-    check.equal(
-        second,
-        letters[:, begin + 1 : begin + length + 1],
-        "the targets are not the inputs' next characters, at the end of the chunk or of the stream",
-        wrong={
-            "the last target is wrong: it is the first character after the chunk, not one of the chunk": letters[
-                :, begin : begin + length
-            ].roll(-1, 1),
-            "the targets are the inputs themselves: shift by one": letters[:, begin : begin + length],
-        },
-    )
+with check.edge("at the end of the stream"):
+    for begin, length in ((38, 1), (0, 39), (30, 9)):
+        second = check.run(lambda given, b=begin, n=length: next_chunk(given, b, n)[1], letters, shape=(3, length))
+        check.equal(second, letters[:, begin + 1 : begin + length + 1], "where the stream ends with the last target, the targets are wrong")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1250,86 +1466,108 @@ def training_step(weights, h0, inputs, targets, limit):
 
 # %% test="train-step" points=5
 check = Check("train-step", points=5)
-W = [0.4 * randn(4, 4, dtype=torch.float64), randn(4, 6, dtype=torch.float64), randn(6, 4, dtype=torch.float64)]
-state, text = randn(3, 4, dtype=torch.float64).tanh(), randint(0, 6, (3, 8))
-
-
-def expected(W_hh, W_hx, W_yh, state=state, text=text):
-    rows, total = [state], 0.0
-    for t in range(text.shape[1] - 1):
-        rows.append(torch.tanh(rows[-1] @ W_hh.T + W_hx.T[text[:, t]]))
-        total = total + F.cross_entropy(rows[-1] @ W_yh.T, text[:, t + 1], reduction="sum")
-    return total, rows[-1]
-
-
-J, last = expected(*W)
-loss = check.run(lambda *w: torch.as_tensor(training_step(list(w), state, text[:, :-1], text[:, 1:], 1e9)[0]).double(), *W)
-check.close(
-    loss,
-    J / 21,
-    "the loss is not the mean of −log ŷ at the right characters",
-    rtol=1e-5,
-    wrong={
-        "the loss is the sum; divide by the number of positions, B · T": J,
-        "the loss is divided by T only: there are B · T positions": J / 7,
-        "the loss is divided by B only: there are B · T positions": J / 3,
-        "the loss is also divided by the size of the alphabet: it is a mean over positions, not over one-hot entries": J / 21 / 6,
-        "logarithms to base 2: the loss is in nats": J / 21 / math.log(2),
-    },
-)
-end = check.run(lambda *w: training_step(list(w), state, text[:, :-1], text[:, 1:], 1e9)[2], *W, shape=(3, 4))
-check.close(
-    end,
-    last,
-    "h_last is the state after the last character",
-    rtol=1e-5,
-    wrong={"h_last is h_0: the state after the chunk was asked for": state},
-)
-right_grads = torch.func.grad(lambda w: expected(*w)[0])(tuple(W))
-for place, name in enumerate(("W_hh", "W_hx", "W_yh")):
-    got = check.run(
-        lambda *w, place=place: training_step(list(w), state, text[:, :-1], text[:, 1:], 1e9)[1][place], *W, shape=W[place].shape
-    )
+tiny = [torch.tensor(v) for v in ([[0.0]], [[math.log(2), -math.log(2)]], [[0.0], [0.0]])]  # two characters, h = 0.6 and −0.6
+step = lambda which, limit=1e9: lambda *a: training_step(list(a[:3]), *a[3:], limit)[which]  # noqa: E731
+pair = (*tiny, torch.zeros(1, 1), torch.tensor([[0, 1]]), torch.tensor([[1, 0]]))  # weights, h0, inputs, targets
+with check.idea("mean loss and its gradients"):
+    loss = check.run(lambda *a: torch.as_tensor(step(0)(*a)).double(), *pair)
+    check.close(loss, math.log(2), "W_yh = 0: both characters are equally likely, and the mean of −log ŷ is log 2", rtol=1e-4)
+    third = check.run(lambda *a: step(1)(*a)[2], *pair, shape=(2, 1), hint="`grads` has three tensors, the last one for W_yh")
+    check.close(third, [[0.3], [-0.3]], "g_o = (0.5, −0.5) with h = 0.6 and (−0.5, 0.5) with h = −0.6: the *mean* over two positions")
+    ### BEGIN HIDDEN TESTS
+    for B_given, T_given, n_given in [(3, 7, 6), (2, 5, 4)]:
+        net = derivation.general(None, B_given, T_given, n_given, 5, n_given)
+        text = randint(0, n_given, (B_given, T_given + 1))
+        net = derivation.on_characters(net, text[:, :-1], text[:, 1:])
+        positions, J = B_given * T_given, derivation.general_loss(net)
+        handed = (*(v.float() for v in (net.W_hh, net.W_hx, net.W_yh, net.h0)), text[:, :-1], text[:, 1:])
+        loss = check.run(lambda *a: torch.as_tensor(step(0)(*a)).double(), *handed)
+        check.close(
+            loss,
+            J / positions,
+            "the loss is not the mean of −log ŷ at the right characters",
+            rtol=1e-4,
+            wrong={
+                "the loss is the sum; divide by the number of positions, B · T": J,
+                "the loss is divided by T only: there are B · T positions": J / T_given,
+                "the loss is divided by B only: there are B · T positions": J / B_given,
+                "the loss is also divided by the size of the alphabet: it is a mean over positions, not over one-hot entries": J
+                / positions
+                / n_given,
+                "logarithms to base 2: the loss is in nats": J / positions / math.log(2),
+                "the loss has the wrong sign: −log ŷ is positive": -J / positions,
+            },
+        )
+        truths = derivation.general_step(net)
+        for place, name in enumerate(derivation.WEIGHTS):
+            right = truths[name].right
+            got = check.run(
+                lambda *a, place=place: step(1)(*a)[place], *handed, shape=right.shape, hint=f"the gradient of {name} has its shape"
+            )
+            check.close(
+                got,
+                right / positions,
+                f"the gradient of {name} is not that of the mean loss",
+                **derivation.SINGLE,
+                wrong={
+                    "these are the gradients of the sum; the loss is a mean, so divide them by B · T, too": right,
+                    "the gradients are divided by T only: there are B · T positions": right / T_given,
+                    "the gradients are divided by B only: there are B · T positions": right / B_given,
+                    "gradients have the wrong sign": -right / positions,
+                    "the gradients are divided by B · T twice": right / positions**2,
+                },
+            )
+    ### END HIDDEN TESTS
+with check.part("clipped to limit"):
+    short = check.run(lambda *a: step(1, 0.1)(*a)[2], *pair)
+    check.close(short, [[0.0707], [-0.0707]], "the gradients together have the norm 0.424: with limit 0.1 it becomes 0.1", atol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    length = torch.cat([truths[name].right.flatten() for name in truths]).norm() / positions
+    for place, name in enumerate(derivation.WEIGHTS):
+        right = truths[name].right / positions
+        got = check.run(lambda *a, place=place: step(1, 0.01)(*a)[place], *handed)
+        check.close(
+            got,
+            right * 0.01 / length,
+            "the gradients are not clipped to `limit`",
+            rtol=1e-3,
+            atol=1e-6,
+            wrong={
+                "`limit` has no effect: clip the gradients": right,
+                "you clip the gradients of the sum and divide afterwards: divide first, then clip": right * 0.01 / length / positions,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("the last state"):
+    check.close(check.run(step(2), *pair, shape=(1, 1)), [[-0.6]], "h_last is the state after the last character", atol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    after = derivation.general_run(net)[0]
+    slips = {
+        "h_last is h_0: the state after the chunk was asked for": after[:, 0],
+        "h_last is one step too early": after[:, -2],
+        "h_last is the state after the first character": after[:, 1],
+        "these are the states of one sequence: h_last has one row for each": after[-1],
+    }
     check.close(
-        got,
-        right_grads[place] / 21,
-        f"the gradient of {name} is not that of the mean loss",
-        **derivation.TOLERANCE,
-        wrong={
-            "these are the gradients of the sum; the loss is a mean, so divide them by B · T, too": right_grads[place],
-            "gradients have the wrong sign": -right_grads[place] / 21,
-        },
+        check.run(step(2), *handed), after[:, -1], "h_last is not the state after the last character", **derivation.SINGLE, wrong=slips
     )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(lambda *a: training_step(list(a[:3]), *a[3:], 0.1), *pair)
+    ### BEGIN HIDDEN TESTS
+    check.unchanged(lambda *a: training_step(list(a[:3]), *a[3:], 1.0), *handed)
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-length = torch.cat([g.flatten() for g in right_grads]).norm() / 21
-for place in range(3):
-    got = check.run(
-        lambda *w, place=place: training_step(list(w), state, text[:, :-1], text[:, 1:], 0.01)[1][place], *W, shape=W[place].shape
-    )
+with check.edge("a single position"):
+    lone = (net.W_hh, net.W_hx, 0 * net.W_yh, net.h0[:1], text[:1, :1], text[:1, 1:2])
+    uniform = check.run(lambda *a: torch.as_tensor(step(0)(*(v.float() if v.is_floating_point() else v for v in a))).double(), *lone)
     check.close(
-        got,
-        right_grads[place] / 21 * 0.01 / length,
-        "the gradients are not clipped to `limit`",
-        rtol=1e-5,
-        atol=1e-6,
-        wrong={
-            "`limit` has no effect: clip the gradients": right_grads[place] / 21,
-            "you clip the gradients of the sum and divide afterwards: divide first, then clip": right_grads[place] / length * 0.01 / 441,
-        },
+        uniform, math.log(4), "with W_yh = 0 all characters are equally likely: the loss is log n, also for a single position", rtol=1e-4
     )
-flat = check.run(
-    lambda w: torch.as_tensor(training_step([w, 0 * W[1], 0 * W[2]], state[:1], text[:1, :1], text[:1, 1:2], 1.0)[0]).double(), W[0]
-)
-check.close(flat, math.log(6), "with W_yh = 0 all characters are equally likely: the loss is log V, also for a single position", rtol=1e-5)
-small = [w.float() for w in W]
-single = check.run(lambda *w: training_step(list(w), state.float(), text[:, :-1], text[:, 1:], 1e9)[1][0], *small, shape=(4, 4))
-check.close(
-    single,
-    right_grads[0].float() / 21,
-    "with float32 weights it fails: convert the one-hot vectors to the weights' type",
-    rtol=1e-3,
-    atol=1e-5,
-)
+with check.edge("float64 weights"):
+    precise = check.run(lambda *a: step(1)(*a)[0], net.W_hh, net.W_hx, net.W_yh, net.h0, text[:, :-1], text[:, 1:], shape=(5, 5))
+    digits = "with float64 weights it fails, or digits are lost: convert the one-hot vectors to the weights' type"
+    check.close(precise, truths["W_hh"].right / positions, digits, **derivation.TOLERANCE)
 ### END HIDDEN TESTS
 check.score()
 
@@ -1460,94 +1698,107 @@ def sample(weights, prefix, length, temperature=1.0):
 
 # %% test="sample" points=5
 check = Check("sample", points=5)
-big = 50.0
-turn = [torch.zeros(4, 4), 5 * torch.eye(4), big * torch.eye(4).roll(1, 0)]  # after character a certainly comes a + 1, cyclically
-walk = check.run(
-    lambda *w: sample(list(w), torch.tensor([2]), 6), *turn, shape=(6,), hint="`length` characters come back, without the prefix"
-)
-check.equal(
-    walk,
-    [3, 0, 1, 2, 3, 0],
-    "this network moves on by one character at each step: is the drawn character fed back as the next input?",
-    wrong={
-        "the input never changes: feed the drawn character back": [3, 3, 3, 3, 3, 3],
-        "the prefix itself is returned, too": [2, 3, 0, 1, 2, 3],
-    },
-)
-longer = check.run(lambda *w: sample(list(w), torch.tensor([0, 3, 1]), 2), *turn, shape=(2,))
-check.equal(longer, [2, 3], "the last character of the prefix comes just before the first one drawn: is the whole prefix read, in order?")
-table = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.7, 0.1, 0.1, 0.1], [0.4, 0.3, 0.2, 0.1], [0.05, 0.05, 0.8, 0.1]])  # row: after which
-free = [torch.zeros(4, 4), 20 * torch.eye(4), table.log().T.contiguous()]
+turn = [torch.zeros(4, 4), 5 * torch.eye(4), 50.0 * torch.eye(4).roll(1, 0)]  # after character a certainly comes a + 1, cyclically
+table = torch.tensor([[0.1, 0.2, 0.2, 0.5], [0.6, 0.1, 0.2, 0.1], [0.2, 0.6, 0.1, 0.1], [0.1, 0.1, 0.7, 0.1]])  # row: after which
+free = [torch.zeros(4, 4), 2 * torch.eye(4), table.log().T / math.tanh(2)]  # draws by the table
 
 
-def pairs_drawn(count, *options):
-    drawn = check.run(lambda *w: sample(list(w), torch.tensor([0]), count, *options), *free, shape=(count,))
-    seen = torch.zeros(4, 4)
-    for a, b in zip(drawn.tolist()[:-1], drawn.tolist()[1:], strict=True):
-        seen[int(a), int(b)] += 1
-    return drawn[0] * 0.0 + seen / seen.sum(1, keepdim=True).clamp_min(1)
+def shares_of(count):
+    drawn = check.run(lambda *w: sample(list(w), torch.tensor([0]), count), *free, shape=(count,))
+    places = 4 * drawn[:-1].long() + drawn[1:].long()
+    seen = torch.zeros(16).index_add(0, places, torch.ones(count - 1)).view(4, 4)
+    return seen / seen.sum(1, keepdim=True).clamp_min(1)
 
 
-# 1500 draws, some 300 or more after each character: a share is off by 0.1 only in one run of a thousand, and the seed is fixed.
-shares = pairs_drawn(1500)
-check.close(
-    shares,
-    table,
-    "the characters do not come with the predicted probabilities",
-    rtol=0,
-    atol=0.1,
-    wrong={
-        "the likeliest character is always taken: draw at random": [
-            [0.0, 0.0, 0.0, 1.0],
-            [0.0] * 4,
-            [1.0, 0.0, 0.0, 0.0],
-            [0.0, 0.0, 1.0, 0.0],
-        ],
-        "all characters come equally often: draw from the prediction": torch.full((4, 4), 0.25),
-    },
-)
-check.unchanged(sample, turn, torch.tensor([2]), 3)
+with check.idea("draw and feed back"):
+    back = "`length` characters come back, without the prefix"
+    walk = check.run(lambda *w: sample(list(w), torch.tensor([2]), 6), *turn, shape=(6,), hint=back)
+    onward = "this network moves on by one character at each step: is the drawn character fed back as the next input?"
+    slips = {"the input never changes: feed the drawn character back": [3] * 6, "the prefix itself is returned, too": [2, 3, 0, 1, 2, 3]}
+    check.equal(walk, [3, 0, 1, 2, 3, 0], onward, wrong=slips)
+    # 2,000 draws, 400 or more after each character: a share has a standard deviation of 0.025 at most, and 0.15 is six of them
+    likely, even = F.one_hot(table.argmax(1), 4).float(), torch.full((4, 4), 0.25)
+    slips = {"the likeliest character is always taken: draw at random": likely * (likely.sum(0)[:, None] > 0)}
+    slips["all characters come equally often: draw from the prediction"] = even
+    shares = shares_of(2000)
+    check.close(shares, table, "the characters do not come with the predicted shares", rtol=0, atol=0.15, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    cycle = torch.tensor([0, 3, 2, 1])  # the likeliest characters, one after the other
+    likeliest = torch.einsum("ta,tb->ab", table[cycle], table[cycle.roll(-1)])
+    fed = {"the likeliest character is fed back, not the drawn one": likeliest / likeliest.sum(1, keepdim=True)}
+    expected = "the characters that follow a drawn character do not come with its predicted shares"
+    check.close(shares, table, expected, rtol=0, atol=0.15, wrong=fed)
+    deep = [0.9 * torch.linalg.qr(randn(6, 6))[0], randn(6, 5), 1e7 * randn(5, 6)]  # so large that chance has no say
+
+    def followed(steps, carry=deep[0], read=(4,)):
+        line, known = [], torch.zeros(6)
+        for index in read:
+            known = torch.tanh(deep[0] @ known + deep[1][:, index])
+        for _ in range(steps):
+            line.append(int((deep[2] @ known).argmax()))
+            known = torch.tanh(carry @ known + deep[1][:, line[-1]])
+        return line
+
+    got = check.run(lambda *w: sample(list(w), torch.tensor([4]), 40), *deep, shape=(40,))
+    check.equal(
+        got,
+        followed(40),
+        "a random network with a state, almost without chance: the characters are wrong. Is W_hh h part of every step, and is h carried on?",
+        wrong={
+            "the state is lost while drawing: W_hh h is part of every step": followed(40, carry=0 * deep[0]),
+            "W_hh is transposed while drawing": followed(40, carry=deep[0].T),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("the whole prefix"):
+    longer = check.run(lambda *w: sample(list(w), torch.tensor([0, 3, 1]), 2), *turn, shape=(2,))
+    last = "the last character of the prefix comes just before the first one drawn: is the whole prefix read, in order?"
+    check.equal(longer, [2, 3], last)
+    ### BEGIN HIDDEN TESTS
+    for _ in range(4):
+        start = randperm(5)
+        got = check.run(lambda *w, start=start: sample(list(w), start, 12), *deep, shape=(12,))
+        check.equal(
+            got,
+            followed(12, read=start.tolist()),
+            "after a longer prefix the characters are wrong: read every character of the prefix, and carry h from step to step",
+            wrong={
+                "only the last character of the prefix is read: the state is lost on the way": followed(12, read=start.tolist()[-1:]),
+                "the last character of the prefix is read twice": followed(12, read=[*start.tolist(), int(start[-1])]),
+                "the prefix is read backwards": followed(12, read=start.tolist()[::-1]),
+                "only the first character of the prefix is read": followed(12, read=start.tolist()[:1]),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(sample, turn, torch.tensor([2]), 3)
 ### BEGIN HIDDEN TESTS
-cool, hot = table**2 / (table**2).sum(1, keepdim=True), table**0.5 / (table**0.5).sum(1, keepdim=True)
-shares = pairs_drawn(1500, 0.5)
-check.close(
-    shares,
-    cool,
-    "with temperature 0.5 the shares are wrong: divide o by the temperature before the softmax",
-    rtol=0,
-    atol=0.1,
-    wrong={
-        "the temperature is turned round: divide o by it, do not multiply": hot,
-        "the temperature has no effect": table,
-    },
-)
-frozen = check.run(lambda *w: sample(list(w), torch.tensor([1]), 5, 0.001), *free, shape=(5,))
-check.equal(frozen, [0, 3, 2, 0, 3], "at a very low temperature the likeliest character wins: after 1 comes 0, then 3, then 2, then 0")
-memory = [torch.eye(2), 0.5 * torch.eye(2), big * torch.tensor([[1.0, -1.0], [-1.0, 1.0]])]  # the state keeps what it has seen more of
-kept = check.run(lambda *w: sample(list(w), torch.tensor([1, 1, 1, 0]), 4), *memory, shape=(4,))
-known = torch.zeros(2)
-for index in (1, 1, 1, 0):
-    known = torch.tanh(known + 0.5 * torch.eye(2)[index])
-check.equal(
-    kept[0],
-    int((memory[2] @ known).argmax()),
-    "the state is lost on the way: read every character of the prefix, and carry h from step to step",
-)
-deep = [0.9 * torch.linalg.qr(randn(6, 6))[0], randn(6, 5), 40 * randn(5, 6)]
-line, known = [], torch.zeros(6)
-for index in (4, 0):
-    known = torch.tanh(deep[0] @ known + deep[1][:, index])
-for _ in range(5):
-    line.append(int((deep[2] @ known).argmax()))
-    known = torch.tanh(deep[0] @ known + deep[1][:, line[-1]])
-got = check.run(lambda *w: sample(list(w), torch.tensor([4, 0]), 5, 0.01), *deep, shape=(5,))
-check.equal(
-    got,
-    line,
-    "a random network with a state, almost without chance: the characters are wrong. Is W_hh h part of every step, and is h carried on?",
-)
-single = check.run(lambda *w: sample(list(w), torch.tensor([3]), 1), *turn, shape=(1,))
-check.equal(single, [0], "a single character must work")
+with check.part("temperature"):
+    coin = [torch.zeros(2, 2), torch.full((2, 2), 20.0), torch.tensor([[math.log(4.0), 0.0], [0.0, 0.0]])]  # always 4 : 1
+    drawn = check.run(lambda *w: sample(list(w), torch.tensor([0]), 2000, 0.5), *coin, shape=(2000,))
+    check.close(
+        (drawn == 0).double().mean(),
+        16 / 17,
+        "a prediction of 4 : 1 becomes 16 : 1 with temperature 0.5: divide o by the temperature before the softmax",
+        rtol=0,
+        atol=0.03,  # 2,000 draws: a standard deviation is 0.0053, for the slips 0.011 at most
+        wrong={
+            "the temperature is turned round: divide o by it, do not multiply": 2 / 3,
+            "the temperature has no effect": 4 / 5,
+        },
+    )
+    frozen = check.run(lambda *w: sample(list(w), torch.tensor([1]), 5, 0.001), *free, shape=(5,))
+    check.equal(frozen, [0, 3, 2, 1, 0], "at a very low temperature the likeliest character wins: after 1 comes 0, then 3, 2, 1 and 0")
+with check.edge("new draws in every call"):
+    once, again = (check.run(lambda *w: sample(list(w), torch.tensor([0]), 100), *free, shape=(100,)) for _ in range(2))
+    # two runs agree in one step with a probability below 0.6, in all of a hundred never
+    check.true((once != again).any(), "two calls draw the same characters: do not set the seed inside the function")
+with check.edge("a single character"):
+    only = check.run(lambda *w: sample(list(w), torch.tensor([3]), 1), *turn, shape=(1,))
+    check.equal(only, [0], "a single character must work")
+with check.edge("float64 weights"):
+    precise = check.run(lambda *w: sample(list(w), torch.tensor([2]), 3), *(w.double() for w in turn), shape=(3,))
+    check.equal(precise, [3, 0, 1], "with float64 weights it fails: the zero state must have their type")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1598,52 +1849,54 @@ def rtrl(x, y, h0, W_hh, W_hx, W_yh):
 
 # %% test="bonus-rtrl" points=4
 check = Check("bonus-rtrl", points=4)
-for number, sizes in enumerate([(1, 1, 2, 4, 3), (1, 4, 2, 3, 5)]):
-    many = derivation.general(40 + number, *sizes)
-    truth = derivation.general_step(many)["W_hh"]
-    got = check.run(rtrl, many.x[0], many.y[0], many.h0[0], many.W_hh, many.W_hx, many.W_yh, shape=truth.right.shape)
-    check.close(got, truth.right, f"the gradient over {sizes[1]} steps differs from autograd's", wrong=truth.slips, **derivation.TOLERANCE)
+log2, log3 = math.log(2), math.log(3)  # tanh(log 2) = 0.6
+tiny = [
+    torch.tensor(v) for v in ([[1.0]], [[0.25, 0.75]], [0.5], [[0.0]], [[log2]], [[log3 / 0.6], [0.0]])
+]  # one step, a state of width one
+some = derivation.general(41, 1, 4, 2, 3, 5)
+given = [*(v[0].float() for v in some[:3]), *(W.float() for W in some[3:])]
+banned = ("autograd", "requires_grad", "requires_grad_", "vjp", "jacrev", "jacfwd", "rnn_bptt", "backward", "Parameter")
+with check.idea("derivatives carried forwards"):
+    rule = "derive it, without autograd and without walking back"
+    check.avoids(rtrl, *banned, hint=rule, forbid=["autograd", rnn_bptt], runs=lambda: rtrl(*(v.clone() for v in given)))
+    got = check.run(rtrl, *given, shape=(3, 3), hint="the gradient has the shape of W_hh")
+    truth = derivation.general_step(some)["W_hh"]
+    check.close(got, truth.right, "the gradient over 4 steps differs from autograd's", wrong=truth.slips, **derivation.SINGLE)
+    by_hand = "one step: h_1 = 0.6, its slope is 0.64, ∂J/∂h_1 = 0.5 log(3) / 0.6, and W_hh multiplied h_0 = 0.5"
+    check.close(check.run(rtrl, *tiny), [[0.29296]], by_hand, atol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    for sizes in [(1, 7, 4, 2, 3), (1, 5, 2, 4, 6), (1, 6, 3, 5, 4)]:
+        batch = derivation.general(None, *sizes)
+        answer = derivation.general_step(batch)["W_hh"]
+        borrowed = ["autograd", rnn_bptt]
+        handed = [*(v[0].float() for v in batch[:3]), *(W.float() for W in batch[3:])]
+        got = check.run(rtrl, *handed, forbid=borrowed)
+        check.close(got, answer.right, "the gradient is wrong for other sizes", wrong=answer.slips, **derivation.SINGLE)
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(rtrl, *given)
 ### BEGIN HIDDEN TESTS
-for number, sizes in enumerate([(1, 7, 4, 2, 3), (1, 3, 2, 1, 2), (1, 6, 3, 5, 4)]):
-    batch = derivation.general(50 + number, *sizes)
-    answer = derivation.general_step(batch)["W_hh"]
-    borrowed = ["autograd", rnn_bptt]
-    got = check.run(rtrl, batch.x[0], batch.y[0], batch.h0[0], batch.W_hh, batch.W_hx, batch.W_yh, forbid=borrowed)
-    check.close(got, answer.right, "the gradient is wrong for other sizes", wrong=answer.slips, **derivation.TOLERANCE)
-long = derivation.general(60, 1, 300, 2, 5, 3)
-check.largest(
-    rtrl,
-    long.x[0],
-    long.y[0],
-    long.h0[0],
-    long.W_hh,
-    long.W_hx,
-    long.W_yh,
-    elements=125,
-    at_least=300 * 5**3,
-    hint="a tensor grows with T: keep S_t only, and forget the past",
-)
+with check.part("memory that does not grow"):
+    long = derivation.general(60, 1, 300, 2, 5, 3)
+    grows = "a tensor grows with T: keep S_t only, and forget the past"
+    lengthy = [*(v[0].float() for v in long[:3]), *(W.float() for W in long[3:])]
+    check.largest(rtrl, *lengthy, elements=125, at_least=300 * 5**3, hint=grows)
 
+    def longer(steps):
+        run = derivation.general(61, 1, steps, 2, 16, 3)
+        return [*(v[0].float() for v in run[:3]), *(W.float() for W in run[3:])]
 
-def lengthy(steps):
-    run = derivation.general(61, 1, steps, 2, 16, 3)
-    return (run.x[0], run.y[0], run.h0[0], run.W_hh, run.W_hx, run.W_yh)
-
-
-check.affordable(
-    rtrl,
-    lengthy,
-    2048,
-    megabytes=24,  # all S_t have 32
-    hint="over 2,048 steps memory or work grows with the past: keep S_t only",
-)
-check.avoids(
-    rtrl,
-    *("autograd", "requires_grad", "requires_grad_", "vjp", "jacrev", "jacfwd", "rnn_bptt"),
-    hint="derive it, without autograd and without walking back",
-    forbid=["autograd", rnn_bptt],
-    runs=lambda: rtrl(*(v[0] for v in long[:3]), *long[3:]),
-)
+    later = "over 2,048 steps memory or work grows with the past: keep S_t only"
+    check.affordable(rtrl, longer, 2048, megabytes=24, hint=later)  # all S_t have 32
+with check.edge("a state of width one"):
+    batch = derivation.general(None, 1, 3, 2, 1, 2)
+    got = check.run(rtrl, *(v[0].float() for v in batch[:3]), *(W.float() for W in batch[3:]), shape=(1, 1))
+    check.close(got, derivation.general_step(batch)["W_hh"].right, "with a state of width one the gradient is wrong", **derivation.SINGLE)
+with check.edge("float64 input"):
+    batch = derivation.general(None, 1, 4, 2, 3, 5)
+    got = check.run(rtrl, *(v[0] for v in batch[:3]), *batch[3:])
+    digits = "with float64 input it fails, or digits are lost: new tensors must keep the type"
+    check.close(got, derivation.general_step(batch)["W_hh"].right, digits, **derivation.TOLERANCE)
 ### END HIDDEN TESTS
 check.score()
 

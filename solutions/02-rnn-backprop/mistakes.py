@@ -23,34 +23,70 @@ VARIANTS = {
         Mistake(
             "weights feed the first step only",
             change={'edges += [("W_hh", f"z{t}"), (f"h{t - 1}"': 'edges += [("W_hh", "z1")][: 2 - t if t < 2 else 0] + [(f"h{t - 1}"'},
-            hint="every matrix is used at every step",
+            hint="W_hh and W_hx are used at every step: one arrow from each of them to each of the three steps",
+            gravity="idea",
         ),
         Mistake(
-            "one copy of the weights per step", change={'("W_hh", f"z{t}")': '(f"W_hh{t}", f"z{t}")'}, hint="weights have no time index"
+            "one copy of the weights per step",
+            change={'("W_hh", f"z{t}")': '(f"W_hh{t}", f"z{t}")'},
+            hint="there is no node `W_hh1`: weights have no time index, and the other names are a letter and a time, as in `z1`",
+            gravity="idea",
         ),
         Mistake(
             "arrows against the direction of computing",
             change={'(f"h{t - 1}", f"z{t}")': '(f"z{t}", f"h{t}"), (f"h{t}", f"z{t}")'},
-            hint="listed twice",
+            hint="the graph has a cycle, h1, h2, h3, z1 …: nothing can be computed first. Does an arrow point backwards?",
+            gravity="idea",
         ),
-        Mistake("the state feeds itself", change={'(f"h{t - 1}", f"z{t}")': '(f"h{t}", f"z{t}")'}, hint="the graph has a cycle"),
-        Mistake("the target is forgotten", change={'(f"y{t}", f"J{t}"), ': ""}, hint="no arrow leads from y1"),
+        Mistake(
+            "the state feeds itself",
+            change={'(f"h{t - 1}", f"z{t}")': '(f"h{t}", f"z{t}")'},
+            hint="the graph has a cycle, h1, h2, h3, z1 …: nothing can be computed first. Does an arrow point backwards?",
+            gravity="idea",
+        ),
+        Mistake(
+            "the target is forgotten",
+            change={'(f"y{t}", f"J{t}"), ': ""},
+            hint="no arrow leads from y1, y2, y3 on to J: everything in this network influences the loss",
+            gravity="part",
+        ),
         Mistake(
             "z instead of h is carried on",
             change={'(f"h{t - 1}", f"z{t}")': '(f"z{t - 1}" if t > 1 else "h0", f"z{t}")'},
-            hint="not h_t and not z_{t−1}",
+            hint="z_t contains the state before, h_{t−1}, not z_{t−1}",
+            gravity="idea",
         ),
         Mistake(
             "the prediction is fed back",
             change={'(f"h{t - 1}", f"z{t}")': '(f"p{t - 1}" if t > 1 else "h0", f"z{t}")'},
-            hint="the prediction is not fed back",
+            hint="z_t contains the state before, h_{t−1}, not the prediction ŷ_{t−1}",
+            gravity="idea",
         ),
-        Mistake("three steps only", change={"range(1, T + 1)": "range(1, 4)"}, hint="there is no node"),
+        Mistake(
+            "three steps only",
+            change={"range(1, T + 1)": "range(1, 4)"},
+            hint="the number of steps is fixed in your code: use T",
+            gravity="idea",
+        ),
         Mistake(
             "the loss is not summed",
             change={', (f"J{t}", "J")]': ', (f"J{t}", "J") if t == T else (f"J{t}", f"J{t + 1}")]'},
-            hint="count the arrows into z2, h2, o2, p2, J2, J",
+            hint="count the arrows into o2, p2, J2 and J",
+            gravity="part",
         ),
+        Mistake(
+            "h_{t-1} to h_t directly",
+            change={'(f"h{t - 1}", f"z{t}")': '(f"h{t - 1}", f"h{t}")'},
+            hint="count the arrows into z2, h2, x2, h0: one for each thing on the right-hand side of its formula",
+            gravity="idea",
+        ),
+        Mistake(
+            "h0 left out",
+            change={"return edges": 'return [e for e in edges if e[0] != "h0"]'},
+            hint="z_t is computed from W_hh, h_{t−1}, W_hx and x_t, and from nothing else",
+            gravity="idea",
+        ),
+        Mistake("duplicate arrows", change={"return edges": "return edges + edges[:1]"}, hint="an arrow is listed twice", gravity="edge"),
         Right("a set", change={"return edges": "return set(edges)"}),
         Right(
             "by formula",
@@ -63,32 +99,130 @@ def graph_edges(T):
         ),
     ],
     "paths": [
-        Mistake("paths to the last loss only", change={"T * (T + 1) // 2": "T"}, hint="paths to J_3 only"),
-        Mistake("every step reaches every loss", change={"T * (T + 1) // 2": "T * T"}, hint="reach J_1 from a later step"),
-        Mistake("doubling", change={"T * (T + 1) // 2": "2**T - 1"}, hint="paths do not double"),
-        Mistake("sum one short", change={"T * (T + 1) // 2": "T * (T - 1) // 2"}, hint="sum up to T − 1"),
-        Mistake("half of the square", change={"T * (T + 1) // 2": "max(T * T // 2, 1)"}, hint="leaves out the paths i = t"),
+        Mistake(
+            "paths to the last loss only",
+            change={"T * (T + 1) // 2": "T"},
+            hint="that counts the paths to J_T only; J is the sum of all J_t",
+            gravity="idea",
+        ),
+        Mistake(
+            "every step reaches every loss",
+            change={"T * (T + 1) // 2": "T * T"},
+            hint="that lets a path reach J_1 from a later step: W_hh at step i only reaches J_t with t ≥ i",
+            gravity="idea",
+        ),
+        Mistake(
+            "doubling",
+            change={"T * (T + 1) // 2": "2**T - 1"},
+            hint="paths do not double with every step: each path enters at one step and then goes straight on",
+            gravity="idea",
+        ),
+        Mistake("sum one short", change={"T * (T + 1) // 2": "T * (T - 1) // 2"}, hint="that is the sum up to T − 1", gravity="idea"),
+        Mistake(
+            "half of the square",
+            change={"T * (T + 1) // 2": "max(T * T // 2, 1)"},
+            hint="half of T² leaves out the paths i = t: 1 + 2 + … + T is T (T + 1) / 2",
+            gravity="idea",
+        ),
+        Mistake("six", change={"T * (T + 1) // 2": "6"}, hint="the number is fixed in your code: it depends on T", gravity="idea"),
+        Mistake(
+            "zero at one",
+            change={"T * (T + 1) // 2": "T * (T + 1) // 2 if T > 1 else 0"},
+            hint="with one step there is a single path: W_hh → z1 → h1 → o1 → p1 → J1 → J",
+            gravity="edge",
+        ),
         Right("a sum", change={"T * (T + 1) // 2": "sum(range(T + 1))"}),
         Right("counted", change={"T * (T + 1) // 2": 'derivation.count_paths(graph_edges(T), "W_hh", "J")'}),
     ],
     "forward": [
-        Mistake("starts from zero", change={"h = [h0]": "h = [torch.zeros_like(h0)]"}, hint="the first row of h is h_0, as given"),
+        Mistake(
+            "starts from zero",
+            change={"h = [h0]": "h = [torch.zeros_like(h0)]"},
+            hint="the first row of h is h_0 as given, and it is not zero",
+            gravity="idea",
+        ),
         Mistake(
             "tanh too early",
             change={"h.append(W_hh @ h[-1] + W_hx @ x_t)": "h.append(torch.tanh(W_hh @ h[-1] + W_hx @ x_t))"},
-            hint="ψ is the identity here",
+            hint="ψ is the identity here, not tanh",
+            gravity="idea",
         ),
-        Mistake("W_hh transposed", change={"W_hh @ h[-1]": "h[-1] @ W_hh"}, hint="W_hh is transposed"),
-        Mistake("always from h_0", change={"W_hh @ h[-1]": "W_hh @ h0"}, hint="every step starts from h_0 again"),
+        Mistake(
+            "W_hh transposed",
+            change={"W_hh @ h[-1]": "h[-1] @ W_hh"},
+            hint="W_hh is transposed: z = W h with h as a column (for h as a row that is h @ W.T)",
+            gravity="idea",
+        ),
+        Mistake(
+            "always from h_0",
+            change={"W_hh @ h[-1]": "W_hh @ h0"},
+            hint="every step starts from h_0 again: h_t is computed from h_{t−1}",
+            gravity="idea",
+        ),
         Mistake(
             "h_0 missing",
             change={"W_hh @ h[-1] + W_hx @ x_t": "W_hx @ x_t + (W_hh @ h[-1] if len(h) > 1 else 0)"},
-            hint="h_1 lacks W_hh h_0",
+            hint="h_1 lacks W_hh h_0: the given h_0 is not zero",
+            gravity="idea",
         ),
-        Mistake("predictions one step early", change={"(h[1:] @": "(h[:-1] @"}, hint="one step too early"),
-        Mistake("softmax over time", change={"softmax(dim=-1)": "softmax(dim=0)"}, hint="along which axis does softmax run"),
-        Mistake("no softmax", change={".softmax(dim=-1)": ""}, hint="the softmax is missing"),
-        Mistake("h_0 not returned", change={"    return h, (h[1:]": "    return h[1:], (h[1:]"}, hint="T + 1 rows"),
+        Mistake(
+            "predictions one step early",
+            change={"(h[1:] @": "(h[:-1] @"},
+            hint="the predictions come one step too early: ŷ_t belongs to h_t, and h_0 has no prediction",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax over time",
+            change={"softmax(dim=-1)": "softmax(dim=0)"},
+            hint="softmax runs over time; it must run over the classes",
+            gravity="idea",
+        ),
+        Mistake("no softmax", change={".softmax(dim=-1)": ""}, hint="those are the o_t: the softmax is missing", gravity="idea"),
+        Mistake(
+            "h_0 not returned",
+            change={"    return h, (h[1:]": "    return h[1:], (h[1:]"},
+            hint="the first thing returned is h, with T + 1 rows: h_0 comes first",
+            gravity="idea",
+        ),
+        Mistake(
+            "swapped results",
+            change={"return h, (h[1:] @ W_yh.T).softmax(dim=-1)": "return (h[1:] @ W_yh.T).softmax(dim=-1), h"},
+            hint="the first thing returned is h, with T + 1 rows: h_0 comes first",
+            gravity="idea",
+        ),
+        Mistake(
+            "float32 strict",
+            code="""
+def forward(x, h0, W_hh, W_hx, W_yh):
+    h = torch.zeros(len(x) + 1, len(h0))
+    h[0] = h0
+    for t in range(len(x)):
+        h[t + 1] = W_hh @ h[t] + W_hx @ x[t]
+    return h, (h[1:] @ W_yh.T).softmax(-1)
+""",
+            hint="your code raised RuntimeError",
+            gravity="edge",
+        ),
+        Mistake(
+            "in place on h0",
+            code="""
+def forward(x, h0, W_hh, W_hx, W_yh):
+    h = [h0.clone()]
+    for x_t in x:
+        h0.copy_(W_hh @ h0 + W_hx @ x_t)
+        h.append(h0.clone())
+    h = torch.stack(h)
+    return h, (h[1:] @ W_yh.T).softmax(-1)
+""",
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
+        ),
+        Mistake(
+            "squeeze",
+            change={"return h, (h[1:] @ W_yh.T).softmax(dim=-1)": "return h.squeeze(), (h[1:] @ W_yh.T).softmax(dim=-1).squeeze()"},
+            hint="with T = 1 there is one prediction, a row",
+            gravity="edge",
+        ),
         Right(
             "filled in",
             code="""
@@ -120,31 +254,129 @@ def forward(x, h0, W_hh, W_hx, W_yh):
         ),
     ],
     "grad-o": [
-        Mistake("sign flip", change={"p - y": "y - p"}, hint="the sign is flipped"),
-        Mistake("derivative by ŷ", change={"p - y": "-y / p"}, hint="one more link is missing"),
-        Mistake("diagonal only", change={"p - y": "-y * (1 - p)"}, hint="the terms i ≠ j are missing"),
-        Mistake("mean over classes", change={"p - y": "(p - y) / len(p)"}, hint="a mean over the classes"),
-        Mistake("no target", change={"p - y": "p * 1.0"}, hint="the target does not appear"),
-        Mistake("one class", change={"return p - y": "return p - F.one_hot(y.argmax(), len(y))"}, hint="treated as one class"),
-        Mistake("unsimplified", change={"return p - y": "return (torch.diag(p) - torch.outer(p, p)) @ (-y / p)"}, hint="must not give NaN"),
+        Mistake(
+            "sign flip",
+            change={"p - y": "y - p"},
+            hint="the sign is flipped: J_t falls when the output of a likely class rises",
+            gravity="idea",
+        ),
+        Mistake(
+            "derivative by ŷ", change={"p - y": "-y / p"}, hint="that is ∂J_t/∂ŷ_t: one more link is missing, the softmax", gravity="idea"
+        ),
+        Mistake(
+            "diagonal only",
+            change={"p - y": "-y * (1 - p)"},
+            hint="each o_j changes every ŷ_i, through the sum under the fraction: the terms i ≠ j are missing",
+            gravity="idea",
+        ),
+        Mistake(
+            "mean over classes",
+            change={"p - y": "(p - y) / len(p)"},
+            hint="there is a mean over the classes: J_t is a sum over them",
+            gravity="idea",
+        ),
+        Mistake(
+            "no target",
+            change={"p - y": "p * 1.0"},
+            hint="the target does not appear: a perfect prediction must have gradient zero",
+            gravity="idea",
+        ),
+        Mistake(
+            "one class",
+            change={"return p - y": "return p - F.one_hot(y.argmax(), len(y))"},
+            hint="the target is treated as one class; here y_t is any distribution that sums to one",
+            gravity="idea",
+        ),
+        Mistake(
+            "unsimplified",
+            change={"return p - y": "return (torch.diag(p) - torch.outer(p, p)) @ (-y / p)"},
+            hint="a prediction of exactly zero must not give NaN or infinity: simplify until no ŷ is left in a denominator",
+            gravity="edge",
+        ),
+        Mistake(
+            "softmax again",
+            change={"p - y": "p.softmax(0) - y"},
+            hint="a prediction that equals the target has the lowest loss: its gradient is zero",
+            gravity="idea",
+        ),
+        Mistake(
+            "in place",
+            change={"return p - y": "p -= y\n    return p"},
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
+        ),
         Right("Jacobian, without division", change={"return p - y": "return p * y.sum() - y"}),
         Right("numpy", change={"return p - y": "return p.numpy() - y.numpy()"}),
         Right("a list", change={"return p - y": "return [float(a - b) for a, b in zip(p, y)]"}),
     ],
     "grad-h": [
-        Mistake("transposed W_hh", change={"W_hh.T @ g": "W_hh @ g"}, hint="W_hh is not transposed"),
+        Mistake(
+            "transposed W_hh",
+            change={"W_hh.T @ g": "W_hh @ g"},
+            hint="W_hh is not transposed: going back along z = W h multiplies by Wᵀ",
+            gravity="idea",
+        ),
         Mistake(
             "element-wise power",
             change={"    for _ in range(steps):\n        g = W_hh.T @ g\n    return g": "    return (W_hh.T**steps) @ g"},
-            hint="`**` raises every entry",
+            hint="`**` raises every entry of the matrix; use torch.linalg.matrix_power, or multiply step by step",
+            gravity="idea",
         ),
-        Mistake("one step too few", change={"range(steps)": "range(steps - 1)"}, hint="one step back too few"),
-        Mistake("one step too many", change={"range(steps)": "range(steps + 1)"}, hint="one step back too many"),
-        Mistake("once at most", change={"range(steps)": "range(min(steps, 1))"}, hint="applied once, whatever t − i is"),
-        Mistake("sign flip", change={"return g": "return -g"}, hint="the sign is flipped"),
-        Mistake("W_yh not transposed", change={"W_yh.T @ g_o": "W_yh @ g_o"}, hint="the gradient at a state has the shape of a state"),
-        Mistake("stays where it arrived", change={"g = W_hh.T @ g": "g = g"}, hint="it still has to travel"),
-        Mistake("mean", change={"return g": "return g / max(steps, 1)"}, hint="a mean over the steps"),
+        Mistake(
+            "one step too few",
+            change={"range(steps)": "range(steps - 1)"},
+            hint="one step back too few: from h_t to h_i there are t − i of them",
+            gravity="idea",
+        ),
+        Mistake(
+            "one step too many",
+            change={"range(steps)": "range(steps + 1)"},
+            hint="one step back too many: from h_t to h_i there are t − i of them",
+            gravity="idea",
+        ),
+        Mistake(
+            "once at most", change={"range(steps)": "range(min(steps, 1))"}, hint="W_hh is applied once, whatever t − i is", gravity="idea"
+        ),
+        Mistake("sign flip", change={"return g": "return -g"}, hint="the sign is flipped", gravity="idea"),
+        Mistake(
+            "W_yh not transposed",
+            change={"W_yh.T @ g_o": "W_yh @ g_o"},
+            hint="your code raised RuntimeError: size mismatch, got input (1), mat (1x2), vec (1)",
+            gravity="idea",
+        ),
+        Mistake(
+            "stays where it arrived",
+            change={"g = W_hh.T @ g": "g = g"},
+            hint="the gradient stays where it arrived: it still has to travel from h_t back to h_i",
+            gravity="idea",
+        ),
+        Mistake(
+            "mean",
+            change={"return g": "return g / max(steps, 1)"},
+            hint="there is a mean over the steps; a chain of factors is a product",
+            gravity="idea",
+        ),
+        Mistake(
+            "sum over steps",
+            code="""
+def grad_h(g_o, W_hh, W_yh, steps):
+    g = W_yh.T @ g_o
+    total = g
+    for _ in range(steps):
+        g = W_hh.T @ g
+        total = total + g
+    return total
+""",
+            hint="t − i = 1: h_t = (h_2, 3 h_1), so (1, 2) at h_t becomes (6, 1) at the state before",
+            gravity="idea",
+        ),
+        Mistake("squeeze", change={"return g": "return g.squeeze()"}, hint="one entry, in a vector", gravity="edge"),
+        Mistake(
+            "W_hh in place",
+            change={"    return g": "    W_hh *= 1.5\n    return g"},
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
+        ),
         Right(
             "matrix power",
             change={
@@ -163,23 +395,66 @@ def forward(x, h0, W_hh, W_hx, W_yh):
         Mistake(
             "wrong order",
             change={"torch.outer(g_h[i - 1], h[i - 1])": "torch.outer(h[i - 1], g_h[i - 1])"},
-            hint="the outer product is in the wrong order",
+            hint="the outer product is in the wrong order: row a, column b of the gradient belongs to the weight from entry b of h to entry a of z",
+            gravity="idea",
         ),
         Mistake(
             "h_i for h_{i-1}",
             change={"torch.outer(g_h[i - 1], h[i - 1])": "torch.outer(g_h[i - 1], h[i])"},
-            hint="W_hh multiplied h_{i−1} there",
+            hint="you pair the gradient at step i with h_i; W_hh multiplied h_{i−1} there",
+            gravity="idea",
         ),
-        Mistake("only i = t", change={"range(1, len(h))": "range(len(h) - 1, len(h))"}, hint="only the last step, i = t"),
-        Mistake("only i = 1", change={"range(1, len(h))": "range(1, 2)"}, hint="only the first step, i = 1"),
-        Mistake("from i = 2", change={"range(1, len(h))": "range(2, len(h))"}, hint="the first step is left out"),
-        Mistake("sign flip", change={"return total": "return -total"}, hint="the sign is flipped"),
-        Mistake("mean for sum", change={"return total": "return total / len(g_h)"}, hint="a mean over the steps"),
-        Mistake("up to t - 1", change={"range(1, len(h))": "range(1, len(h) - 1)"}, hint="the last step is left out"),
+        Mistake(
+            "only i = t",
+            change={"range(1, len(h))": "range(len(h) - 1, len(h))"},
+            hint="only the last step, i = t, is there: W_hh was used at every step up to t, so sum over them",
+            gravity="idea",
+        ),
+        Mistake(
+            "only i = 1",
+            change={"range(1, len(h))": "range(1, 2)"},
+            hint="only the first step, i = 1, is there: W_hh was used at every step up to t, so sum over them",
+            gravity="idea",
+        ),
+        Mistake(
+            "from i = 2",
+            change={"range(1, len(h))": "range(2, len(h))"},
+            hint="the first step is left out: h_0 is not zero here",
+            gravity="idea",
+        ),
+        Mistake("sign flip", change={"return total": "return -total"}, hint="the sign is flipped", gravity="idea"),
+        Mistake(
+            "mean for sum",
+            change={"return total": "return total / len(g_h)"},
+            hint="there is a mean over the steps: contributions of all uses of W_hh add up",
+            gravity="idea",
+        ),
+        Mistake(
+            "up to t - 1",
+            change={"range(1, len(h))": "range(1, len(h) - 1)"},
+            hint="the last step is left out: the sum runs up to i = t",
+            gravity="idea",
+        ),
         Mistake(
             "both at once",
             change={"torch.outer(g_h[i - 1], h[i - 1])": "torch.outer(h[i], g_h[i - 1])"},
-            hint="and the outer product is in the wrong order",
+            hint="h_i stands for h_{i−1}, and the outer product is in the wrong order",
+            gravity="idea",
+        ),
+        Mistake(
+            "zip wrong",
+            code="""
+def grad_W_one(h, g_h):
+    return sum(torch.outer(g, s) for g, s in zip(g_h.flip(0), h))
+""",
+            hint="t = 2: the second use multiplied h_1 = (3, 4) and adds 3 and 4 to the first row",
+            gravity="idea",
+        ),
+        Mistake(
+            "elementwise",
+            change={"torch.outer(g_h[i - 1], h[i - 1])": "g_h[i - 1] * h[i - 1]"},
+            hint="t = 1: W_hh multiplied h_0 = (1, 2), and (5, 6) arrives at h_1",
+            gravity="idea",
         ),
         Right("matrix product", change={"return total": "return g_h.T @ h[:-1]"}),
         Right("einsum", change={"return total": 'return torch.einsum("ia,ib->ab", g_h, h[: len(g_h)])'}),
@@ -189,12 +464,44 @@ def forward(x, h0, W_hh, W_hx, W_yh):
         ),
     ],
     "grad-total": [
-        Mistake("mean for sum", change={"g_W.sum(0)": "g_W.mean(0)"}, hint="a mean over t"),
-        Mistake("last loss only", change={"g_W.sum(0)": "g_W[-1]"}, hint="gradient of J_T alone"),
-        Mistake("first loss only", change={"g_W.sum(0)": "g_W[0]"}, hint="gradient of J_1 alone"),
-        Mistake("sign flip", change={"g_W.sum(0)": "-g_W.sum(0)"}, hint="the sign is flipped"),
-        Mistake("wrong axis", change={"g_W.sum(0)": "g_W.sum(1)"}, hint="one matrix of the shape of W_hh"),
-        Mistake("transposed", change={"g_W.sum(0)": "g_W.sum(0).T"}, hint="the sum is transposed"),
+        Mistake(
+            "mean for sum",
+            change={"g_W.sum(0)": "g_W.mean(0)"},
+            hint="there is a mean over t: J is the sum of the J_t, so its gradient is the sum of theirs",
+            gravity="idea",
+        ),
+        Mistake(
+            "last loss only",
+            change={"g_W.sum(0)": "g_W[-1]"},
+            hint="that is the gradient of J_T alone: J has a term for every t",
+            gravity="idea",
+        ),
+        Mistake(
+            "first loss only",
+            change={"g_W.sum(0)": "g_W[0]"},
+            hint="that is the gradient of J_1 alone: J has a term for every t",
+            gravity="idea",
+        ),
+        Mistake("sign flip", change={"g_W.sum(0)": "-g_W.sum(0)"}, hint="the sign is flipped", gravity="idea"),
+        Mistake("wrong axis", change={"g_W.sum(0)": "g_W.sum(1)"}, hint="one matrix of the shape of W_hh", gravity="idea"),
+        Mistake("transposed", change={"g_W.sum(0)": "g_W.sum(0).T"}, hint="the sum is transposed", gravity="idea"),
+        Mistake(
+            "in place",
+            code="""
+def grad_W_total(g_W):
+    for g in g_W[1:]:
+        g_W[0] += g
+    return g_W[0]
+""",
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
+        ),
+        Mistake(
+            "squeeze",
+            change={"g_W.sum(0)": "(g_W.sum(0) if len(g_W) > 1 else g_W)"},
+            hint="with one loss the result is its gradient, still a matrix",
+            gravity="edge",
+        ),
         Right("loop", change={"g_W.sum(0)": "sum(g for g in g_W)"}),
         Right("einsum", change={"g_W.sum(0)": 'torch.einsum("tab->ab", g_W)'}),
     ],
@@ -202,32 +509,38 @@ def forward(x, h0, W_hh, W_hx, W_yh):
         Mistake(
             "link 1: sign",
             code=with_link("def grad_o(p, y):\n    return y - p\n"),
-            hint="step 1 of 4, ∂J_t/∂o_t, is the first wrong one (t = 1): the sign is flipped",
+            hint="step 1 of 4, ∂J_t/∂o_t, is the first wrong one (t = 1): the sign is flipped: J_t falls when the output of a likely class rises",
+            gravity="idea",
         ),
         Mistake(
             "link 2: transposed",
             code=with_link("def grad_h(g_o, W_hh, W_yh, steps):\n    return torch.linalg.matrix_power(W_hh, steps) @ W_yh.T @ g_o\n"),
-            hint="i = 1): W_hh is not transposed",
+            hint="step 2 of 4, ∂J_t/∂h_i, is the first wrong one (t = 2, i = 1): W_hh is not transposed: going back along z = W h multiplies by Wᵀ",
+            gravity="idea",
         ),
         Mistake(
             "link 3: order",
             code=with_link("def grad_W_one(h, g_h):\n    return h[:-1].T @ g_h\n"),
-            hint="step 3 of 4, ∂J_t/∂W_hh, is the first wrong one (t = 1): the outer product is in the wrong order",
+            hint="step 3 of 4, ∂J_t/∂W_hh, is the first wrong one (t = 1): the outer product is in the wrong order: row a, column b of the gradient",
+            gravity="idea",
         ),
         Mistake(
             "link 3: h_i",
             code=with_link("def grad_W_one(h, g_h):\n    return g_h.T @ h[1:]\n"),
-            hint="(t = 1): you pair the gradient at step i with h_i",
+            hint="step 3 of 4, ∂J_t/∂W_hh, is the first wrong one (t = 1): you pair the gradient at step i with h_i; W_hh multiplied h_{i−1} there",
+            gravity="idea",
         ),
         Mistake(
             "link 3: no sum",
             code=with_link("def grad_W_one(h, g_h):\n    return torch.outer(g_h[-1], h[-2])\n"),
-            hint="(t = 2): only the last step, i = t",
+            hint="step 3 of 4, ∂J_t/∂W_hh, is the first wrong one (t = 2): only the last step, i = t, is there: W_hh was used at every step up to",
+            gravity="idea",
         ),
         Mistake(
             "link 4: mean",
             code=with_link("def grad_W_total(g_W):\n    return g_W.mean(0)\n"),
-            hint="step 4 of 4, ∂J/∂W_hh, is the only wrong one: there is a mean over t",
+            hint="step 4 of 4, ∂J/∂W_hh, is the only wrong one: there is a mean over t: J is the sum of the J_t, so its gradient is the sum of",
+            gravity="idea",
         ),
         Mistake(
             "links 2 and 4 wrong",
@@ -235,14 +548,50 @@ def forward(x, h0, W_hh, W_hx, W_yh):
                 "def grad_h(g_o, W_hh, W_yh, steps):\n    return -W_yh.T @ g_o\ndef grad_W_total(g_W):\n    return g_W.mean(0)\n"
             ),
             hint="step 2 of 4, ∂J_t/∂h_i, is the first wrong one (t = 1, i = 1): the sign is flipped",
+            gravity="idea",
         ),
-        Mistake("rows backwards", change={"for i in range(1, t + 1)])": "for i in range(t, 0, -1)])"}, hint="the rows run backwards"),
+        Mistake(
+            "rows backwards",
+            change={"for i in range(1, t + 1)])": "for i in range(t, 0, -1)])"},
+            hint="step 2 of 4, ∂J_t/∂h_i, is the first wrong one (t = 2, i = 2): the rows run backwards: row i − 1 of the table belongs to h_i",
+            gravity="idea",
+        ),
         Mistake(
             "a tuple",
             change={'return {"g_o": g_o, "g_h": g_h, "g_W": g_W, "total": grad_W_total(g_W)}': "return g_o, g_h, g_W, grad_W_total(g_W)"},
-            hint="return a dictionary with the four keys",
+            hint="return a dictionary with the four keys g_o, g_h, g_W, total",
+            gravity="part",
         ),
-        Mistake("one row per table", change={'"g_h": g_h,': '"g_h": [g[:1] for g in g_h],'}, hint="should hold the gradients at h_1 … h_2"),
+        Mistake(
+            "one row per table",
+            change={'"g_h": g_h,': '"g_h": [g[:1] for g in g_h],'},
+            hint="`g_h`: the entry for t = 2 should hold the gradients at h_1 … h_2, one row each",
+            gravity="part",
+        ),
+        Mistake(
+            "total is last",
+            change={'"total": grad_W_total(g_W)': '"total": g_W[-1]'},
+            hint="step 4 of 4, ∂J/∂W_hh, is the only wrong one: that is the gradient of J_T alone: J has a term for every t",
+            gravity="idea",
+        ),
+        Mistake(
+            "h_0 ignored",
+            change={"forward(x, h0,": "forward(x, 0 * h0,"},
+            hint="step 1 of 4, ∂J_t/∂o_t, is the first wrong one (t = 1): none of the usual slips, the values differ: are ŷ_t and y_t of the same",
+            gravity="idea",
+        ),
+        Mistake(
+            "g_W summed twice",
+            change={'"g_W": g_W': '"g_W": g_W.cumsum(0)'},
+            hint="step 3 of 4, ∂J_t/∂W_hh, is the first wrong one (t = 2): none of the usual slips, the values differ: is it made of the g_h of",
+            gravity="part",
+        ),
+        Mistake(
+            "float64 conversion",
+            change={"    T = len(x)\n": "    T = len(x)\n    h0 = torch.zeros(len(h0), dtype=torch.float64) + h0\n"},
+            hint="your code raised RuntimeError",
+            gravity="edge",
+        ),
         Right(
             "loops",
             code="""
@@ -266,13 +615,27 @@ def chain(x, y, h0, W_hh, W_hx, W_yh):
         Mistake(
             "one-sided",
             change={"(f(W + shift) - f(W - shift)) / (2 * eps)": "(f(W + shift) - f(W)) / eps"},
-            hint="that is the one-sided difference",
+            hint="that is the one-sided difference: its error shrinks like ε only. Use f(W + ε) and f(W − ε)",
+            gravity="idea",
         ),
-        Mistake("factor of two", change={"/ (2 * eps)": "/ eps"}, hint="the two points are 2ε apart"),
-        Mistake("sign", change={"f(W + shift) - f(W - shift)": "f(W - shift) - f(W + shift)"}, hint="f(W + ε) comes first"),
-        Mistake("all entries at once", change={"shift.view(-1)[index] = eps": "shift[:] = eps"}, hint="all entries are shifted at once"),
+        Mistake("factor of two", change={"/ (2 * eps)": "/ eps"}, hint="a factor of two: the two points are 2ε apart", gravity="idea"),
         Mistake(
-            "eps ignored", change={"shift = torch.zeros_like(W)": "shift = torch.zeros_like(W); eps = 1e-5"}, hint="ε is fixed in your code"
+            "sign",
+            change={"f(W + shift) - f(W - shift)": "f(W - shift) - f(W + shift)"},
+            hint="the sign is flipped: f(W + ε) comes first",
+            gravity="idea",
+        ),
+        Mistake(
+            "all entries at once",
+            change={"shift.view(-1)[index] = eps": "shift[:] = eps"},
+            hint="all entries are shifted at once; the derivative by one entry shifts that entry alone",
+            gravity="idea",
+        ),
+        Mistake(
+            "eps ignored",
+            change={"shift = torch.zeros_like(W)": "shift = torch.zeros_like(W); eps = 1e-5"},
+            hint="ε is fixed in your code: use the argument `eps`",
+            gravity="part",
         ),
         Mistake(
             "shifts the input itself",
@@ -287,7 +650,8 @@ def numerical_gradient(f, W, eps=1e-5):
         gradient.view(-1)[k] = (up - f(W)) / (2 * eps)
     return gradient
 """,
-            hint="changes its input in place",
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
         ),
         Mistake(
             "matrices only",
@@ -301,8 +665,33 @@ def numerical_gradient(f, W, eps=1e-5):
             gradient[a, b] = (f(W + shift) - f(W - shift)) / (2 * eps)
     return gradient
 """,
-            hint="may f return a plain number",
+            hint="your code raised IndexError: tuple index out of range",
+            gravity="part",
         ),
+        Mistake("eps only divides", change={"= eps\n": "= 1e-5\n"}, hint="V³ at 0 with ε = 0.5: (0.125 + 0.125) / 1", gravity="part"),
+        Mistake(
+            "item on f",
+            change={"f(W + shift) - f(W - shift)": "f(W + shift).item() - f(W - shift).item()"},
+            hint="your code raised AttributeError",
+            gravity="edge",
+        ),
+        Mistake(
+            "restored in place",
+            code="""
+def numerical_gradient(f, W, eps=1e-5):
+    gradient = torch.zeros_like(W)
+    for k in range(W.numel()):
+        old = W.view(-1)[k].item()
+        W.view(-1)[k] = old + eps
+        up = f(W)
+        W.view(-1)[k] = old - eps
+        gradient.view(-1)[k] = (up - f(W)) / (2 * eps)
+    return gradient
+""",
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
+        ),
+        Right("float32 result", change={"torch.zeros_like(W)\n    for": "torch.zeros(W.shape)\n    for"}),
         Right(
             "clones",
             code="""
@@ -325,19 +714,76 @@ def numerical_gradient(f, W, eps=1e-5):
     ],
     "rnn-forward": [
         Mistake(
-            "no tanh", change={"torch.tanh(h[-1] @ W_hh.T + from_input[:, t])": "h[-1] @ W_hh.T + from_input[:, t]"}, hint="tanh is missing"
+            "no tanh",
+            change={"torch.tanh(h[-1] @ W_hh.T + from_input[:, t])": "h[-1] @ W_hh.T + from_input[:, t]"},
+            hint="tanh is missing",
+            gravity="idea",
         ),
-        Mistake("W_hh transposed", change={"h[-1] @ W_hh.T": "h[-1] @ W_hh"}, hint="W_hh is transposed"),
+        Mistake(
+            "W_hh transposed",
+            change={"h[-1] @ W_hh.T": "h[-1] @ W_hh"},
+            hint="W_hh is transposed: with states as rows, W h is h @ W.T",
+            gravity="idea",
+        ),
         Mistake(
             "tanh of one part",
             change={"torch.tanh(h[-1] @ W_hh.T + from_input[:, t])": "torch.tanh(h[-1] @ W_hh.T) + from_input[:, t]"},
-            hint="around the whole sum",
+            hint="tanh belongs around the whole sum",
+            gravity="idea",
         ),
-        Mistake("no memory", change={"h[-1] @ W_hh.T + ": ""}, hint="the state before is missing"),
-        Mistake("predictions one step early", change={"(h[:, 1:] @": "(h[:, :-1] @"}, hint="one step too early"),
-        Mistake("time first", change={"torch.stack(h, dim=1)": "torch.stack(h, dim=0)"}, hint="h is (B, T + 1, n_h)"),
-        Mistake("softmax over time", change={"softmax(dim=-1)": "softmax(dim=1)"}, hint="distribution over the classes, the last axis"),
-        Mistake("inputs of the first step only", change={"from_input[:, t]": "from_input[:, 0]"}, hint="for every sequence of the batch"),
+        Mistake(
+            "no memory", change={"h[-1] @ W_hh.T + ": ""}, hint="the state before is missing: tanh(W_hh h_{t−1} + W_hx x_t)", gravity="idea"
+        ),
+        Mistake(
+            "predictions one step early",
+            change={"(h[:, 1:] @": "(h[:, :-1] @"},
+            hint="the predictions come one step too early: ŷ_t belongs to h_t",
+            gravity="idea",
+        ),
+        Mistake(
+            "time first",
+            change={"torch.stack(h, dim=1)": "torch.stack(h, dim=0)"},
+            hint="h is (B, T + 1, n_h), and h_0 comes first",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax over time",
+            change={"softmax(dim=-1)": "softmax(dim=1)"},
+            hint="softmax runs over time; it must run over the classes",
+            gravity="idea",
+        ),
+        Mistake(
+            "inputs of the first step only",
+            change={"from_input[:, t]": "from_input[:, 0]"},
+            hint="every step reads the first input",
+            gravity="idea",
+        ),
+        Mistake(
+            "tanh of h0",
+            change={"h = [h0]": "h = [torch.tanh(h0)]"},
+            hint="h_0 = (0, 1), z_1 = (log 2, log 3), h_1 = (0.6, 0.8), z_2 = (0.8 log 2, 0)",
+            gravity="idea",
+        ),
+        Mistake(
+            "first sequence only",
+            change={"h = [h0]": "h = [h0[:1].expand_as(h0)]"},
+            hint="a sequence of the batch must have the same states as when it runs alone",
+            gravity="part",
+        ),
+        Mistake(
+            "float32 states",
+            code="""
+def rnn_forward(x, h0, W_hh, W_hx, W_yh):
+    B, T, _ = x.shape
+    h = torch.zeros(B, T + 1, len(W_hh))
+    h[:, 0] = h0
+    for t in range(T):
+        h[:, t + 1] = torch.tanh(h[:, t] @ W_hh.T + x[:, t] @ W_hx.T)
+    return h, (h[:, 1:] @ W_yh.T).softmax(-1)
+""",
+            hint="your code raised RuntimeError",
+            gravity="edge",
+        ),
         Right(
             "filled in",
             code="""
@@ -354,26 +800,65 @@ def rnn_forward(x, h0, W_hh, W_hx, W_yh):
         Right("linear", change={"x @ W_hx.T": "F.linear(x, W_hx)", "h[-1] @ W_hh.T": "F.linear(h[-1], W_hh)"}),
     ],
     "bptt": [
-        Mistake("no slope", change={" * (1 - h[:, t + 1] ** 2)": ""}, hint="the slope of tanh is missing: ∂h/∂z"),
-        Mistake("tanh twice", change={"(1 - h[:, t + 1] ** 2)": "(1 - torch.tanh(h[:, t + 1]) ** 2)"}, hint="took the tanh of h once more"),
-        Mistake("transposed W_hh", change={"g_z[:, t] @ W_hh\n": "g_z[:, t] @ W_hh.T\n"}, hint="W_hh is not transposed on the way back"),
-        Mistake("nothing comes back", change={"later = g_z[:, t] @ W_hh": "later = 0 * later"}, hint="nothing travels back in time"),
+        Mistake("no slope", change={" * (1 - h[:, t + 1] ** 2)": ""}, hint="the slope of tanh is missing: ∂h/∂z = 1 − h²", gravity="idea"),
+        Mistake(
+            "tanh twice",
+            change={"(1 - h[:, t + 1] ** 2)": "(1 - torch.tanh(h[:, t + 1]) ** 2)"},
+            hint="the slope of tanh at z is 1 − tanh(z)² = 1 − h²; you took the tanh of h once more",
+            gravity="idea",
+        ),
+        Mistake(
+            "transposed W_hh",
+            change={"g_z[:, t] @ W_hh\n": "g_z[:, t] @ W_hh.T\n"},
+            hint="W_hh is not transposed on the way back (with rows as states: g_z @ W_hh, without .T)",
+            gravity="idea",
+        ),
+        Mistake(
+            "nothing comes back",
+            change={"later = g_z[:, t] @ W_hh": "later = 0 * later"},
+            hint="nothing travels back in time: h_t also acts through z_{t+1}",
+            gravity="idea",
+        ),
         Mistake(
             "h instead of z travels",
             change={"later = g_z[:, t] @ W_hh": "later = (from_output[:, t] + later) @ W_hh"},
-            hint="what travels back through W_hh is the gradient at z",
+            hint="between two steps the slope of tanh is missing: what travels back through W_hh is the gradient at z, not the one at h",
+            gravity="idea",
         ),
-        Mistake("h_t for h_{t-1}", change={"g_z, h[:, :-1])": "g_z, h[:, 1:])"}, hint="W_hh multiplied h_{t−1} there"),
+        Mistake(
+            "h_t for h_{t-1}",
+            change={"g_z, h[:, :-1])": "g_z, h[:, 1:])"},
+            hint="the gradient at step t is paired with h_t; W_hh multiplied h_{t−1} there",
+            gravity="idea",
+        ),
         Mistake(
             "wrong order",
             change={'"bta,btc->ac", g_z, h[:, :-1]': '"bta,btc->ca", g_z, h[:, :-1]'},
             hint="the outer product is in the wrong order",
+            gravity="idea",
         ),
-        Mistake("mean over the batch", change={"g_o = p - y ": "g_o = (p - y) / len(x) "}, hint="a mean over the batch"),
-        Mistake("mean over time", change={"g_o = p - y ": "g_o = (p - y) / x.shape[1] "}, hint="a mean over time"),
-        Mistake("mean over both", change={"g_o = p - y ": "g_o = (p - y) / x[..., 0].numel() "}, hint="a mean over batch and time"),
-        Mistake("sign flip", change={"g_o = p - y ": "g_o = y - p "}, hint="the sign is flipped"),
-        Mistake("square missing", change={"h[:, t + 1] ** 2": "h[:, t + 1]"}, hint="not 1 − h"),
+        Mistake(
+            "mean over the batch",
+            change={"g_o = p - y ": "g_o = (p - y) / len(x) "},
+            hint="there is a mean over the batch: J sums over it",
+            gravity="part",
+        ),
+        Mistake(
+            "mean over time",
+            change={"g_o = p - y ": "g_o = (p - y) / x.shape[1] "},
+            hint="there is a mean over time: J sums over it",
+            gravity="idea",
+        ),
+        Mistake(
+            "mean over both",
+            change={"g_o = p - y ": "g_o = (p - y) / x[..., 0].numel() "},
+            hint="there is a mean over time: J sums over it",
+            gravity="idea",
+        ),
+        Mistake("sign flip", change={"g_o = p - y ": "g_o = y - p "}, hint="the sign is flipped", gravity="idea"),
+        Mistake(
+            "square missing", change={"h[:, t + 1] ** 2": "h[:, t + 1]"}, hint="the slope of tanh is 1 − h², not 1 − h", gravity="idea"
+        ),
         Mistake(
             "the double sum",
             code="""
@@ -390,7 +875,8 @@ def rnn_bptt(x, y, h, p, W_hh, W_yh):
             g = g_z @ W_hh
     return g_hh, g_hx, torch.einsum("bta,btc->ac", g_o, h[:, 1:])
 """,
-            hint="the work grows faster than T",
+            hint="the work grows faster than T: walk back once, and collect what all later losses send",
+            gravity="part",
         ),
         Mistake(
             "autograd",
@@ -407,7 +893,68 @@ def rnn_bptt(x, y, h, p, W_hh, W_yh):
         return torch.autograd.grad(J, W)
 """,
             hint="derive it, without autograd",
+            gravity="idea",
         ),
+        Mistake(
+            "Parameter and backward",
+            code="""
+def rnn_bptt(x, y, h, p, W_hh, W_yh):
+    from torch import nn
+    with torch.enable_grad():
+        z = torch.atanh(h[:, 1:]) - h[:, :-1] @ W_hh.T
+        W_hx = torch.linalg.lstsq(x.flatten(0, 1), z.flatten(0, 1)).solution.T
+        W = [nn.Parameter(w.clone()) for w in (W_hh, W_hx, W_yh)]
+        state, J = h[:, 0], 0
+        for t in range(x.shape[1]):
+            state = torch.tanh(state @ W[0].T + x[:, t] @ W[1].T)
+            J = J - (y[:, t] * (state @ W[2].T).log_softmax(-1)).sum()
+        J.backward()
+        return [w.grad for w in W]
+""",
+            hint="derive it, without autograd",
+            gravity="idea",
+        ),
+        Mistake(
+            "Linear layers and backward",
+            code="""
+def rnn_bptt(x, y, h, p, W_hh, W_yh):
+    import torch.nn as nn
+    with torch.enable_grad():
+        inner, outer, read = nn.Linear(len(W_hh), len(W_hh), bias=False), nn.Linear(x.shape[2], len(W_hh), bias=False), nn.Linear(len(W_hh), len(W_yh), bias=False)
+        inner, outer, read = inner.to(x.dtype), outer.to(x.dtype), read.to(x.dtype)
+        z = torch.atanh(h[:, 1:]) - h[:, :-1] @ W_hh.T
+        W_hx = torch.linalg.lstsq(x.flatten(0, 1), z.flatten(0, 1)).solution.T
+        for layer, w in ((inner, W_hh), (outer, W_hx), (read, W_yh)):
+            layer.weight.data = w.clone()
+        state, J = h[:, 0], 0
+        for t in range(x.shape[1]):
+            state = torch.tanh(inner(state) + outer(x[:, t]))
+            J = J - (y[:, t] * read(state).log_softmax(-1)).sum()
+        getattr(J, "back" + "ward")()
+        return [layer.weight.grad for layer in (inner, outer, read)]
+""",
+            hint="derive it, without autograd",
+            gravity="idea",
+        ),
+        Mistake(
+            "W_yh with the state before",
+            change={"g_o, h[:, 1:])": "g_o, h[:, :-1])"},
+            hint="the gradient at o_t is paired with h_{t−1}; W_yh multiplied h_t there",
+            gravity="idea",
+        ),
+        Mistake(
+            "only the first sequence",
+            change={"g_o = p - y ": "g_o = (p - y) * (torch.arange(len(p)) == 0)[:, None, None] "},
+            hint="with five sequences the gradient of W_hh is wrong: J sums over the batch",
+            gravity="part",
+        ),
+        Mistake(
+            "in place on p",
+            change={"g_o = p - y  #": "g_o = p.sub_(y)  #"},
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
+        ),
+        Right("recomputes p", change={"g_o = p - y ": "g_o = (h[:, 1:] @ W_yh.T).softmax(-1) - y "}),
         Right(
             "sums on the way",
             code="""
@@ -448,18 +995,54 @@ def rnn_bptt(x, y, h, p, W_hh, W_yh):
         Mistake(
             "reversed order",
             change={"(1 - state**2)[:, None] * W_hh @ jacobian": "jacobian @ ((1 - state**2)[:, None] * W_hh)"},
-            hint="the factors are in the wrong order",
+            hint="the factors are in the wrong order: the first step is applied first, so it stands at the right",
+            gravity="idea",
         ),
         Mistake(
             "slope on the columns",
             change={"(1 - state**2)[:, None] * W_hh @": "W_hh * (1 - state**2) @"},
-            hint="the slope scales the wrong side",
+            hint="the slope scales the columns of W_hh; entry a of h_j has the slope 1 − h_{j,a}², which belongs to row a",
+            gravity="idea",
         ),
-        Mistake("no slope", change={"(1 - state**2)[:, None] * W_hh": "W_hh"}, hint="the slope of tanh is missing"),
-        Mistake("slopes before the step", change={"h[1:]": "h[:-1]"}, hint="it belongs to the state after it"),
-        Mistake("one factor too many", change={"h[1:]": "h"}, hint="no step between i and t"),
-        Mistake("last step only", change={" @ jacobian": ""}, hint="How many steps do three states make?"),
-        Mistake("transposed", change={"return jacobian": "return jacobian.T"}, hint="the Jacobian is transposed"),
+        Mistake("no slope", change={"(1 - state**2)[:, None] * W_hh": "W_hh"}, hint="the slope of tanh is missing", gravity="idea"),
+        Mistake(
+            "slopes before the step",
+            change={"h[1:]": "h[:-1]"},
+            hint="the slopes belong to the states after each step, not before it",
+            gravity="idea",
+        ),
+        Mistake("one factor too many", change={"h[1:]": "h"}, hint="there is one step too many: n + 1 states make n steps", gravity="idea"),
+        Mistake("last step only", change={" @ jacobian": ""}, hint="only the last step is there: multiply all of them", gravity="idea"),
+        Mistake(
+            "transposed",
+            change={"return jacobian": "return jacobian.T"},
+            hint="the Jacobian is transposed: row a belongs to entry a of h_t",
+            gravity="idea",
+        ),
+        Mistake(
+            "slope with tanh",
+            change={"1 - state**2": "1 - torch.tanh(state) ** 2"},
+            hint="you took the tanh of h once more: h is tanh(z) already",
+            gravity="idea",
+        ),
+        Mistake(
+            "both W transposed",
+            change={"* W_hh @ jacobian": "* W_hh.T @ jacobian"},
+            hint="W_hh is transposed in every step",
+            gravity="idea",
+        ),
+        Mistake(
+            "plain eye",
+            change={"torch.eye(len(W_hh), dtype=W_hh.dtype)": "torch.eye(len(W_hh))"},
+            hint="your code raised RuntimeError",
+            gravity="edge",
+        ),
+        Mistake(
+            "no step gives W",
+            change={"return jacobian": "return jacobian if len(h) > 1 else W_hh"},
+            hint="no step between i and t: the Jacobian is the identity",
+            gravity="edge",
+        ),
         Right("diag", change={"(1 - state**2)[:, None] * W_hh @ jacobian": "torch.diag(1 - state**2) @ W_hh @ jacobian"}),
         Right(
             "from the end",
@@ -473,11 +1056,56 @@ def state_jacobian(W_hh, h):
         ),
     ],
     "overflow": [
-        Mistake("the largest that fits", change={") + 1": ")"}, hint="not the largest that fits"),
-        Mistake("float64", change={"torch.float32": "torch.float64"}, hint="limit of float64"),
-        Mistake("log of rho missing", change={" / math.log(rho)": ""}, hint="log ρ is missing"),
-        Mistake("no end", change={"    if rho <= 1:\n        return math.inf\n": ""}, hint="ρ = 1 never overflows"),
-        Mistake("zero for small rho", change={"if rho <= 1:": "if rho == 1:"}, hint="ρ < 1 shrinks"),
+        Mistake(
+            "the largest that fits",
+            change={") + 1": ")"},
+            hint="the smallest k that no longer fits was asked for, not the largest that fits",
+            gravity="idea",
+        ),
+        Mistake(
+            "float64", change={"torch.float32": "torch.float64"}, hint="that is the limit of float64; here it is float32", gravity="idea"
+        ),
+        Mistake(
+            "log of rho missing",
+            change={" / math.log(rho)": ""},
+            hint="log ρ is missing, or of another base than the other logarithm",
+            gravity="idea",
+        ),
+        Mistake(
+            "no end",
+            change={"    if rho <= 1:\n        return math.inf\n": ""},
+            hint="your code raised ZeroDivisionError: float division by zero",
+            gravity="part",
+        ),
+        Mistake(
+            "zero for small rho",
+            change={"if rho <= 1:": "if rho == 1:"},
+            hint="ρ < 1 shrinks: it never overflows, so return math.inf",
+            gravity="part",
+        ),
+        Mistake(
+            "128",
+            change={"math.floor(math.log(torch.finfo(torch.float32).max) / math.log(rho)) + 1": "128"},
+            hint="the number is fixed in your code: it depends on ρ",
+            gravity="idea",
+        ),
+        Mistake(
+            "round",
+            change={
+                "math.floor(math.log(torch.finfo(torch.float32).max) / math.log(rho)) + 1": "round(math.log(torch.finfo(torch.float32).max) / math.log(rho))"
+            },
+            hint="the smallest k that no longer fits was asked for, not the largest that fits",
+            gravity="idea",
+        ),
+        Mistake(
+            "minus one for small", change={"return math.inf": "return -1"}, hint="ρ = 1 never overflows: return math.inf", gravity="part"
+        ),
+        Mistake(
+            "at least two",
+            change={"    return math.floor": "    return max(2, 0) if rho > 1e38 else math.floor"},
+            hint="ρ = 1e39 is too large by itself",
+            gravity="edge",
+        ),
         Right(
             "loop",
             code="""
@@ -502,37 +1130,94 @@ def steps_to_overflow(rho):
             change={
                 "    return [g * factor for g in grads]": "    return [g * min(1.0, limit / max(g.norm().item(), 1e-30)) for g in grads]"
             },
-            hint="every tensor is clipped by itself, which changes the direction",
+            hint="every tensor is clipped by itself, which changes the direction: use the joint norm of all of them",
+            gravity="idea",
         ),
         Mistake(
             "clamp",
             change={"    return [g * factor for g in grads]": "    return [g.clamp(-limit, limit) for g in grads]"},
-            hint="every entry is cut by itself (clamp)",
+            hint="every entry is cut by itself (clamp); that changes the direction",
+            gravity="idea",
         ),
-        Mistake("always normalised", change={"min(1.0, limit / norm.item())": "limit / norm.item()"}, hint="clip, do not normalise"),
+        Mistake(
+            "always normalised",
+            change={"min(1.0, limit / norm.item())": "limit / norm.item()"},
+            hint="a short gradient was made longer: clip, do not normalise",
+            gravity="idea",
+        ),
         Mistake(
             "no root",
             change={"torch.sqrt(sum((g**2).sum() for g in grads))": "sum((g**2).sum() for g in grads)"},
-            hint="the root is missing",
+            hint="the root is missing: the norm is the root of the sum of squares",
+            gravity="idea",
         ),
         Mistake(
-            "norms added", change={"torch.sqrt(sum((g**2).sum() for g in grads))": "sum(g.norm() for g in grads)"}, hint="norms do not add"
+            "norms added",
+            change={"torch.sqrt(sum((g**2).sum() for g in grads))": "sum(g.norm() for g in grads)"},
+            hint="norms do not add: add the squares, then take the root",
+            gravity="idea",
         ),
         Mistake(
-            "NaN stays", change={"if not torch.isfinite(norm):": "if False:"}, hint="with inf or NaN anywhere all gradients become zero"
+            "NaN stays",
+            change={"if not torch.isfinite(norm):": "if False:"},
+            hint="with inf or NaN anywhere all gradients become zero, also those of the other tensors",
+            gravity="part",
         ),
         Mistake(
-            "only inf is caught", change={"not torch.isfinite(norm)": "norm == torch.inf"}, hint="NaN compares as False with everything"
+            "only inf is caught",
+            change={"not torch.isfinite(norm)": "norm == torch.inf"},
+            hint="with a NaN in one tensor all become zero: NaN compares as False with everything",
+            gravity="part",
         ),
-        Mistake("in place", change={"[g * factor for g in grads]": "[g.mul_(factor) for g in grads]"}, hint="changes its input in place"),
+        Mistake(
+            "in place",
+            change={"[g * factor for g in grads]": "[g.mul_(factor) for g in grads]"},
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
+        ),
         Mistake(
             "zero divided",
             change={
                 "    factor = min(1.0, limit / norm.item()) if norm > 0 else 1.0\n    return [g * factor for g in grads]": "    return [g / norm * min(norm.item(), limit) for g in grads]"
             },
-            hint="a zero gradient must stay zero",
+            hint="a zero gradient must stay zero: do not divide by its norm",
+            gravity="edge",
         ),
-        Mistake("norm one", change={"limit / norm.item()": "1.0 / norm.item()"}, hint="the new norm is one, not the limit"),
+        Mistake("norm one", change={"limit / norm.item()": "1.0 / norm.item()"}, hint="the new norm is one, not the limit", gravity="idea"),
+        Mistake(
+            "max norm",
+            change={"torch.sqrt(sum((g**2).sum() for g in grads))": "max(g.norm() for g in grads)"},
+            hint="every tensor is clipped by itself, which changes the direction: use the joint norm of all of them",
+            gravity="idea",
+        ),
+        Mistake(
+            "nan_to_num",
+            change={
+                "if not torch.isfinite(norm):\n        return [torch.zeros_like(g) for g in grads]": "grads = [g.nan_to_num(0, 0, 0) for g in grads]\n    norm = torch.sqrt(sum((g**2).sum() for g in grads))"
+            },
+            hint="with inf or NaN anywhere all gradients become zero, also those of the other tensors",
+            gravity="part",
+        ),
+        Mistake(
+            "only the bad tensor is zeroed",
+            change={"[torch.zeros_like(g) for g in grads]": "[g if torch.isfinite(g).all() else torch.zeros_like(g) for g in grads]"},
+            hint="with inf or NaN anywhere all gradients become zero, also those of the other tensors",
+            gravity="part",
+        ),
+        Right("eps 1e-6 like torch", change={"limit / norm.item()": "limit / (norm.item() + 1e-6)"}),
+        Right(
+            "careful norm",
+            code="""
+def clip_gradients(grads, limit):
+    top = max(g.abs().max().item() for g in grads)
+    if not math.isfinite(top) or any(g.isnan().any() for g in grads):
+        return [g.new_zeros(g.shape) for g in grads]
+    if top == 0:
+        return [g.clone() for g in grads]
+    norm = top * math.sqrt(sum(float(((g / top) ** 2).sum()) for g in grads))
+    return [g * (limit / norm) if norm > limit else g.clone() for g in grads]
+""",
+        ),
         Right("one vector", change={"torch.sqrt(sum((g**2).sum() for g in grads))": "torch.cat([g.reshape(-1) for g in grads]).norm()"}),
         Right(
             "a tuple, with an if",
@@ -551,32 +1236,65 @@ def clip_gradients(grads, limit):
         Mistake(
             "not shifted",
             change={"streams[:, start + 1 : start + T + 1]": "streams[:, start : start + T]"},
-            hint="the targets are the inputs themselves",
+            hint="the targets are the inputs themselves: the model would learn to copy. Shift by one",
+            gravity="idea",
         ),
         Mistake(
             "the wrong way",
             change={"streams[:, start + 1 : start + T + 1]": "streams.roll(1, 1)[:, start : start + T]"},
-            hint="shifted the wrong way",
+            hint="the targets are shifted the wrong way: predict the next character, not the one before",
+            gravity="idea",
         ),
         Mistake(
             "the next chunk",
             change={"streams[:, start + 1 : start + T + 1]": "streams[:, start + T : start + 2 * T]"},
-            hint="start after the whole chunk",
+            hint="the targets start after the whole chunk; each position predicts its own next character",
+            gravity="idea",
         ),
         Mistake(
             "rolled inside the chunk",
             change={"streams[:, start + 1 : start + T + 1]": "streams[:, start : start + T].roll(-1, 1)"},
-            hint="it is the first character after the chunk",
+            hint="the last target is wrong: it is the first character after the chunk, not one of the chunk",
+            gravity="idea",
         ),
         Mistake(
             "streams as columns",
             change={"streams[:, start : start + T],": "streams[start : start + T],"},
-            hint="the shape of the result is wrong",
+            hint="the shape of the result is wrong: read the docstring once more, axis by axis",
+            gravity="idea",
         ),
         Mistake(
             "start ignored",
             change={"streams[:, start : start + T]": "streams[:, :T]", "streams[:, start + 1 : start + T + 1]": "streams[:, 1 : T + 1]"},
-            hint="the inputs start at the wrong place",
+            hint="`start` is ignored",
+            gravity="idea",
+        ),
+        Mistake(
+            "next stream",
+            change={"streams[:, start + 1 : start + T + 1]": "streams.roll(-1, 0)[:, start : start + T]"},
+            hint="the target at each position is the next character of the same stream",
+            gravity="idea",
+        ),
+        Mistake(
+            "swapped",
+            change={
+                "return streams[:, start : start + T], streams[:, start + 1 : start + T + 1]": "return streams[:, start + 1 : start + T + 1], streams[:, start : start + T]"
+            },
+            hint="the targets are the inputs themselves: the model would learn to copy. Shift by one",
+            gravity="idea",
+        ),
+        Mistake(
+            "float copies",
+            code="""
+def next_chunk(streams, start, T):
+    a, b = torch.zeros(len(streams), T), torch.zeros(len(streams), T)
+    for t in range(T):
+        a[:, t] = streams[:, start + t]
+        b[:, t] = streams[:, start + t + 1]
+    return a, b
+""",
+            hint="indices are whole numbers: `F.one_hot` takes no floats",
+            gravity="edge",
         ),
         Right(
             "one cut",
@@ -592,25 +1310,80 @@ def clip_gradients(grads, limit):
         ),
     ],
     "train-step": [
-        Mistake("sum for mean", change={".sum().item() / inputs.numel()": ".sum().item()"}, hint="the loss is the sum"),
+        Mistake(
+            "sum for mean",
+            change={".sum().item() / inputs.numel()": ".sum().item()"},
+            hint="the loss is the sum; divide by the number of positions, B · T",
+            gravity="idea",
+        ),
         Mistake(
             "mean over one-hot entries",
             change={"-(y * p.clamp_min(1e-30).log()).sum().item() / inputs.numel()": "-(y * p.clamp_min(1e-30).log()).mean().item()"},
-            hint="not over one-hot entries",
+            hint="the loss is also divided by the size of the alphabet: it is a mean over positions, not over one-hot entries",
+            gravity="idea",
         ),
-        Mistake("gradients of the sum", change={"g / inputs.numel() for g": "g for g"}, hint="these are the gradients of the sum"),
-        Mistake("not clipped", change={"clip_gradients(grads, limit)": "grads"}, hint="`limit` has no effect"),
+        Mistake(
+            "gradients of the sum",
+            change={"g / inputs.numel() for g": "g for g"},
+            hint="these are the gradients of the sum; the loss is a mean, so divide them by B · T, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "not clipped",
+            change={"clip_gradients(grads, limit)": "grads"},
+            hint="`limit` has no effect: clip the gradients",
+            gravity="part",
+        ),
         Mistake(
             "clipped, then divided",
             change={
                 "    grads = [g / inputs.numel() for g in rnn_bptt(x, y, h, p, W_hh, W_yh)]": "    grads = [g / inputs.numel() for g in clip_gradients(rnn_bptt(x, y, h, p, W_hh, W_yh), limit)]"
             },
-            hint="divide first, then clip",
+            hint="you clip the gradients of the sum and divide afterwards: divide first, then clip",
+            gravity="part",
         ),
-        Mistake("first state", change={"h[:, -1]": "h[:, 0]"}, hint="h_last is h_0"),
-        Mistake("bits", change={".log()).sum()": ".log2()).sum()"}, hint="logarithms to base 2"),
-        Mistake("float64 inside", change={".to(W_hh.dtype) for": ".double() for"}, hint="convert the one-hot vectors to the weights' type"),
-        Mistake("mean over time only", change={"inputs.numel()": "inputs.shape[1]"}, hint="divided by T only"),
+        Mistake(
+            "first state", change={"h[:, -1]": "h[:, 0]"}, hint="h_last is h_0: the state after the chunk was asked for", gravity="part"
+        ),
+        Mistake("bits", change={".log()).sum()": ".log2()).sum()"}, hint="logarithms to base 2: the loss is in nats", gravity="idea"),
+        Mistake(
+            "float64 inside",
+            change={".to(W_hh.dtype) for": ".double() for"},
+            hint="your code raised RuntimeError: expected m1 and m2 to have the same dtype, but got: double != float",
+            gravity="idea",
+        ),
+        Mistake(
+            "mean over time only",
+            change={"inputs.numel()": "inputs.shape[1]"},
+            hint="the loss is divided by T only: there are B · T positions",
+            gravity="idea",
+        ),
+        Mistake(
+            "targets as inputs",
+            change={"for indices in (inputs, targets)": "for indices in (targets, inputs)"},
+            hint="the loss is not the mean of −log ŷ at the right characters",
+            gravity="idea",
+        ),
+        Mistake(
+            "fixed alphabet",
+            change={"len(W_yh)).to": "6).to"},
+            hint="your code raised RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x6 and 2x1)",
+            gravity="idea",
+        ),
+        Mistake(
+            "unclipped when short",
+            change={"clip_gradients(grads, limit)": "clip_gradients(grads, 1.0)"},
+            hint="`limit` has no effect: clip the gradients",
+            gravity="part",
+        ),
+        Mistake("h_last early", change={"h[:, -1]": "h[:, -2]"}, hint="h_last is one step too early", gravity="part"),
+        Mistake("float one-hot", change={".to(W_hh.dtype) for": ".float() for"}, hint="your code raised RuntimeError", gravity="edge"),
+        Mistake(
+            "weights updated",
+            change={"    return loss": "    W_hh -= 0.1 * grads[0]\n    return loss"},
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
+        ),
         Right(
             "indexing",
             code="""
@@ -635,45 +1408,89 @@ def training_step(weights, h0, inputs, targets, limit):
         ),
     ],
     "sample": [
-        Mistake("argmax", change={"torch.multinomial(p, 1)[0]": "p.argmax()"}, hint="the likeliest character is always taken"),
+        Mistake(
+            "argmax",
+            change={"torch.multinomial(p, 1)[0]": "p.argmax()"},
+            hint="the likeliest character is always taken: draw at random",
+            gravity="idea",
+        ),
         Mistake(
             "nothing is fed back",
             change={"        h = torch.tanh(W_hh @ h + W_hx[:, index])\n    return": "    return"},
-            hint="the input never changes",
+            hint="the input never changes: feed the drawn character back",
+            gravity="idea",
         ),
-        Mistake("temperature multiplied", change={"/ temperature": "* temperature"}, hint="the temperature is turned round"),
-        Mistake("temperature ignored", change={" / temperature": ""}, hint="the temperature has no effect"),
         Mistake(
-            "only the last of the prefix", change={"for index in prefix:": "for index in prefix[-1:]:"}, hint="the state is lost on the way"
+            "temperature multiplied",
+            change={"/ temperature": "* temperature"},
+            hint="the temperature is turned round: divide o by it, do not multiply",
+            gravity="part",
+        ),
+        Mistake("temperature ignored", change={" / temperature": ""}, hint="the temperature has no effect", gravity="part"),
+        Mistake(
+            "only the last of the prefix",
+            change={"for index in prefix:": "for index in prefix[-1:]:"},
+            hint="only the last character of the prefix is read: the state is lost on the way",
+            gravity="part",
         ),
         Mistake(
             "only the first of the prefix",
             change={"for index in prefix:": "for index in prefix[:1]:"},
-            hint="is the whole prefix read, in order",
+            hint="only the first character of the prefix is read",
+            gravity="part",
         ),
         Mistake(
             "the likeliest is fed back",
             change={"        drawn.append(index)\n": "        drawn.append(index)\n        index = p.argmax()\n"},
-            hint="do not come with the predicted probabilities",
+            hint="the likeliest character is fed back, not the drawn one",
+            gravity="idea",
         ),
         Mistake(
             "prefix returned",
             change={"return torch.stack(drawn)": "return torch.cat([prefix, torch.stack(drawn)])[:length]"},
-            hint="the prefix itself is returned",
+            hint="the prefix itself is returned, too",
+            gravity="idea",
         ),
         Mistake(
             "prefix in front",
             change={"return torch.stack(drawn)": "return torch.cat([prefix, torch.stack(drawn)])"},
-            hint="without the prefix",
+            hint="`length` characters come back, without the prefix",
+            gravity="idea",
         ),
         Mistake(
             "no memory while drawing",
             change={
                 "        drawn.append(index)\n        h = torch.tanh(W_hh @ h + W_hx[:, index])": "        drawn.append(index)\n        h = torch.tanh(W_hx[:, index])"
             },
-            hint="Is W_hh h part of every step",
+            hint="the state is lost while drawing: W_hh h is part of every step",
+            gravity="idea",
         ),
-        Mistake("uniform", change={"torch.multinomial(p, 1)[0]": "torch.randint(len(p), (1,))[0]"}, hint="draw from the prediction"),
+        Mistake(
+            "uniform",
+            change={"torch.multinomial(p, 1)[0]": "torch.randint(len(p), (1,))[0]"},
+            hint="all characters come equally often: draw from the prediction",
+            gravity="idea",
+        ),
+        Mistake("W_hh transposed", change={"W_hh @ h": "W_hh.T @ h"}, hint="W_hh is transposed while drawing", gravity="idea"),
+        Mistake(
+            "temperature on p",
+            change={"(W_yh @ h / temperature).softmax(dim=0)": "(W_yh @ h).softmax(dim=0) / temperature"},
+            hint="the temperature has no effect",
+            gravity="part",
+        ),
+        Mistake(
+            "seeded",
+            change={"    W_hh, W_hx, W_yh = weights\n": "    W_hh, W_hx, W_yh = weights\n    torch.manual_seed(0)\n"},
+            hint="two calls draw the same characters: do not set the seed inside the function",
+            gravity="edge",
+        ),
+        Mistake(
+            "float32 state",
+            change={"torch.zeros(len(W_hh), dtype=W_hh.dtype)": "torch.zeros(len(W_hh))"},
+            hint="your code raised RuntimeError",
+            gravity="edge",
+        ),
+        Right("gumbel", change={"torch.multinomial(p, 1)[0]": "(p.log() - torch.empty_like(p).exponential_().log()).argmax()"}),
         Right("Categorical", change={"torch.multinomial(p, 1)[0]": "torch.distributions.Categorical(p).sample()"}),
         Right(
             "with the whole network, a list",
@@ -698,17 +1515,32 @@ def random_choice(q):
         ),
     ],
     "bonus-rtrl": [
-        Mistake("no slope", change={"(1 - new_h**2)[:, None, None] * ": ""}, hint="the slope of tanh is missing"),
-        Mistake("not carried on", change={' + torch.einsum("ad,dbc->abc", W_hh, S)': ""}, hint="nothing travels back in time"),
-        Mistake("transposed W_hh", change={'"ad,dbc->abc"': '"da,dbc->abc"'}, hint="W_hh is not transposed on the way back"),
-        Mistake("sign", change={"softmax(dim=0) - y_t": "softmax(dim=0) * -1 + y_t"}, hint="the sign is flipped"),
+        Mistake(
+            "no slope", change={"(1 - new_h**2)[:, None, None] * ": ""}, hint="the slope of tanh is missing: ∂h/∂z = 1 − h²", gravity="idea"
+        ),
+        Mistake(
+            "not carried on",
+            change={' + torch.einsum("ad,dbc->abc", W_hh, S)': ""},
+            hint="nothing travels back in time: h_t also acts through z_{t+1}",
+            gravity="idea",
+        ),
+        Mistake(
+            "transposed W_hh",
+            change={'"ad,dbc->abc"': '"da,dbc->abc"'},
+            hint="W_hh is not transposed on the way back (with rows as states: g_z @ W_hh, without .T)",
+            gravity="idea",
+        ),
+        Mistake("sign", change={"softmax(dim=0) - y_t": "softmax(dim=0) * -1 + y_t"}, hint="the sign is flipped", gravity="idea"),
         Mistake(
             "h_t for h_{t-1}",
             change={"[:, :, None] * h  #": "[:, :, None] * torch.tanh(W_hh @ h + W_hx @ x_t)  #"},
-            hint="W_hh multiplied h_{t−1} there",
+            hint="the gradient at step t is paired with h_t; W_hh multiplied h_{t−1} there",
+            gravity="idea",
         ),
-        Mistake("wrong order", change={'"a,abc->bc"': '"a,abc->cb"'}, hint="the outer product is in the wrong order"),
-        Mistake("mean", change={"return gradient": "return gradient / len(x)"}, hint="a mean over time"),
+        Mistake("wrong order", change={'"a,abc->bc"': '"a,abc->cb"'}, hint="the outer product is in the wrong order", gravity="idea"),
+        Mistake(
+            "mean", change={"return gradient": "return gradient / len(x)"}, hint="there is a mean over time: J sums over it", gravity="idea"
+        ),
         Mistake(
             "walks back",
             code="""
@@ -716,7 +1548,54 @@ def rtrl(x, y, h0, W_hh, W_hx, W_yh):
     h, p = rnn_forward(x[None], h0[None], W_hh, W_hx, W_yh)
     return rnn_bptt(x[None], y[None], h, p, W_hh, W_yh)[0]
 """,
-            hint="a tensor grows with T",
+            hint="derive it, without autograd and without walking back",
+            gravity="idea",
+        ),
+        Mistake(
+            "last loss only",
+            change={"gradient = gradient + torch": "gradient = torch"},
+            hint="the gradient over 4 steps differs from autograd's",
+            gravity="idea",
+        ),
+        Mistake(
+            "Parameter",
+            code="""
+def rtrl(x, y, h0, W_hh, W_hx, W_yh):
+    W = torch.nn.Parameter(W_hh.clone())
+    h, J = h0, 0
+    for a, b in zip(x, y):
+        h = torch.tanh(W @ h + W_hx @ a)
+        J = J - (b * (W_yh @ h).log_softmax(0)).sum()
+    J.backward()
+    return W.grad
+""",
+            hint="derive it, without autograd and without walking back",
+            gravity="idea",
+        ),
+        Mistake(
+            "own walk back",
+            code="""
+def rtrl(x, y, h0, W_hh, W_hx, W_yh):
+    h = [h0]
+    for v in x:
+        h.append(torch.tanh(W_hh @ h[-1] + W_hx @ v))
+    h = torch.stack(h)
+    g_o = (h[1:] @ W_yh.T).softmax(-1) - y
+    out, back = torch.zeros_like(W_hh), torch.zeros_like(h0)
+    for t in reversed(range(len(x))):
+        g = (W_yh.T @ g_o[t] + back) * (1 - h[t + 1] ** 2)
+        out = out + torch.outer(g, h[t])
+        back = W_hh.T @ g
+    return out
+""",
+            hint="a tensor grows with T: keep S_t only, and forget the past",
+            gravity="part",
+        ),
+        Mistake(
+            "h0 in place",
+            change={"    h, gradient = h0, torch": "    h0 *= 1.001\n    h, gradient = h0, torch"},
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="idea",
         ),
         Right(
             "loops over rows",

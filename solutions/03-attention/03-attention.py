@@ -88,18 +88,9 @@ with check.idea("scores become weights"):
         torch.exp(scores) / torch.exp(scores).sum(1, keepdim=True),
         "the weights differ from exp(q·k) divided by its row sums",
         wrong={
-            "in this part the scores are plain inner products: do not divide by the square root of the width yet": (
-                scores / 7**0.5
-            ).softmax(1),
-            "softmax runs over the queries: it must run over the keys, the last axis": scores.softmax(0),
-            "one softmax runs over all pairs at once: every query needs a distribution of its own": scores.flatten().softmax(0).view(5, 4),
-            "these are the scores: turn them into weights with a softmax": scores,
-            "the scores are divided by their sum: softmax takes exp first, so that every weight is positive": scores
-            / scores.sum(1, keepdim=True),
-            "these are the logarithms of the weights": scores.log_softmax(1),
             "the score is the inner product, lengths included: do not normalise the vectors": (
                 F.normalize(q, dim=1) @ F.normalize(k, dim=1).T
-            ).softmax(1),
+            ).softmax(1)
         },
     )
     ### END HIDDEN TESTS
@@ -498,8 +489,9 @@ with check.part("fewer equations than unknowns"):
             atol=1e-3,
         )
 with check.edge("all digits of float64"):
-    got, target = reached_by(4, 3)
-    check.close(got, target, "digits are lost: keep the dtype of the inputs (these are float64)", rtol=1e-6)
+    for _ in range(3):  # float64 gives some 12 digits here, float32 never more than 7
+        got, target = reached_by(4, 3)
+        check.close(got, target, "digits are lost: keep the dtype of the inputs (these are float64)", rtol=1e-8, atol=1e-10)
 ### END HIDDEN TESTS
 check.score()
 
@@ -632,13 +624,7 @@ with check.idea("variances of products add up"):
         check.run(score_variance, 10, 2.0),
         160.0,
         "the formula is wrong for σ = 2: each product brings the variance of both factors",
-        wrong={
-            "σ is a standard deviation: the variance of one entry is σ², and a product has two factors": 40.0,
-            "you used σ where the variance σ² of an entry belongs, or only one of the two factors": 20.0,
-            "that is the standard deviation; the variance was asked for": 160.0**0.5,
-            "that is the variance of one product, without the sum over d": 16.0,
-            "variances of independent terms add up: d, not d²": 1600.0,
-        },
+        wrong={"variances of independent terms add up: d, not d²": 1600.0},
     )
     check.close(check.run(score_variance, 3, 0.5), 0.1875, "the formula is wrong for σ < 1")
     ### END HIDDEN TESTS
@@ -687,15 +673,6 @@ with check.idea("scaled scores become weights"):
         w,
         (q @ k.T / 7**0.5).softmax(1),
         "scale by the square root of a key's width",
-        wrong={
-            "you divide by d; divide by its square root": (q @ k.T / 7).softmax(1),
-            "you divide by the root of the number of keys; the width of a key counts": (q @ k.T / 4**0.5).softmax(1),
-            "you divide by the root of the number of queries; the width of a key counts": (q @ k.T / 5**0.5).softmax(1),
-            "the scores are not scaled": (q @ k.T).softmax(1),
-            "you scale after softmax: then the rows no longer sum to one": (q @ k.T).softmax(1) / 7**0.5,
-            "you multiply by the root of the width; divide by it": (q @ k.T * 7**0.5).softmax(1),
-            "softmax runs over the queries: it must run over the keys, the last axis": (q @ k.T / 7**0.5).softmax(0),
-        },
     )
     nine = check.run(weights, torch.full((1, 9), 0.5), torch.eye(9)[:2] * 6)
     check.close(nine, [[0.5, 0.5]], "for keys of width 9 the weights are wrong")
@@ -760,18 +737,6 @@ with check.idea("every score moves every weight"):
                 lambda x, i=i: x.softmax(0)[i],
                 s,
                 "an entry of the matrix is not the derivative: compare i = j and i ≠ j",
-                wrong={
-                    "only the diagonal is there: s_j changes every p_i, through the sum Z": torch.diag(p * (1 - p))[i],
-                    "only p_i on the diagonal is there: differentiate the sum Z in the denominator, too": torch.diag(p)[i],
-                    "only the part that comes from the sum Z is there: for i = j the numerator changes, too": -torch.outer(p, p)[i],
-                    "the sign is flipped": (torch.outer(p, p) - torch.diag(p))[i],
-                    "the sign of the product p_i p_j is wrong: Z stands in the denominator": (torch.outer(p, p) + torch.diag(p))[i],
-                    "the diagonal is p_i: subtract p_i p_j there, too": (torch.diag(p + p * p) - torch.outer(p, p))[i],
-                    "p is taken for the scores: it is the result of the softmax already": (torch.diag(again) - torch.outer(again, again))[
-                        i
-                    ],
-                    "that is the derivative of log p_i: multiply row i by p_i": (torch.eye(count) - p)[i],
-                },
             )
     ### END HIDDEN TESTS
 with check.edge("input unchanged"):
@@ -869,15 +834,7 @@ with check.idea("softmax over what is allowed"):
         exact,
         "the allowed weights should be the softmax over the allowed scores alone",
         wrong={
-            "you set weights to 0 after the softmax: the forbidden scores are still in the denominator": s.softmax(1) * m,
-            "the mask is read the wrong way round: True means that looking is allowed": torch.stack(
-                [torch.zeros(4).masked_scatter(~m[r], s[r, ~m[r]].softmax(0)) for r in range(3)]
-            ),
-            "a forbidden score of 0 is not hidden: e^0 = 1. It must be minus infinity": (s * m).softmax(1),
             "a forbidden score of 0 still counts in the denominator, even if its weight is removed later": (s * m).softmax(1) * m,
-            "softmax runs over the queries: it must run over the keys, the last axis": s.masked_fill(~m, -torch.inf)
-            .softmax(0)
-            .nan_to_num(),
             "the mask is added to the scores as a number, 1 or 0: a forbidden score must become minus infinity": (s + m).softmax(1),
         },
     )
@@ -910,10 +867,6 @@ with check.edge("very low scores"):
         low,
         [[0.5, 0.5, 0.0]],
         "three very low scores, the last one forbidden: the other two share the weight",
-        wrong={
-            "very low but allowed scores lose against your mask value: only −inf is below every score": [[0.0, 0.0, 1.0]],
-            "very low but allowed scores are lost: your mask value lies above them, or exp underflows": [[0.0, 0.0, 0.0]],
-        },
     )
 with check.edge("a large forbidden score"):
     loud = check.run(masked_softmax, torch.tensor([[0.0, 0.0, 300.0]]), torch.tensor([[True, True, False]]), shape=(1, 3))
@@ -1068,14 +1021,6 @@ with check.idea("scaled dot-product attention"):
         out,
         (scores / 8**0.5).softmax(1) @ one_v,
         "without a mask the output differs from scaled dot-product attention",
-        wrong={
-            "the scores are not scaled by the root of the width": scores.softmax(-1) @ one_v,
-            "you divide by the root of the number of keys": (scores / 4**0.5).softmax(-1) @ one_v,
-            "you divide by the root of the number of queries": (scores / 5**0.5).softmax(-1) @ one_v,
-            "you divide by the width, not its root": (scores / 8).softmax(-1) @ one_v,
-            "you divide by the root of the values' width; the keys' width counts": (scores / 6**0.5).softmax(-1) @ one_v,
-            "softmax runs over the queries: it must run over the keys, the last axis": (scores / 8**0.5).softmax(-2) @ one_v,
-        },
     )
     order = randperm(4)
     check.invariant(
@@ -1093,7 +1038,6 @@ with check.part("batch axes"):
         batch,
         F.scaled_dot_product_attention(q, k, v),
         "with two batch axes the output differs from scaled dot-product attention",
-        wrong={"softmax runs over a batch axis: with batch axes in front, count from the end (dim=-1)": (q @ k.mT / 8**0.5).softmax(1) @ v},
     )
     ### END HIDDEN TESTS
 with check.part("mask"):
@@ -1112,11 +1056,6 @@ with check.part("mask"):
         "with a random mask the output differs",
         wrong={
             "with a mask the scores are not scaled": F.scaled_dot_product_attention(q, k, v, attn_mask=rule, scale=1.0),
-            "the weights are set to 0 after the softmax: mask the scores before it": ((q @ k.mT / 8**0.5).softmax(-1) * rule) @ v,
-            "the mask is read the wrong way round: True means that looking is allowed": (
-                (q @ k.mT / 8**0.5).masked_fill(rule, -torch.inf).softmax(-1).nan_to_num()
-            )
-            @ v,
             "a forbidden score becomes 0, which is not hidden: e^0 = 1": (q @ k.mT / 8**0.5 * rule).softmax(-1) @ v,
         },
     )
@@ -1178,26 +1117,8 @@ with check.idea("three views of one sequence"):
         (score / 5**0.5).softmax(1) @ x @ c,
         "the output is not softmax(QKᵀ/√h) V with Q = x W_q, K = x W_k, V = x W_v",
         wrong={
-            "the projections are transposed: x is multiplied by W from the right, without a transpose": (
-                x @ a.T @ (x @ b.T).T / 5**0.5
-            ).softmax(1)
-            @ x
-            @ c.T,
-            "the roles of W_q and W_k are exchanged": (score.T / 5**0.5).softmax(1) @ x @ c,
-            "the values are not projected": (score / 5**0.5).softmax(1) @ x,
-            "the queries are not projected": (x @ (x @ b).T / 5**0.5).softmax(1) @ x @ c,
             "the keys are not projected": (x @ a @ x.T / 5**0.5).softmax(1) @ x @ c,
             "nothing is projected: use W_q, W_k and W_v": (x @ x.T / 5**0.5).softmax(1) @ x,
-            "the values are projected with W_k; they have their own W_v": (score / 5**0.5).softmax(1) @ x @ b,
-            "the scores are not scaled": score.softmax(1) @ x @ c,
-            "the scores are scaled twice: `attention` does it already": (score / 5).softmax(1) @ x @ c,
-            "you divide by the root of the sequence length; the width counts": (score / 6**0.5).softmax(1) @ x @ c,
-            "softmax runs over the queries: it must run over the keys, the last axis": (score / 5**0.5).softmax(0) @ x @ c,
-            "the output is causal; here every position sees the whole sequence": (score / 5**0.5)
-            .masked_fill(torch.ones(6, 6).triu(1) > 0, -torch.inf)
-            .softmax(1)
-            @ x
-            @ c,
         },
     )
     ### END HIDDEN TESTS
@@ -1253,14 +1174,7 @@ with check.idea("matmul_operations", share=2):
         7238,
         "the count is wrong for n = 7, h = 11",
         wrong={
-            "multiplications and additions both count: a factor of two is missing": 3619,
-            "only one of the three projections is counted": 3850,
-            "the output projection is not part of this function": 8932,
-            "the weighted sum of the values is missing": 6160,
-            "n and h are exchanged: a projection is n × h times h × h": 6622,
-            "the projections are missing": 2156,
             "the scores and the weighted sum are missing": 5082,
-            "that is the order of growth; the exact number of operations was asked for": 1386,
             "a sum of b terms has b − 1 additions, but here every product counts 2abc": 6881,
         },
     )
@@ -1362,12 +1276,8 @@ with check.idea("x asks, y answers"):
         (score / 7**0.5).softmax(1) @ y @ c,
         "the output is not attention(x W_q, y W_k, y W_v)",
         wrong={
-            "the scores must be scaled by the root of the projected width d": score.softmax(1) @ y @ c,
-            "scale by the root of the projected width d, not of x's own": (score / 3**0.5).softmax(1) @ y @ c,
             "scale by the root of the projected width d, not of y's own": (score / 6**0.5).softmax(1) @ y @ c,
             "scale by the root of the projected width d, not of the number of keys": (score / 4**0.5).softmax(1) @ y @ c,
-            "you divide by the width d; divide by its square root": (score / 7).softmax(1) @ y @ c,
-            "softmax runs over the queries: it must run over the keys, the positions of y": (score / 7**0.5).softmax(0) @ y @ c,
         },
     )
     x, y, a, b, c = randn(4, 4), randn(4, 4), randn(4, 4), randn(4, 4), randn(4, 4)  # all alike: a wrong role does not show in the shape
@@ -1376,15 +1286,7 @@ with check.idea("x asks, y answers"):
         check.run(cross_attention, x, y, a, b, c),
         score.softmax(1) @ y @ c,
         "with x and y of the same size the output is wrong",
-        wrong={
-            "the values come from x: they must come from y": score.softmax(1) @ x @ c,
-            "the keys come from x: they must come from y": (x @ a @ (x @ b).T / 2).softmax(1) @ y @ c,
-            "this is self-attention of x: keys and values must come from y": (x @ a @ (x @ b).T / 2).softmax(1) @ x @ c,
-            "this is self-attention of y: the queries must come from x": (y @ a @ (y @ b).T / 2).softmax(1) @ y @ c,
-            "x and y are exchanged: x asks, y answers": (y @ a @ (x @ b).T / 2).softmax(1) @ x @ c,
-            "the values are not projected with W_v": score.softmax(1) @ y,
-            "the values are projected with W_k; they have their own W_v": score.softmax(1) @ y @ b,
-        },
+        wrong={"the values are projected with W_k; they have their own W_v": score.softmax(1) @ y @ b},
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -1440,19 +1342,7 @@ with check.idea("u · tanh of the sum"):
         scores,
         one_by_one,
         "a score is not u · tanh(W_qᵀ q_i + W_kᵀ k_j)",
-        wrong={
-            "tanh is missing": inner @ u,
-            "tanh is taken of each part; it must be taken of their sum": (torch.tanh(q @ a) @ u)[:, None]
-            + (torch.tanh(k @ b) @ u)[None, :],
-            "tanh is taken of the finished score; it belongs inside, before the product with u": torch.tanh(inner @ u),
-            "u is multiplied inside tanh; it belongs outside": torch.tanh(inner * u).sum(-1),
-            "the two parts are multiplied; they must be added": torch.tanh((q @ a)[:, None] * (k @ b)[None]) @ u,
-            "the two parts are subtracted; they must be added": torch.tanh((q @ a)[:, None] - (k @ b)[None]) @ u,
-            "these are dot-product scores: use the formula with tanh and u": q @ a @ (k @ b).T,
-            "additive scores are not divided by a square root: tanh keeps them small": torch.tanh(inner) @ u / 7**0.5,
-            "the product with u is a sum over the width, not a mean": torch.tanh(inner) @ u / 7,
-            "these are weights; the scores were asked for, before any softmax": one_by_one.softmax(1),
-        },
+        wrong={"the product with u is a sum over the width, not a mean": torch.tanh(inner) @ u / 7},
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -1521,12 +1411,6 @@ with check.idea("split_heads"):
         parts,
         torch.stack([row.view(3, 4, 2).transpose(0, 1) for row in numbers]),
         "split_heads mixes positions and heads",
-        wrong={
-            "`view` straight to (B, H, T, D/H) cuts the sequence, not the width: view to (B, T, H, D/H), then transpose": numbers.view(
-                2, 4, 3, 2
-            ),
-            "head h takes every H-th column; it should take D/H columns in a row": numbers.view(2, 3, 2, 4).permute(0, 3, 1, 2),
-        },
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -1546,12 +1430,7 @@ with check.idea("merge_heads"):
         check.run(merge_heads, given),
         torch.cat([given[:, 0], given[:, 1], given[:, 2]], -1),
         "merge_heads: the heads must stand side by side, head 0 first",
-        wrong={
-            "merge_heads: `reshape` alone mixes positions and heads: bring the position axis back to its place first": given.reshape(
-                2, 4, 15
-            ),
-            "merge_heads: the heads are interleaved; each head keeps its columns together": given.permute(0, 2, 3, 1).reshape(2, 4, 15),
-        },
+        wrong={"merge_heads: the heads are interleaved; each head keeps its columns together": given.permute(0, 2, 3, 1).reshape(2, 4, 15)},
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -1582,15 +1461,7 @@ with check.idea("multi_head", share=2):
         out,
         side_by_side() @ o,
         "the output differs from three single heads side by side",
-        wrong={
-            "the scores are scaled by the root of the whole width D; each head has width D/H": side_by_side(scale=6**0.5) @ o,
-            "the scores are not scaled": side_by_side(scale=1.0) @ o,
-            "the output projection W_o is missing": side_by_side(),
-            "W_o is transposed: the merged heads are multiplied by it from the right": side_by_side() @ o.T,
-            "the roles of W_q and W_k are exchanged": side_by_side(first=b, second=a) @ o,
-            "this is one head over the whole width: is the split used?": (x @ a @ (x @ b).mT / 6**0.5).softmax(-1) @ (x @ c) @ o,
-            "without a mask the output is causal: the mask is optional": side_by_side(rule=lower) @ o,
-        },
+        wrong={"the scores are not scaled": side_by_side(scale=1.0) @ o},
     )
     solo = check.run(multi_head, x, a, b, c, o, 1, shape=(2, 5, 6))
     check.close(solo, (x @ a @ (x @ b).mT / 6**0.5).softmax(-1) @ (x @ c) @ o, "with one head it is plain self-attention")
@@ -1607,10 +1478,6 @@ with check.part("mask"):
         ragged,
         side_by_side(rule=filler[:, 0]) @ o,
         "with a mask for each sequence of the batch, (B, 1, 1, T), the output is wrong",
-        wrong={
-            "the mask is not used: is the mask handed on?": side_by_side() @ o,
-            "one sequence's mask is used for the whole batch": side_by_side(rule=filler[0, 0]) @ o,
-        },
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -1698,10 +1565,10 @@ with check.idea("block by block, the same result"):
     ### BEGIN HIDDEN TESTS
     thrifty = thrifty and check.affordable(
         blockwise_attention,
-        lambda m: (randn(4096, 16), randn(m, 16), randn(m, 16), 64),
-        4096,
-        megabytes=48,  # the matrix has 64, a block 1; the results of all blocks, kept until the end, 16
-        hint="for 4,096 queries and keys the n × m weights were built after all: look at one block of keys at a time",
+        lambda m: (randn(512, 16), randn(m, 16), randn(m, 16), 1024),  # few turns for an answer that loops over queries, too
+        32768,
+        megabytes=48,  # the matrix has 64, a block 2; the results of all blocks, kept until the end, 1
+        hint="for 512 queries and 32,768 keys the n × m weights were built after all: look at one block of keys at a time",
         or_nothing=True,
     )
     by_hand = "write the blocks yourself: do not call `scaled_dot_product_attention`"
@@ -1731,17 +1598,6 @@ with check.idea("block by block, the same result"):
         out,
         plain_scores.softmax(1) @ v,
         "blocks of 4 for 9 keys: the result is wrong",
-        wrong={
-            "the sum Z is not rescaled when the maximum changes": slip(rescale_total=0),
-            "the unfinished output is not rescaled when the maximum changes": slip(rescale_out=0),
-            "the scores are not divided by the root of the width": (q @ k.T).softmax(1) @ v,
-            "the blocks' results are averaged: blocks with large scores must count more": sum(
-                p.softmax(1) @ g for p, g in zip(plain_scores.split(4, 1), v.split(4), strict=True)
-            )
-            / 3,
-            "the last, short block is left out": plain_scores[:, :8].softmax(1) @ v[:8],
-            "the division by Z at the end is missing": (plain_scores - plain_scores.amax(1, keepdim=True)).exp() @ v,
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):

@@ -24,24 +24,29 @@ VARIANTS = {
         Mistake(
             "softmax over the queries",
             change={"softmax(dim=-1)": "softmax(dim=0)"},
-            hint="softmax runs over the queries: it must run over the keys",
+            says="softmax runs over the queries: it must run over the keys, the last axis",
             gravity="idea",
         ),
         Mistake(
             "scaled too early",
             change={"(Q @ K.mT)": "(Q @ K.mT / Q.shape[-1] ** 0.5)"},
-            hint="do not divide by the square root of the width yet",
+            says="in this part the scores are plain inner products: do not divide by the square root of the width yet",
             gravity="idea",
         ),
-        Mistake("no softmax", change={".softmax(dim=-1)": ""}, hint="these are the scores: turn them into weights", gravity="idea"),
+        Mistake(
+            "no softmax",
+            change={".softmax(dim=-1)": ""},
+            says="these are the scores: turn them into weights with a softmax",
+            gravity="idea",
+        ),
         Mistake("keys ask, queries answer", change={"Q @ K.mT": "K @ Q.mT"}, hint="which of Q and K stands on the left", gravity="idea"),
         Mistake(
             "one softmax for all pairs",
             change={".softmax(dim=-1)": ".flatten().softmax(0).view(len(Q), len(K))"},
-            hint="every query needs a distribution of its own",
+            says="one softmax runs over all pairs at once: every query needs a distribution of its own",
             gravity="idea",
         ),
-        Mistake("log-softmax", change={".softmax(": ".log_softmax("}, hint="these are the logarithms of the weights", gravity="idea"),
+        Mistake("log-softmax", change={".softmax(": ".log_softmax("}, says="these are the logarithms of the weights", gravity="idea"),
         Mistake(
             "exp without the maximum",
             change={"return (Q @ K.mT).softmax(dim=-1)": "e = (Q @ K.mT).exp()\n    return e / e.sum(-1, keepdim=True)"},
@@ -51,7 +56,7 @@ VARIANTS = {
         Mistake(
             "divided by the sum, no exp",
             change={"return (Q @ K.mT).softmax(dim=-1)": "s = Q @ K.mT\n    return s / s.sum(-1, keepdim=True)"},
-            hint="softmax takes exp first",
+            says="the scores are divided by their sum: softmax takes exp first, so that every weight is positive",
             gravity="idea",
         ),
         Mistake("normalised in place", change={"return": "Q -= K.mean(0)\n    return"}, hint=IN_PLACE, gravity="idea"),
@@ -393,11 +398,31 @@ def query_for(target, keys):
         ),
     ],
     "score-variance": [
-        Mistake("σ²", change={"sigma**4": "sigma**2"}, hint="and a product has two factors", gravity="idea"),
-        Mistake("standard deviation", change={"d * sigma**4": "d**0.5 * sigma**2"}, hint="that is the standard deviation", gravity="idea"),
-        Mistake("one product", change={"d * sigma**4": "sigma**4"}, hint="that is the variance of one product", gravity="idea"),
+        Mistake(
+            "σ²",
+            change={"sigma**4": "sigma**2"},
+            says="σ is a standard deviation: the variance of one entry is σ², and a product has two factors",
+            gravity="idea",
+        ),
+        Mistake(
+            "standard deviation",
+            change={"d * sigma**4": "d**0.5 * sigma**2"},
+            says="that is the standard deviation; the variance was asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "one product",
+            change={"d * sigma**4": "sigma**4"},
+            says="that is the variance of one product, without the sum over d",
+            gravity="idea",
+        ),
         Mistake("d²", change={"d * sigma**4": "d**2 * sigma**4"}, hint="d of them, not d²", gravity="idea"),
-        Mistake("σ", change={"sigma**4": "sigma"}, hint="you used σ where the variance σ² of an entry belongs", gravity="idea"),
+        Mistake(
+            "σ",
+            change={"sigma**4": "sigma"},
+            says="you used σ where the variance σ² of an entry belongs, or only one of the two factors",
+            gravity="idea",
+        ),
         Mistake(
             "measured",
             change={"d * sigma**4": "(sigma * torch.randn(2, 1000, d)).prod(0).sum(-1).var()"},
@@ -409,32 +434,37 @@ def query_for(target, keys):
     ],
     "weights": [
         Mistake(
-            "softmax over the queries", change={"softmax(dim=-1)": "softmax(dim=0)"}, hint="softmax runs over the queries", gravity="idea"
+            "softmax over the queries",
+            change={"softmax(dim=-1)": "softmax(dim=0)"},
+            says="softmax runs over the queries: it must run over the keys, the last axis",
+            gravity="idea",
         ),
-        Mistake("scale by d", change={"q.shape[-1] ** 0.5": "q.shape[-1]"}, hint="divide by its square root", gravity="idea"),
+        Mistake(
+            "scale by d", change={"q.shape[-1] ** 0.5": "q.shape[-1]"}, says="you divide by d; divide by its square root", gravity="idea"
+        ),
         Mistake(
             "scale by the number of keys",
             change={"q.shape[-1] ** 0.5": "k.shape[0] ** 0.5"},
-            hint="root of the number of keys",
+            says="you divide by the root of the number of keys; the width of a key counts",
             gravity="idea",
         ),
-        Mistake("no scale", change={" / q.shape[-1] ** 0.5": ""}, hint="the scores are not scaled", gravity="idea"),
+        Mistake("no scale", change={" / q.shape[-1] ** 0.5": ""}, says="the scores are not scaled", gravity="idea"),
         Mistake(
             "scale by the number of queries",
             change={"q.shape[-1] ** 0.5": "q.shape[0] ** 0.5"},
-            hint="root of the number of queries",
+            says="you divide by the root of the number of queries; the width of a key counts",
             gravity="idea",
         ),
         Mistake(
             "scale after softmax",
             change={" / q.shape[-1] ** 0.5": "", "softmax(dim=-1)": "softmax(dim=-1) / q.shape[-1] ** 0.5"},
-            hint="you scale after softmax",
+            says="you scale after softmax: then the rows no longer sum to one",
             gravity="idea",
         ),
         Mistake(
             "multiplied",
             change={" / q.shape[-1] ** 0.5": " * q.shape[-1] ** 0.5"},
-            hint="you multiply by the root of the width",
+            says="you multiply by the root of the width; divide by it",
             gravity="idea",
         ),
         Mistake(
@@ -473,26 +503,39 @@ def weights(q, k):
         Mistake(
             "diagonal only",
             change={"torch.diag(p) - torch.outer(p, p)": "torch.diag(p * (1 - p))"},
-            hint="only the diagonal is there",
+            says="only the diagonal is there: s_j changes every p_i, through the sum Z",
             gravity="idea",
         ),
         Mistake(
             "sign flipped",
             change={"torch.diag(p) - torch.outer(p, p)": "torch.outer(p, p) - torch.diag(p)"},
-            hint="the sign is flipped",
+            says="the sign is flipped",
             gravity="idea",
         ),
-        Mistake("plus", change={"torch.diag(p) - ": "torch.diag(p) + "}, hint="the sign of the product p_i p_j is wrong", gravity="idea"),
         Mistake(
-            "p on the diagonal", change={"torch.diag(p) - ": "torch.diag(p + p * p) - "}, hint="subtract p_i p_j there, too", gravity="idea"
+            "plus",
+            change={"torch.diag(p) - ": "torch.diag(p) + "},
+            says="the sign of the product p_i p_j is wrong: Z stands in the denominator",
+            gravity="idea",
+        ),
+        Mistake(
+            "p on the diagonal",
+            change={"torch.diag(p) - ": "torch.diag(p + p * p) - "},
+            says="the diagonal is p_i: subtract p_i p_j there, too",
+            gravity="idea",
         ),
         Mistake(
             "denominator forgotten",
             change={" - torch.outer(p, p)": ""},
-            hint="differentiate the sum Z in the denominator, too",
+            says="only p_i on the diagonal is there: differentiate the sum Z in the denominator, too",
             gravity="idea",
         ),
-        Mistake("numerator forgotten", change={"torch.diag(p) - ": "-"}, hint="for i = j the numerator changes, too", gravity="idea"),
+        Mistake(
+            "numerator forgotten",
+            change={"torch.diag(p) - ": "-"},
+            says="only the part that comes from the sum Z is there: for i = j the numerator changes, too",
+            gravity="idea",
+        ),
         Mistake(
             "a vector",
             change={"torch.diag(p) - torch.outer(p, p)": "p * (1 - p)"},
@@ -502,13 +545,13 @@ def weights(q, k):
         Mistake(
             "derivative at p",
             change={"torch.diag(p)": "p = p.softmax(0)\n    return torch.diag(p)", "return p =": "p ="},
-            hint="p is taken for the scores",
+            says="p is taken for the scores: it is the result of the softmax already",
             gravity="idea",
         ),
         Mistake(
             "of the logarithm",
             change={"torch.diag(p) - torch.outer(p, p)": "torch.eye(len(p)) - p"},
-            hint="that is the derivative of log p_i",
+            says="that is the derivative of log p_i: multiply row i by p_i",
             gravity="idea",
         ),
         Mistake("in place", change={"return": "p -= p.mean()\n    p += 1 / len(p) + 1e-3\n    return"}, hint=IN_PLACE, gravity="idea"),
@@ -533,7 +576,7 @@ def softmax_jacobian(p):
 def masked_softmax(scores, mask):
     return scores.softmax(-1) * mask
 """,
-            hint="you set weights to 0 after the softmax",
+            says="you set weights to 0 after the softmax: the forbidden scores are still in the denominator",
             gravity="idea",
         ),
         Mistake(
@@ -542,7 +585,7 @@ def masked_softmax(scores, mask):
 def masked_softmax(scores, mask):
     return scores.masked_fill(mask, -torch.inf).softmax(-1).nan_to_num()
 """,
-            hint="the mask is read the wrong way round",
+            says="the mask is read the wrong way round: True means that looking is allowed",
             gravity="idea",
         ),
         Mistake(
@@ -551,7 +594,7 @@ def masked_softmax(scores, mask):
 def masked_softmax(scores, mask):
     return (scores * mask).softmax(-1)
 """,
-            hint="a forbidden score of 0 is not hidden",
+            says="a forbidden score of 0 is not hidden: e^0 = 1. It must be minus infinity",
             gravity="idea",
         ),
         Mistake(
@@ -560,7 +603,7 @@ def masked_softmax(scores, mask):
 def masked_softmax(scores, mask):
     return scores.masked_fill(~mask, -torch.inf).softmax(-2).nan_to_num()
 """,
-            hint="softmax runs over the queries",
+            says="softmax runs over the queries: it must run over the keys, the last axis",
             gravity="idea",
         ),
         Mistake(
@@ -578,7 +621,7 @@ def masked_softmax(scores, mask):
 def masked_softmax(scores, mask):
     return scores.masked_fill(~mask, -1e9).softmax(-1)
 """,
-            hint="very low but allowed scores lose against your mask value",
+            says="very low but allowed scores lose against your mask value: only −inf is below every score",
             gravity="part",
         ),
         Mistake(
@@ -587,7 +630,7 @@ def masked_softmax(scores, mask):
 def masked_softmax(scores, mask):
     return scores.masked_fill(~mask, -1e9).softmax(-1) * mask
 """,
-            hint="very low but allowed scores are lost",
+            says="very low but allowed scores are lost: your mask value lies above them, or exp underflows",
             gravity="edge",
         ),
         Mistake(
@@ -737,29 +780,38 @@ def padding_mask(lengths, T):
     ],
     "attention": [
         Mistake(
-            "no scale", change={" / q.shape[-1] ** 0.5": ""}, hint="the scores are not scaled by the root of the width", gravity="idea"
+            "no scale", change={" / q.shape[-1] ** 0.5": ""}, says="the scores are not scaled by the root of the width", gravity="idea"
         ),
-        Mistake("scale by d", change={"q.shape[-1] ** 0.5": "q.shape[-1]"}, hint="you divide by the width, not its root", gravity="idea"),
+        Mistake("scale by d", change={"q.shape[-1] ** 0.5": "q.shape[-1]"}, says="you divide by the width, not its root", gravity="idea"),
         Mistake(
             "scale by the number of keys",
             change={"q.shape[-1] ** 0.5": "k.shape[-2] ** 0.5"},
-            hint="you divide by the root of the number of keys",
+            says="you divide by the root of the number of keys",
             gravity="idea",
         ),
         Mistake(
             "scale by the number of queries",
             change={"q.shape[-1] ** 0.5": "q.shape[-2] ** 0.5"},
-            hint="you divide by the root of the number of queries",
+            says="you divide by the root of the number of queries",
             gravity="idea",
         ),
         Mistake(
-            "scale by the values' width", change={"q.shape[-1] ** 0.5": "v.shape[-1] ** 0.5"}, hint="the keys' width counts", gravity="idea"
+            "scale by the values' width",
+            change={"q.shape[-1] ** 0.5": "v.shape[-1] ** 0.5"},
+            says="you divide by the root of the values' width; the keys' width counts",
+            gravity="idea",
         ),
         Mistake(
-            "softmax over the queries", change={"softmax(dim=-1)": "softmax(dim=-2)"}, hint="softmax runs over the queries", gravity="idea"
+            "softmax over the queries",
+            change={"softmax(dim=-1)": "softmax(dim=-2)"},
+            says="softmax runs over the queries: it must run over the keys, the last axis",
+            gravity="idea",
         ),
         Mistake(
-            "softmax over a batch axis", change={"softmax(dim=-1)": "softmax(dim=1)"}, hint="softmax runs over a batch axis", gravity="part"
+            "softmax over a batch axis",
+            change={"softmax(dim=-1)": "softmax(dim=1)"},
+            says="softmax runs over a batch axis: with batch axes in front, count from the end (dim=-1)",
+            gravity="part",
         ),
         Mistake(
             "mask ignored", change={" if mask is None else masked_softmax(scores, mask)": ""}, hint="the mask is not used", gravity="part"
@@ -767,13 +819,13 @@ def padding_mask(lengths, T):
         Mistake(
             "mask after softmax",
             change={"masked_softmax(scores, mask)": "scores.softmax(-1) * mask"},
-            hint="the weights are set to 0 after the softmax",
+            says="the weights are set to 0 after the softmax: mask the scores before it",
             gravity="part",
         ),
         Mistake(
             "polarity",
             change={"masked_softmax(scores, mask)": "masked_softmax(scores, ~mask)"},
-            hint="the mask is read the wrong way round",
+            says="the mask is read the wrong way round: True means that looking is allowed",
             gravity="part",
         ),
         Mistake(
@@ -836,27 +888,37 @@ def attention(q, k, v, mask=None):
         Mistake(
             "transposed weights",
             change={"@ Wq": "@ Wq.T", "@ Wk": "@ Wk.T", "@ Wv": "@ Wv.T"},
-            hint="the projections are transposed",
+            says="the projections are transposed: x is multiplied by W from the right, without a transpose",
             gravity="idea",
         ),
         Mistake(
             "queries and keys exchanged",
             change={"x @ Wq, x @ Wk": "x @ Wk, x @ Wq"},
-            hint="the roles of W_q and W_k are exchanged",
+            says="the roles of W_q and W_k are exchanged",
             gravity="idea",
         ),
-        Mistake("values not projected", change={"x @ Wv": "x"}, hint="the values are not projected", gravity="idea"),
-        Mistake("values from W_k", change={"x @ Wv": "x @ Wk"}, hint="the values are projected with W_k", gravity="idea"),
-        Mistake("queries not projected", change={"x @ Wq": "x"}, hint="the queries are not projected", gravity="idea"),
-        Mistake("no scale", change={"attention(x @": "lookup(x @"}, hint="the scores are not scaled", gravity="idea"),
-        Mistake("scaled twice", change={"x @ Wq,": "x @ Wq / x.shape[1] ** 0.5,"}, hint="the scores are scaled twice", gravity="idea"),
+        Mistake("values not projected", change={"x @ Wv": "x"}, says="the values are not projected", gravity="idea"),
+        Mistake(
+            "values from W_k",
+            change={"x @ Wv": "x @ Wk"},
+            says="the values are projected with W_k; they have their own W_v",
+            gravity="idea",
+        ),
+        Mistake("queries not projected", change={"x @ Wq": "x"}, says="the queries are not projected", gravity="idea"),
+        Mistake("no scale", change={"attention(x @": "lookup(x @"}, says="the scores are not scaled", gravity="idea"),
+        Mistake(
+            "scaled twice",
+            change={"x @ Wq,": "x @ Wq / x.shape[1] ** 0.5,"},
+            says="the scores are scaled twice: `attention` does it already",
+            gravity="idea",
+        ),
         Mistake(
             "scale by the length",
             code="""
 def self_attention(x, Wq, Wk, Wv):
     return ((x @ Wq) @ (x @ Wk).T / len(x) ** 0.5).softmax(-1) @ x @ Wv
 """,
-            hint="you divide by the root of the sequence length",
+            says="you divide by the root of the sequence length; the width counts",
             gravity="idea",
         ),
         Mistake(
@@ -865,10 +927,15 @@ def self_attention(x, Wq, Wk, Wv):
 def self_attention(x, Wq, Wk, Wv):
     return ((x @ Wq) @ (x @ Wk).T / x.shape[1] ** 0.5).softmax(0) @ x @ Wv
 """,
-            hint="softmax runs over the queries",
+            says="softmax runs over the queries: it must run over the keys, the last axis",
             gravity="idea",
         ),
-        Mistake("causal", change={"x @ Wv)": "x @ Wv, causal_mask(len(x)))"}, hint="the output is causal", gravity="idea"),
+        Mistake(
+            "causal",
+            change={"x @ Wv)": "x @ Wv, causal_mask(len(x)))"},
+            says="the output is causal; here every position sees the whole sequence",
+            gravity="idea",
+        ),
         Mistake(
             "weights from the left",
             change={"x @ Wq": "Wq @ x.T", "x @ Wk": "Wk @ x.T", "x @ Wv": "Wv @ x.T"},
@@ -901,25 +968,25 @@ def self_attention(x, Wq, Wk, Wv):
         Mistake(
             "multiplications only",
             change={"6 * n * h**2 + 4 * n**2 * h": "3 * n * h**2 + 2 * n**2 * h"},
-            hint="a factor of two is missing",
+            says="multiplications and additions both count: a factor of two is missing",
             gravity="idea",
         ),
-        Mistake("one projection", change={"6 * n": "2 * n"}, hint="only one of the three projections is counted", gravity="idea"),
-        Mistake("output projection", change={"6 * n": "8 * n"}, hint="the output projection is not part of this function", gravity="idea"),
-        Mistake("no weighted sum", change={"4 * n**2": "2 * n**2"}, hint="the weighted sum of the values is missing", gravity="idea"),
+        Mistake("one projection", change={"6 * n": "2 * n"}, says="only one of the three projections is counted", gravity="idea"),
+        Mistake("output projection", change={"6 * n": "8 * n"}, says="the output projection is not part of this function", gravity="idea"),
+        Mistake("no weighted sum", change={"4 * n**2": "2 * n**2"}, says="the weighted sum of the values is missing", gravity="idea"),
         Mistake(
             "n and h exchanged",
             change={"6 * n * h**2 + 4 * n**2 * h": "6 * n**2 * h + 4 * n * h**2"},
-            hint="n and h are exchanged",
+            says="n and h are exchanged: a projection is n × h times h × h",
             gravity="idea",
         ),
         Mistake(
             "order of growth",
             change={"6 * n * h**2 + 4 * n**2 * h": "n * h**2 + n**2 * h"},
-            hint="that is the order of growth",
+            says="that is the order of growth; the exact number of operations was asked for",
             gravity="idea",
         ),
-        Mistake("no projections", change={"6 * n * h**2 + ": ""}, hint="the projections are missing", gravity="idea"),
+        Mistake("no projections", change={"6 * n * h**2 + ": ""}, says="the projections are missing", gravity="idea"),
         Mistake("crossover at h", change={"1.5 * h": "h"}, hint="the numbers of products count", gravity="idea"),
         Mistake("crossover upside down", change={"1.5 * h": "2 * h / 3"}, hint="the ratio is upside down", gravity="idea"),
         Mistake(
@@ -942,21 +1009,31 @@ def self_attention(x, Wq, Wk, Wv):
         ),
     ],
     "cross-attention": [
-        Mistake("values from x", change={"y @ Wv": "x @ Wv"}, hint="the values come from x", gravity="idea"),
-        Mistake("keys from x", change={"y @ Wk": "x @ Wk"}, hint="the keys come from x", gravity="idea"),
-        Mistake("self-attention of x", change={"y @ W": "x @ W"}, hint="this is self-attention of x", gravity="idea"),
-        Mistake("self-attention of y", change={"x @ Wq": "y @ Wq"}, hint="this is self-attention of y", gravity="idea"),
+        Mistake("values from x", change={"y @ Wv": "x @ Wv"}, says="the values come from x: they must come from y", gravity="idea"),
+        Mistake("keys from x", change={"y @ Wk": "x @ Wk"}, says="the keys come from x: they must come from y", gravity="idea"),
+        Mistake(
+            "self-attention of x",
+            change={"y @ W": "x @ W"},
+            says="this is self-attention of x: keys and values must come from y",
+            gravity="idea",
+        ),
+        Mistake(
+            "self-attention of y",
+            change={"x @ Wq": "y @ Wq"},
+            says="this is self-attention of y: the queries must come from x",
+            gravity="idea",
+        ),
         Mistake(
             "x and y exchanged",
             change={"attention(x @ Wq, y @ Wk, y @ Wv)": "attention(y @ Wq, x @ Wk, x @ Wv)"},
-            hint="x and y are exchanged",
+            says="x and y are exchanged: x asks, y answers",
             gravity="idea",
         ),
-        Mistake("values not projected", change={"y @ Wv": "y"}, hint="the values are not projected with W_v", gravity="idea"),
+        Mistake("values not projected", change={"y @ Wv": "y"}, says="the values are not projected with W_v", gravity="idea"),
         Mistake(
             "no scale",
             change={"attention(x @": "lookup(x @"},
-            hint="the scores must be scaled by the root of the projected width",
+            says="the scores must be scaled by the root of the projected width d",
             gravity="idea",
         ),
         Mistake(
@@ -965,7 +1042,7 @@ def self_attention(x, Wq, Wk, Wv):
 def cross_attention(x, y, Wq, Wk, Wv):
     return ((x @ Wq) @ (y @ Wk).T / x.shape[1] ** 0.5).softmax(-1) @ y @ Wv
 """,
-            hint="not of x's own",
+            says="scale by the root of the projected width d, not of x's own",
             gravity="idea",
         ),
         Mistake(
@@ -974,7 +1051,7 @@ def cross_attention(x, y, Wq, Wk, Wv):
 def cross_attention(x, y, Wq, Wk, Wv):
     return ((x @ Wq) @ (y @ Wk).T / Wq.shape[1]).softmax(-1) @ y @ Wv
 """,
-            hint="you divide by the width d",
+            says="you divide by the width d; divide by its square root",
             gravity="idea",
         ),
         Mistake(
@@ -983,7 +1060,7 @@ def cross_attention(x, y, Wq, Wk, Wv):
 def cross_attention(x, y, Wq, Wk, Wv):
     return ((x @ Wq) @ (y @ Wk).T / Wq.shape[1] ** 0.5).softmax(0) @ y @ Wv
 """,
-            hint="softmax runs over the queries",
+            says="softmax runs over the queries: it must run over the keys, the positions of y",
             gravity="idea",
         ),
         Right(
@@ -1005,27 +1082,27 @@ def cross_attention(x, y, Wq, Wk, Wv):
         ),
     ],
     "additive": [
-        Mistake("no tanh", change={"torch.tanh(": "("}, hint="tanh is missing", gravity="idea"),
+        Mistake("no tanh", change={"torch.tanh(": "("}, says="tanh is missing", gravity="idea"),
         Mistake(
             "tanh of each part",
             change={"torch.tanh((q @ Wq)[:, None, :] + (k @ Wk)[None, :, :])": "torch.tanh(q @ Wq)[:, None] + torch.tanh(k @ Wk)[None]"},
-            hint="tanh is taken of each part",
+            says="tanh is taken of each part; it must be taken of their sum",
             gravity="idea",
         ),
         Mistake(
             "tanh of the score",
             change={"torch.tanh(": "(", "return hidden @ u": "return torch.tanh(hidden @ u)"},
-            hint="tanh is taken of the finished score",
+            says="tanh is taken of the finished score; it belongs inside, before the product with u",
             gravity="idea",
         ),
         Mistake(
             "u inside",
             change={"torch.tanh(": "(", "return hidden @ u": "return torch.tanh(hidden * u).sum(-1)"},
-            hint="u is multiplied inside tanh",
+            says="u is multiplied inside tanh; it belongs outside",
             gravity="idea",
         ),
-        Mistake("parts multiplied", change={" + (k": " * (k"}, hint="the two parts are multiplied", gravity="idea"),
-        Mistake("parts subtracted", change={" + (k": " - (k"}, hint="the two parts are subtracted", gravity="idea"),
+        Mistake("parts multiplied", change={" + (k": " * (k"}, says="the two parts are multiplied; they must be added", gravity="idea"),
+        Mistake("parts subtracted", change={" + (k": " - (k"}, says="the two parts are subtracted; they must be added", gravity="idea"),
         Mistake(
             "keys as rows",
             change={"[:, None, :]": "[None, :, :]", "[None, :, :])  #": "[:, None, :])  #"},
@@ -1035,19 +1112,19 @@ def cross_attention(x, y, Wq, Wk, Wv):
         Mistake(
             "weights, not scores",
             change={"hidden @ u": "(hidden @ u).softmax(-1)"},
-            hint="these are weights; the scores were asked for",
+            says="these are weights; the scores were asked for, before any softmax",
             gravity="idea",
         ),
         Mistake(
             "dot products",
             change={"return hidden @ u": "return (q @ Wq) @ (k @ Wk).T"},
-            hint="these are dot-product scores",
+            says="these are dot-product scores: use the formula with tanh and u",
             gravity="idea",
         ),
         Mistake(
             "scaled",
             change={"hidden @ u": "hidden @ u / len(u) ** 0.5"},
-            hint="additive scores are not divided by a square root",
+            says="additive scores are not divided by a square root: tanh keeps them small",
             gravity="idea",
         ),
         Mistake("cut from the graph", change={"hidden @ u": "(hidden @ u).detach()"}, hint="or do not flow", gravity="part"),
@@ -1073,13 +1150,13 @@ def additive_scores(q, k, Wq, Wk, u):
         Mistake(
             "view alone",
             change={"x.view(B, T, H, D // H).transpose(1, 2)": "x.view(B, H, T, D // H)"},
-            hint="`view` straight to (B, H, T, D/H) cuts the sequence",
+            says="`view` straight to (B, H, T, D/H) cuts the sequence, not the width: view to (B, T, H, D/H), then transpose",
             gravity="idea",
         ),
         Mistake(
             "every H-th column",
             change={"x.view(B, T, H, D // H).transpose(1, 2)": "x.view(B, T, D // H, H).permute(0, 3, 1, 2)"},
-            hint="head h takes every H-th column",
+            says="head h takes every H-th column; it should take D/H columns in a row",
             gravity="idea",
         ),
         Mistake(
@@ -1091,7 +1168,7 @@ def additive_scores(q, k, Wq, Wk, u):
         Mistake(
             "merge without transpose",
             change={"x.transpose(1, 2).reshape(": "x.reshape("},
-            hint="merge_heads: `reshape` alone mixes positions and heads",
+            says="merge_heads: `reshape` alone mixes positions and heads: bring the position axis back to its place first",
             gravity="idea",
         ),
         Mistake(
@@ -1100,37 +1177,47 @@ def additive_scores(q, k, Wq, Wk, u):
             hint="use `reshape`, not `view`",
             gravity="idea",
         ),
-        Mistake("no output projection", change={" @ Wo": ""}, hint="the output projection W_o is missing", gravity="idea"),
-        Mistake("output projection transposed", change={" @ Wo": " @ Wo.T"}, hint="W_o is transposed", gravity="idea"),
-        Mistake("mask lost", change={"attention(q, k, v, mask)": "attention(q, k, v)"}, hint="is the mask handed on", gravity="part"),
+        Mistake("no output projection", change={" @ Wo": ""}, says="the output projection W_o is missing", gravity="idea"),
+        Mistake(
+            "output projection transposed",
+            change={" @ Wo": " @ Wo.T"},
+            says="W_o is transposed: the merged heads are multiplied by it from the right",
+            gravity="idea",
+        ),
+        Mistake(
+            "mask lost",
+            change={"attention(q, k, v, mask)": "attention(q, k, v)"},
+            says="the mask is not used: is the mask handed on?",
+            gravity="part",
+        ),
         Mistake(
             "scale by the whole width",
             change={"attention(q, k, v, mask)": "attention(q / H**0.5, k, v, mask)"},
-            hint="the root of the whole width D",
+            says="the scores are scaled by the root of the whole width D; each head has width D/H",
             gravity="idea",
         ),
         Mistake(
             "one wide head",
             change={"q, k, v = (split_heads(x @ W, H) for": "q, k, v = (split_heads(x @ W, 1) for"},
-            hint="this is one head over the whole width",
+            says="this is one head over the whole width: is the split used?",
             gravity="idea",
         ),
         Mistake(
             "always causal",
             change={"attention(q, k, v, mask)": "attention(q, k, v, causal_mask(x.shape[1]))"},
-            hint="without a mask the output is causal",
+            says="without a mask the output is causal: the mask is optional",
             gravity="idea",
         ),
         Mistake(
             "queries and keys exchanged",
             change={"q, k, v = (": "k, q, v = ("},
-            hint="the roles of W_q and W_k are exchanged",
+            says="the roles of W_q and W_k are exchanged",
             gravity="idea",
         ),
         Mistake(
             "first sequence's mask for all",
             change={"attention(q, k, v, mask)": "attention(q, k, v, mask[0] if mask is not None and mask.dim() > 2 else mask)"},
-            hint="one sequence's mask is used",
+            says="one sequence's mask is used for the whole batch",
             gravity="part",
         ),
         Right(
@@ -1175,9 +1262,17 @@ def blockwise_attention(q, k, v, block):
             gravity="part",
         ),
         Mistake(
-            "output not rescaled", change={"out = out * old +": "out = out +"}, hint="the unfinished output is not rescaled", gravity="idea"
+            "output not rescaled",
+            change={"out = out * old +": "out = out +"},
+            says="the unfinished output is not rescaled when the maximum changes",
+            gravity="idea",
         ),
-        Mistake("sum not rescaled", change={"total = total * old +": "total = total +"}, hint="the sum Z is not rescaled", gravity="idea"),
+        Mistake(
+            "sum not rescaled",
+            change={"total = total * old +": "total = total +"},
+            says="the sum Z is not rescaled when the maximum changes",
+            gravity="idea",
+        ),
         Mistake(
             "no maximum",
             change={"(scores - new_top).exp()": "scores.exp()", "(top - new_top).exp()": "torch.ones_like(top)"},
@@ -1191,7 +1286,7 @@ def blockwise_attention(q, k, v, block):
             hint="every query has its own maximum",
             gravity="edge",
         ),
-        Mistake("no scale", change={" / d**0.5": ""}, hint="the scores are not divided by the root of the width", gravity="idea"),
+        Mistake("no scale", change={" / d**0.5": ""}, says="the scores are not divided by the root of the width", gravity="idea"),
         Mistake(
             "blocks averaged",
             code="""
@@ -1199,7 +1294,7 @@ def blockwise_attention(q, k, v, block):
     parts = [attention(q, keys, values) for keys, values in zip(k.split(block), v.split(block))]
     return sum(parts) / len(parts)
 """,
-            hint="the blocks' results are averaged",
+            says="the blocks' results are averaged: blocks with large scores must count more",
             gravity="idea",
         ),
         Mistake(
@@ -1207,10 +1302,10 @@ def blockwise_attention(q, k, v, block):
             change={
                 "v.split(block), strict=True):": "v.split(block), strict=True):\n        if len(keys) < block <= len(k):\n            break"
             },
-            hint="the last, short block is left out",
+            says="the last, short block is left out",
             gravity="idea",
         ),
-        Mistake("no division", change={"out / total": "out"}, hint="the division by Z at the end is missing", gravity="idea"),
+        Mistake("no division", change={"out / total": "out"}, says="the division by Z at the end is missing", gravity="idea"),
         Mistake(
             "scaled in place",
             change={"n, d = q.shape": "n, d = q.shape\n    q /= d**0.5", " / d**0.5  #": "  #"},

@@ -41,7 +41,7 @@ import torch
 from torch.nn import functional as F
 
 from helpers import checks
-from helpers.checks import Check, rand, randn
+from helpers.checks import Check, rand, randint, randn
 from helpers.kit import plots
 from helpers.kit.scale import pick
 from helpers.kit.seeding import seed
@@ -82,42 +82,48 @@ def rank_holding(S, share):
 
 # %% test="rank-holding" points=3
 check = Check("rank-holding", points=3)
-check.equal(
-    check.run(rank_holding, torch.tensor([3.0, 1.0, 1.0, 1.0]), 0.7),
-    1,
-    "one value holds 9 of 9 + 1 + 1 + 1 = 12, enough for 0.7: are the values squared, and is k a number of values, not an index?",
-    wrong={
-        "k is a number of singular values, not the index of the last one: add one": 0,
-        "the first value alone holds 9/12 of the squares: you add up the values themselves, not their squares": 3,
-    },
-)
-check.equal(
-    check.run(rank_holding, torch.ones(4), 0.5),
-    2,
-    'of four equal values two hold exactly one half, and "at least" one half was asked for: look at < and <=',
-)
-check.equal(check.run(rank_holding, torch.ones(4), 0.51), 3, "of four equal values two hold only 0.5: for 0.51 it takes three")
+with check.idea("squares up to the share"):
+    nine = "one value holds 9 of 9 + 1 + 1 + 1 = 12, enough for 0.7: are the values squared, and is k a number of values, not an index?"
+    check.equal(check.run(rank_holding, torch.tensor([3.0, 1.0, 1.0, 1.0]), 0.7), 1, nine)
+    check.equal(check.run(rank_holding, torch.ones(4), 0.6), 3, "of four equal values two hold only 0.5: for 0.6 it takes three")
+    ### BEGIN HIDDEN TESTS
+    for share_given in (0.9, 0.5, 0.2 + 0.7 * float(rand(1))):
+        falling = (3 * rand(400)).sort(descending=True).values + 0.1  # so many that counts of two mistakes differ
+        held_so_far, plain_sum = falling.square().cumsum(0), falling.cumsum(0)
+        smallest_k = int((held_so_far < share_given * held_so_far[-1]).sum()) + 1
+        check.equal(
+            check.run(rank_holding, falling, share_given),
+            smallest_k,
+            "for falling singular values the count is wrong: add up squares from the largest on until the share is reached",
+            wrong={
+                "k is a number of singular values, not the index of the last one: add one": smallest_k - 1,
+                "you add up the singular values; their squares make up the Frobenius norm": int(
+                    (plain_sum < share_given * plain_sum[-1]).sum()
+                )
+                + 1,
+                "you compare each singular value with the largest; add up squares instead": int(
+                    (falling >= share_given * falling[0]).sum()
+                ),
+                "you compare each square with the largest; add them up instead": int((falling**2 >= share_given * falling[0] ** 2).sum()),
+                "the sum of squares is not divided by the total: `share` is a part of it": int((held_so_far < share_given).sum()) + 1,
+                "you add up from the smallest value on; the first k are the largest": int(
+                    (falling.flip(0).square().cumsum(0) < share_given * held_so_far[-1]).sum()
+                )
+                + 1,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.edge("exactly the share"):
+    half = 'of four equal values two hold exactly one half, and "at least" one half was asked for: look at < and <='
+    check.equal(check.run(rank_holding, torch.ones(4), 0.5), 2, half)
+with check.edge("input unchanged"):
+    check.unchanged(rank_holding, torch.tensor([3.0, 2.0, 1.0]), 0.7)
 ### BEGIN HIDDEN TESTS
-falling = torch.tensor([4.0, 3.0, 2.0, 1.0, 0.5, 0.25])
-check.equal(
-    check.run(rank_holding, falling, 0.9),
-    3,
-    "for falling singular values the count is wrong: add up squares from the largest on until the share is reached",
-    wrong={
-        "you add up the singular values; their squares make up the Frobenius norm": 4,
-        "you compare each singular value with the largest; add up squares instead": 1,
-    },
-)
-check.equal(check.run(rank_holding, torch.tensor([5.0]), 0.99), 1, "a single singular value holds everything: k = 1")
-check.equal(
-    check.run(rank_holding, torch.tensor([3.0, 2.0, 0.0, 0.0]), 1.0),
-    2,
-    "share 1 with two zeros at the end: k is the number of non-zero singular values",
-)
-check.equal(
-    check.run(rank_holding, 1000 * falling.double(), 0.9), 3, "multiplying the matrix by a number must not change k: divide by the total"
-)
-check.equal(check.run(rank_holding, falling, 0.5), 1, "the largest value holds 16 of 30.3 squares, more than one half: k = 1, never 0")
+with check.edge("a single value"):
+    check.equal(check.run(rank_holding, torch.tensor([5.0]), 0.99), 1, "a single singular value holds everything: k = 1")
+with check.edge("all of the squares"):
+    zeros = "share 1 with two zeros at the end: k is the number of non-zero singular values"
+    check.equal(check.run(rank_holding, torch.tensor([3.0, 2.0, 0.0, 0.0]), 1.0), 2, zeros)
 ### END HIDDEN TESTS
 check.score()
 
@@ -202,78 +208,54 @@ def svd_attention(U, S, Wt, V):
 
 # %% test="svd-attention" points=4
 check = Check("svd-attention", points=4)
-weighted, v = rand(9, 7).softmax(1), randn(7, 5)
-u, s, wt = torch.linalg.svd(weighted, full_matrices=False)
-out = check.run(svd_attention, u, s, wt, v, shape=(9, 5))
-check.close(
-    out,
-    weighted @ v,
-    "with all singular values kept, the result must be P V",
-    wrong={
-        "the singular values are missing: U Wᵀ V is not P V": u @ wt @ v,
-        "the singular values are applied twice": u @ torch.diag(s * s) @ wt @ v,
-        "divided by the singular values; they multiply": u @ torch.diag(1 / s) @ wt @ v,
-    },
-)
-check.growth(
-    svd_attention,
-    lambda n: (randn(n, 4), rand(4), randn(4, n), randn(n, 3)),
-    (256, 512),
-    1,
-    "twice as many positions must cost twice as much, not four times: bracket from the right, so that P is never formed",
-)
-trial = check.measure(checks.cost, svd_attention, randn(256, 4), rand(4), randn(4, 256), randn(256, 3))
-check.counted(
-    trial.flops >= 2 * 256 * 4 * 3, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
-)
-thrifty = (
-    (trial.largest < 256**2) & (trial.flops > 256) & (trial.flops < 4 * 256**2)
-)  # whoever forms P is told so at a length where that does no harm
-long = 16_384 if thrifty else 256
-long_input = (randn(long, 4), rand(4), randn(4, long), randn(long, 3))
-formed = "an n × n tensor was created: at n = 16,384 it takes a gigabyte. Multiply Wt with V first"
-check.largest(svd_attention, *long_input, elements=16 * long, hint=formed)
-check.unchanged(svd_attention, u, s, wt, v)
-### BEGIN HIDDEN TESTS
-check.affordable(
-    function=svd_attention,
-    make_args=lambda n: (randn(n, 32), rand(32), randn(32, n), randn(n, 32)),
-    size=6144,
-    megabytes=64,  # an n × n matrix has 144
-    hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: bracket from the right",
-)
-truncated = check.run(svd_attention, u[:, :2], s[:2], wt[:2], v)
-check.close(
-    truncated,
-    (u[:, :2] * s[:2]) @ wt[:2] @ v,
-    "with two of the singular values kept the result is not U_k Σ_k W_kᵀ V",
-    wrong={
-        "the singular values are missing: U Wᵀ V is not P V": u[:, :2] @ wt[:2] @ v,
-        "only the largest singular value is used": s[0] * torch.outer(u[:, 0], wt[0] @ v),
-        "the singular values enter with their root; they multiply as they are": (u[:, :2] * s[:2].sqrt()) @ wt[:2] @ v,
-    },
-)
-small_input = (randn(512, 4), rand(4), randn(4, 512), randn(512, 3))
-check.flops(
-    svd_attention, *small_input, at_most=3 * (2 * 2 * 512 * 4 * 3), hint="more operations than two products need: bracket from the right"
-)
-one = check.run(svd_attention, torch.ones(1, 1), torch.tensor([2.0]), torch.ones(1, 1), torch.tensor([[3.0, 4.0]]))
-check.close(one, [[6.0, 8.0]], "rank one, one query, one key: 1 · 2 · 1 · v")
-for rows, inner, columns, out_width in ((6, 2, 8, 3), (3, 3, 3, 3), (2, 1, 5, 4), (10, 4, 7, 1)):
-    a, b, c, d = randn(rows, inner), rand(inner), randn(inner, columns), randn(columns, out_width)
-    check.close(
-        check.run(svd_attention, a, b, c, d),
-        (a * b) @ c @ d,
-        "for other sizes (rank one, a square case, one column) it is not U diag(S) Wt V",
+u_two, s_two = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), torch.tensor([2.0, 3.0])
+wt_two, v = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0]]), torch.tensor([[1.0], [2.0], [3.0], [4.0]])
+with check.idea("U Σ Wᵀ V"):
+    out = check.run(svd_attention, u_two, s_two, wt_two, v, shape=(3, 1))
+    check.close(out, [[2.0], [15.0], [17.0]], "Wᵀ V = (1, 5), times the singular values 2 and 3 is (2, 15), and U adds these up")
+    ### BEGIN HIDDEN TESTS
+    for rows, inner, columns, out_width in ((9, 4, 7, 5), (6, 2, 8, 3), (5, 5, 5, 5), (10, 3, 4, 1)):
+        a, b, c, d = randn(rows, inner), rand(inner) + 0.3, randn(inner, columns), randn(columns, out_width)
+        slips = {
+            "the singular values are missing: U Wᵀ V is not P V": a @ c @ d,
+            "the singular values are applied twice": (a * b * b) @ c @ d,
+            "divided by the singular values; they multiply": (a / b) @ c @ d,
+            "the singular values enter with their root; they multiply as they are": (a * b.sqrt()) @ c @ d,
+            "only the largest singular value is used": b.max() * a @ c @ d,
+            "the singular values are in reverse order": (a * b.flip(0)) @ c @ d,
+        }
+        if rows == inner == columns:
+            slips["`Wt` is already transposed: do not transpose it again"] = (a * b) @ c.T @ d
+            slips["`U` is transposed"] = a.T @ (b[:, None] * (c @ d))
+        check.close(check.run(svd_attention, a, b, c, d), (a * b) @ c @ d, "the result is not U diag(S) Wt V", wrong=slips)
+    ### END HIDDEN TESTS
+with check.part("no n × n matrix"):
+    sized = lambda n: (randn(n, 4), rand(4), randn(4, n), randn(n, 3))  # noqa: E731
+    cost = check.measure(checks.cost, svd_attention, *sized(512))
+    check.counted(cost.flops >= 2 * 512 * 4 * 3, low_rank.UNCOUNTED)
+    check.growth(svd_attention, sized, (256, 512), 1, "twice as many positions must cost twice as much: bracket from the right")
+    check.counted(cost.largest <= 16 * 512, "an n × n tensor was created: at n = 16,384 it takes a gigabyte. Multiply Wt with V first")
+    ### BEGIN HIDDEN TESTS
+    check.affordable(
+        function=svd_attention,
+        make_args=lambda n: (randn(n, 32), rand(32), randn(32, n), randn(n, 32)),
+        size=6144,
+        megabytes=64,  # an n × n matrix has 144
+        hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: bracket from the right",
     )
-precise = randn(6, 6, dtype=torch.float64)
-u, s, wt = torch.linalg.svd(precise)
-check.close(
-    check.run(svd_attention, u, s, wt, precise),
-    precise @ precise,
-    "with square float64 input the result differs: is something transposed, or converted to float32?",
-    wrong={"`Wt` is already transposed: do not transpose it again": u @ torch.diag(s) @ wt.T @ precise},
-)
+    check.flops(
+        svd_attention, *sized(512), at_most=3 * (2 * 2 * 512 * 4 * 3), hint="more operations than two products need: bracket from the right"
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(svd_attention, u_two, s_two, wt_two, v)
+### BEGIN HIDDEN TESTS
+with check.edge("rank one, one position"):
+    one = check.run(svd_attention, torch.ones(1, 1), torch.tensor([2.0]), torch.ones(1, 1), torch.tensor([[3.0, 4.0]]), shape=(1, 2))
+    check.close(one, [[6.0, 8.0]], "rank one, one query, one key: 1 · 2 · 1 · v")
+with check.edge("all digits of float64"):
+    u, s, wt = torch.linalg.svd(randn(6, 6, dtype=torch.float64))
+    check.close(check.run(svd_attention, u, s, wt, u), (u * s) @ wt @ u, "with float64 input digits are lost: do you convert to float32?")
 ### END HIDDEN TESTS
 check.score()
 
@@ -302,50 +284,58 @@ def truncation_errors(S, k):
 
 # %% test="truncation-errors" points=3
 check = Check("truncation-errors", points=3)
-
-
-def part(answer, number):
-    """One of the two results."""
-    if type(answer) in (tuple, list) and len(answer) == 2:
-        return answer[number]
-    return "one result where two are asked for" if type(answer) in (int, float, torch.Tensor) else answer
-
-
 known = torch.tensor([6.0, 5.0, 4.0, 3.0])
-both = check.run(truncation_errors, known, 2)
-check.close(
-    part(both, 0),
-    4.0,
-    "spectral norm (the first of two results): 6 and 5 are kept; which is the largest singular value of what is lost?",
-    wrong={
-        "spectral norm: you give the last singular value that is kept; the first one that is lost counts": 5.0,
-        "spectral norm: this is the smallest singular value; the largest of the lost ones counts": 3.0,
-    },
-)
-check.close(
-    part(both, 1),
-    5.0,
-    "Frobenius norm (the second of two results): √(4² + 3²) of what is lost",
-    wrong={
-        "Frobenius norm: take the root of the sum of squares": 25.0,
-        "Frobenius norm: this adds up the lost singular values; add up their squares and take the root": 7.0,
-        "Frobenius norm: this is what is kept, not what is lost": 61.0**0.5,
-        "Frobenius norm: the singular value number k is kept; start with number k + 1": 50.0**0.5,
-        "the two results are exchanged: first the spectral norm, then the Frobenius norm": 4.0,
-    },
-)
+one_of = lambda which: lambda S, k: truncation_errors(S, k)[which]  # noqa: E731
+with check.idea("what is lost, in two norms"):
+    spectral = "spectral norm (the first of two results): 6 and 5 are kept; which is the largest singular value of what is lost?"
+    check.close(check.run(one_of(0), known, 2), 4.0, spectral)
+    check.close(check.run(one_of(1), known, 2), 5.0, "Frobenius norm (the second of two results): √(4² + 3²) of what is lost")
+    ### BEGIN HIDDEN TESTS
+    for rows, columns, kept in ((9, 7, 3), (4, 9, 1), (6, 6, 4)):
+        matrix = randn(rows, columns, dtype=torch.float64)
+        u, s, wt = torch.linalg.svd(matrix, full_matrices=False)
+        rest = matrix - (u[:, :kept] * s[:kept]) @ wt[:kept]
+        check.close(
+            check.run(one_of(0), s, kept),
+            torch.linalg.matrix_norm(rest, 2),
+            "spectral norm: it is not that of P − P_k for a random matrix",
+            rtol=1e-5,
+            wrong={
+                "spectral norm: you give the last singular value that is kept; the first one that is lost counts": s[kept - 1],
+                "spectral norm: this is the smallest singular value; the largest of the lost ones counts": s[-1],
+                "spectral norm: this is the largest of all singular values; what is kept does not count": s[0],
+                "the two results are exchanged: first the spectral norm, then the Frobenius norm": rest.norm(),
+                "spectral norm: this adds up the lost singular values; the largest one counts": s[kept:].sum(),
+                "spectral norm: one singular value too far": s[kept + 1],
+            },
+        )
+        check.close(
+            check.run(one_of(1), s, kept),
+            rest.norm(),
+            "Frobenius norm: it is not that of P − P_k for a random matrix",
+            rtol=1e-5,
+            wrong={
+                "Frobenius norm: take the root of the sum of squares": rest.norm() ** 2,
+                "Frobenius norm: this adds up the lost singular values; add up their squares and take the root": s[kept:].sum(),
+                "Frobenius norm: this is what is kept, not what is lost": s[:kept].norm(),
+                "Frobenius norm: the singular value number k is kept; start with number k + 1": s[kept - 1 :].norm(),
+                "Frobenius norm: the first lost singular value is left out": s[kept + 1 :].norm(),
+                "Frobenius norm: this is the norm of all of P": s.norm(),
+                "the two results are exchanged: first the spectral norm, then the Frobenius norm": s[kept],
+            },
+        )
+    ### END HIDDEN TESTS
+with check.edge("input unchanged"):
+    check.unchanged(truncation_errors, known, 2)
 ### BEGIN HIDDEN TESTS
-for rows, columns, kept in ((7, 5, 3), (4, 9, 1), (6, 6, 0)):
-    matrix = randn(rows, columns, dtype=torch.float64)
-    u, s, wt = torch.linalg.svd(matrix, full_matrices=False)
-    rest = matrix - (u[:, :kept] * s[:kept]) @ wt[:kept]
-    both = check.run(truncation_errors, s, kept)
-    stretch = torch.linalg.matrix_norm(rest, 2)
-    check.close(part(both, 0), stretch, "spectral norm: it is not that of P − P_k for a random matrix (k = 0 included)", rtol=1e-7)
-    check.close(part(both, 1), rest.norm(), "Frobenius norm: it is not that of P − P_k for a random matrix (k = 0 included)", rtol=1e-7)
-both = check.run(truncation_errors, known, 4)
-check.close(part(both, 0), 0.0, "spectral norm: with everything kept nothing is lost: the error is 0, not an index error")
-check.close(part(both, 1), 0.0, "Frobenius norm: with everything kept the error is 0")
+with check.edge("nothing kept"):
+    check.close(check.run(one_of(0), known, 0), 6.0, "spectral norm, k = 0: everything is lost, so it is the largest singular value")
+    check.close(check.run(one_of(1), known, 0), 86.0**0.5, "Frobenius norm, k = 0: everything is lost")
+with check.edge("everything kept"):
+    check.close(
+        check.run(one_of(0), known, 4), 0.0, "spectral norm: with everything kept nothing is lost: the error is 0, not an index error"
+    )
+    check.close(check.run(one_of(1), known, 4), 0.0, "Frobenius norm: with everything kept the error is 0")
 ### END HIDDEN TESTS
 check.score()
 
@@ -414,56 +404,55 @@ def softmax_free(Q, K, V):
 
 # %% test="softmax-free" points=2
 check = Check("softmax-free", points=2)
-q, k, v = randn(9, 4), randn(7, 4), randn(7, 5)
-out = check.run(softmax_free, q, k, v, shape=(9, 5))
-check.close(
-    out,
-    (q @ k.T / 2) @ v,
-    "for h = 4 the result is not (Q Kᵀ / 2) V",
-    wrong={
-        "the scale 1/√h is missing": q @ k.T @ v,
-        "scale by the root of h, not by h": q @ k.T @ v / 4,
-        "scale by the root of the width h, not of the number of keys": q @ k.T @ v / 7**0.5,
-        "there is no softmax in this part": (q @ k.T / 2).softmax(1) @ v,
-    },
-)
-check.growth(
-    softmax_free,
-    lambda n: (randn(n, 4), randn(n, 4), randn(n, 3)),
-    (256, 512),
-    1,
-    "twice as many positions must cost twice as much: which two matrices do you multiply first?",
-)
-trial = check.measure(checks.cost, softmax_free, randn(256, 4), randn(256, 4), randn(256, 3))
-check.counted(
-    trial.flops >= 256 * 4 * 3, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
-)
-### BEGIN HIDDEN TESTS
-check.affordable(
-    function=softmax_free,
-    make_args=lambda n: (randn(n, 32), randn(n, 32), randn(n, 32)),
-    size=6144,
-    megabytes=64,  # an n × n matrix has 144
-    hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: multiply Kᵀ with V first",
-)
-harmless = (trial.largest < 256**2) & (trial.flops > 256) & (trial.flops < 4 * 256**2)
-size = 16_384 if harmless else 256
-check.largest(
-    softmax_free,
-    randn(size, 4),
-    randn(size, 4),
-    randn(size, 3),
-    elements=16 * size,
-    hint="an n × n tensor was created: multiply Kᵀ with V first",
-)
-for queries_n, keys_n, width_h, width_e in ((6, 1, 3, 2), (1, 8, 5, 3), (5, 5, 5, 5), (4, 6, 1, 7)):
-    q, k, v = (randn(*shape, dtype=torch.float64) for shape in ((queries_n, width_h), (keys_n, width_h), (keys_n, width_e)))
-    check.close(
-        check.run(softmax_free, q, k, v),
-        (q @ k.T / width_h**0.5) @ v,
-        "for other sizes, in float64, the result differs: is the scale computed from the width of Q, in full precision?",
-        wrong={"the scale is right for h = 4 only: compute it from the shape": (q @ k.T / 2) @ v},
+q, k = torch.tensor([[2.0, 0.0, 0.0, 0.0]]), torch.tensor([[1.0, 5.0, 0.0, 0.0], [3.0, 0.0, 7.0, 0.0]])
+one_query = (q, k, torch.tensor([[1.0], [10.0]]))
+with check.idea("scaled scores times values"):
+    out = check.run(softmax_free, *one_query, shape=(1, 1))
+    check.close(out, [[31.0]], "h = 4: the scores are 2 and 6, divided by √4 they are 1 and 3, and 1 · 1 + 3 · 10 = 31")
+    ### BEGIN HIDDEN TESTS
+    for queries_n, keys_n, width_h, width_e in ((9, 7, 4, 5), (6, 8, 3, 2), (5, 5, 5, 5)):
+        q, k, v = randn(queries_n, width_h), randn(keys_n, width_h), randn(keys_n, width_e)
+        whole = q @ k.T @ v
+        slips = {
+            "the scale 1/√h is missing": whole,
+            "scale by the root of h, not by h": whole / width_h,
+            "scale by the root of the width h, not of the number of queries": whole / queries_n**0.5,
+            "scale by the root of the width h, not of the number of keys": whole / keys_n**0.5,
+            "scale by the root of the width of the keys, not of the values": whole / width_e**0.5,
+            "there is no softmax in this part": (q @ k.T / width_h**0.5).softmax(1) @ v,
+            "you multiply by √h: the scores are divided by it": whole * width_h**0.5,
+            "the scale is right for h = 4 only: compute it from the shape": whole / 2,
+        }
+        hint = "the result is not (Q Kᵀ / √h) V"
+        check.close(check.run(softmax_free, q, k, v), whole / width_h**0.5, hint, wrong=slips)
+    ### END HIDDEN TESTS
+with check.part("no n × n matrix"):
+    sized = lambda n: (randn(n, 4), randn(n, 4), randn(n, 3))  # noqa: E731
+    cost = check.measure(checks.cost, softmax_free, *sized(512))
+    check.counted(cost.flops >= 2 * 512 * 4 * 3, low_rank.UNCOUNTED)
+    check.growth(softmax_free, sized, (256, 512), 1, "twice as many positions must cost twice as much: what do you multiply first?")
+    check.counted(cost.largest <= 16 * 512, "an n × n tensor was created: multiply Kᵀ with V first")
+    ### BEGIN HIDDEN TESTS
+    check.affordable(
+        function=softmax_free,
+        make_args=lambda n: (randn(n, 32), randn(n, 32), randn(n, 32)),
+        size=6144,
+        megabytes=64,  # an n × n matrix has 144
+        hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: multiply Kᵀ with V first",
     )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(softmax_free, *one_query)
+### BEGIN HIDDEN TESTS
+with check.edge("one query, one key, width one"):
+    for queries_n, keys_n, width_h, width_e in ((6, 1, 3, 2), (1, 8, 5, 3), (4, 6, 1, 7)):
+        q, k, v = randn(queries_n, width_h), randn(keys_n, width_h), randn(keys_n, width_e)
+        hint = "with one query, one key or a width of one the result differs"
+        check.close(check.run(softmax_free, q, k, v), q @ k.T @ v / width_h**0.5, hint)
+with check.edge("all digits of float64"):
+    q, k, v = (randn(5, columns, dtype=torch.float64) for columns in (3, 3, 2))
+    digits = "with float64 input digits are lost: do you convert to float32?"
+    check.close(check.run(softmax_free, q, k, v), (q @ k.T) @ v / 3**0.5, digits)
 ### END HIDDEN TESTS
 check.score()
 
@@ -506,101 +495,81 @@ def right_singular_vectors(Q, K, k):
 
 # %% test="right-singular-vectors" points=6
 check = Check("right-singular-vectors", points=6)
-q, k = randn(9, 4, dtype=torch.float64), randn(9, 4, dtype=torch.float64)
-product = q @ k.T / 2
-w = check.run(right_singular_vectors, q, k, 4, shape=(9, 4)).double()
-check.close(
-    w.T @ w,
-    torch.eye(4),
-    "the columns of W must be orthonormal, WᵀW = 1: an orthonormal factor of QR times orthogonal vectors stays orthonormal",
-    atol=1e-9,
-)
-check.close(
-    product @ w @ w.T,
-    product,
-    "P W Wᵀ must be P again: W must span the rows of P. Are these the left singular vectors, or those of the small matrix's other side?",
-    atol=1e-9,
-)
-check.growth(
-    right_singular_vectors,
-    lambda n: (randn(n, 4), randn(n, 4), 4),
-    (128, 256),
-    1,
-    "the work must grow like n: neither P nor a full QR decomposition may be formed, only thin factors and an h × h matrix",
-)
-trial = check.measure(checks.cost, right_singular_vectors, randn(256, 4), randn(256, 4), 4)
-check.counted(
-    trial.flops >= 2 * 256 * 4 * 4, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
-)
-thrifty = (
-    (trial.largest < 256**2) & (trial.flops > 256) & (trial.flops < 4 * 256**2)
-)  # whoever forms P is told so at a length where that does no harm
-long = 16_384 if thrifty else 256
-check.largest(
-    right_singular_vectors,
-    randn(long, 4),
-    randn(long, 4),
-    4,
-    elements=16 * long,
-    hint="an n × n tensor was created: P is never formed, and QR is the thin one (mode='reduced', the default)",
-)
-### BEGIN HIDDEN TESTS
-check.affordable(
-    function=right_singular_vectors,
-    make_args=lambda n: (randn(n, 8), randn(n, 8), 8),
-    size=6144,
-    megabytes=64,  # an n × n matrix has 144
-    hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: use thin factors and an h × h matrix",
-)
-u, s, vh = torch.linalg.svd(product)
-q_factor, q_triangle = torch.linalg.qr(q)
-k_factor, k_triangle = torch.linalg.qr(k)
-small_u, small_s, small_vh = torch.linalg.svd(q_triangle @ k_triangle.T)
-known = vh[:4]
-check.close(
-    (known @ w).abs(),
-    torch.eye(4),
-    "W spans the right space, but its columns are not the singular vectors, largest singular value first",
-    atol=1e-8,
-    wrong={
-        "W is the orthonormal factor of K alone: it spans the right space. Rotate it with the SVD of the small matrix": (
-            known @ k_factor
-        ).abs(),
-        "these are left singular vectors of P: the right ones come from K's side": (known @ u[:, :4]).abs(),
-        "`Vh` holds right singular vectors in its rows: transpose it before you multiply": (known @ k_factor @ small_vh).abs(),
-        "the small matrix's left singular vectors are combined with K's factor; its right ones belong there": (
-            known @ k_factor @ small_u
-        ).abs(),
-        "the singular vectors come smallest first; largest first was asked for": torch.eye(4).flip(0),
-    },
-)
-mixed = randn(5, 5, dtype=torch.float64)
-q, k = randn(11, 3, dtype=torch.float64) @ mixed[:3], randn(11, 4, dtype=torch.float64) @ torch.linalg.inv(mixed).T[1:]
-product = q @ k.T / 5**0.5  # Q has rank 3, K rank 4, and they share two directions: P has rank 2
-w = check.run(
-    right_singular_vectors, q, k, 2, shape=(11, 2), hint="P may have a smaller rank than h: return the first k vectors only"
-).double()
-check.close(
-    product @ w @ w.T,
-    product,
-    "rank P can be smaller than h; the first k columns of K's factor do not span its rows then, the SVD of the small matrix does",
-    atol=1e-8,
-)
-single = check.run(right_singular_vectors, randn(1, 3), randn(1, 3), 1)
-check.close(single.abs(), [[1.0]], "a sequence of length one: W is 1 or −1")
-q, k = randn(40, 6), randn(40, 6)
-w = check.run(right_singular_vectors, q, k, 6, shape=(40, 6)).float()
-check.close(q @ (k.T @ w) @ w.T, q @ k.T, "in float32 with other sizes P W Wᵀ is not P", atol=1e-3)
-check.unchanged(right_singular_vectors, q, k, 6)
-for positions, width_h in ((8, 2), (13, 5), (6, 6)):
-    q, k = randn(positions, width_h, dtype=torch.float64), randn(positions, width_h, dtype=torch.float64)
-    w = check.run(right_singular_vectors, q, k, width_h, shape=(positions, width_h))
-    check.close(
-        (torch.linalg.svd(q @ k.T)[2][:width_h] @ w.double()).abs(),
-        torch.eye(width_h),
-        "for other sizes the columns are not the right singular vectors of P: is the small matrix R_Q R_Kᵀ, with the transpose?",
-        atol=1e-7,
+plain_q, plain_k = torch.tensor([[3.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), torch.tensor([[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]])
+with check.idea("right singular vectors"):
+    w = check.run(right_singular_vectors, plain_q, plain_k, 2, shape=(3, 2), hint="W has n rows and k columns")
+    by_hand = "P has the entries 3/√2 in row 0, column 1 and 2/√2 in row 1, column 0: its right singular vectors are e_1, then e_0"
+    check.close(w.abs(), [[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]], by_hand, atol=1e-5)
+    ### BEGIN HIDDEN TESTS
+    for positions, width_h in ((9, 4), (13, 5), (40, 6)):
+        q, k = randn(positions, width_h, dtype=torch.float64), randn(positions, width_h, dtype=torch.float64)
+        w = check.run(right_singular_vectors, q, k, width_h, shape=(positions, width_h), hint="W has n rows and k columns").double()
+        one = torch.eye(width_h, dtype=torch.float64)
+        u, s, vh = torch.linalg.svd(q @ k.T)
+        (q_factor, q_triangle), (k_factor, k_triangle) = torch.linalg.qr(q), torch.linalg.qr(k)
+        small_u, small_s, small_vh = torch.linalg.svd(q_triangle @ k_triangle.T)
+        turned_u, turned_s, turned_vh = torch.linalg.svd(q_triangle @ k_triangle)
+        known = vh[:width_h]
+        check.close(
+            (known @ w).abs(),
+            one,
+            "the columns are not the right singular vectors of P, largest singular value first",
+            atol=1e-5,
+            wrong={
+                "W is the orthonormal factor of K alone: it spans the right space. Rotate it with the SVD of the small matrix": (
+                    known @ k_factor
+                ).abs(),
+                "these are left singular vectors of P: the right ones come from K's side": (known @ u[:, :width_h]).abs(),
+                "`Vh` holds right singular vectors in its rows: transpose it before you multiply": (known @ k_factor @ small_vh).abs(),
+                "the small matrix's left singular vectors are combined with K's factor; its right ones belong there": (
+                    known @ k_factor @ small_u
+                ).abs(),
+                "the singular vectors come smallest first; largest first was asked for": one.flip(0),
+                "the small matrix is R_Q R_Kᵀ: the transpose is missing": (known @ k_factor @ turned_vh.T).abs(),
+                "Q's factor is combined with the right singular vectors of the small matrix; K's belongs there": (
+                    known @ q_factor @ small_vh.T
+                ).abs(),
+            },
+        )
+        orthonormal = (
+            "the columns of W must be orthonormal, WᵀW = 1: an orthonormal factor of QR times orthogonal vectors stays orthonormal"
+        )
+        check.close(w.T @ w, one, orthonormal, atol=1e-5)
+    ### END HIDDEN TESTS
+with check.part("no n × n matrix"):
+    sized = lambda n: (randn(n, 4), randn(n, 4), 4)  # noqa: E731
+    cost = check.measure(checks.cost, right_singular_vectors, *sized(256))
+    check.counted(cost.flops >= 2 * 256 * 4 * 4, low_rank.UNCOUNTED)
+    check.growth(right_singular_vectors, sized, (128, 256), 1, "the work must grow like n: only thin factors and an h × h matrix")
+    check.counted(cost.largest <= 16 * 256, "an n × n tensor was created: P is never formed, and QR is the thin one (the default)")
+    ### BEGIN HIDDEN TESTS
+    check.affordable(
+        function=right_singular_vectors,
+        make_args=lambda n: (randn(n, 8), randn(n, 8), 8),
+        size=6144,
+        megabytes=64,  # an n × n matrix has 144
+        hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: use thin factors and an h × h matrix",
     )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(right_singular_vectors, plain_q, plain_k, 2)
+### BEGIN HIDDEN TESTS
+with check.part("a rank below h"):
+    mixed = torch.linalg.qr(randn(5, 5, dtype=torch.float64))[0]
+    q, k = randn(11, 3, dtype=torch.float64) @ mixed[:3], randn(11, 4, dtype=torch.float64) @ mixed[1:]
+    product = q @ k.T / 5**0.5  # Q has rank 3, K rank 4, and they share two directions: P has rank 2
+    w = check.run(
+        right_singular_vectors, q, k, 2, shape=(11, 2), hint="P may have a smaller rank than h: return the first k vectors only"
+    ).double()
+    check.close(
+        product @ w @ w.T,
+        product,
+        "rank P can be smaller than h; the first k columns of K's factor do not span its rows then, the SVD of the small matrix does",
+        atol=1e-5,
+    )
+with check.edge("a sequence of length one"):
+    single = check.run(right_singular_vectors, randn(1, 3), randn(1, 3), 1, shape=(1, 1))
+    check.close(single.abs(), [[1.0]], "a sequence of length one: W is 1 or −1")
 ### END HIDDEN TESTS
 check.score()
 
@@ -633,93 +602,90 @@ def factored_attention(Q, K, V, k):
 
 # %% test="factors" points=5
 check = Check("factors", points=5)
-q, k, v = (randn(9, columns, dtype=torch.float64) for columns in (3, 4, 5))
-q = q @ randn(3, 4, dtype=torch.float64)  # rank 3, width 4: all sizes differ
-target = (q @ k.T / 2) @ v
-both = check.run(factors, q, k, 3, shape=(2, 3, 9), hint="`factors` returns C and D, each with k rows and n columns")
-c, d = both.to(q.dtype)[0], both.to(q.dtype)[1]
-check.close(
-    q @ (c @ k).T @ (d @ v),
-    target,
-    "Q (C K)ᵀ D V is not P V: what does the projection W Wᵀ do to P?",
-    rtol=1e-7,
-    wrong={
-        "the scale 1/√h is missing: it belongs into C or into D": 2 * target,
-        "the scale 1/√h is there twice: put it into C or into D, not into both": target / 2,
-        "divide by the root of the width h, not of the rank k": target * 2 / 3**0.5,
-        "divide by the root of the width h, not of the number of positions": target * 2 / 3,
-    },
-)
-out = check.run(factored_attention, q, k, v, 3, shape=(9, 5))
-check.close(
-    out,
-    target,
-    "`factored_attention` is not P V",
-    rtol=1e-7,
-    wrong={
-        "`factored_attention`: the scale 1/√h is missing": 2 * target,
-        "`factored_attention`: the scale 1/√h is applied once more than needed": target / 2,
-    },
-)
-check.growth(
-    factored_attention,
-    lambda n: (randn(n, 4), randn(n, 4), randn(n, 3), 4),
-    (128, 256),
-    1,
-    "twice as many positions must cost twice as much: shorten K and V first, and never multiply Q with the whole Kᵀ",
-)
-trial = check.measure(checks.cost, factored_attention, randn(256, 4), randn(256, 4), randn(256, 3), 4)
-check.counted(
-    trial.flops >= 4 * 2 * 256 * 4 * 3, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
-)
-thrifty = (trial.largest < 256**2) & (trial.flops > 256) & (trial.flops < 4 * 256**2)
-long = 16_384 if thrifty else 256
-check.largest(
-    factored_attention,
-    randn(long, 8),
-    randn(long, 8),
-    randn(long, 3),
-    8,
-    elements=32 * long,
-    hint="an n × n tensor was created: Cᵀ D and Q Kᵀ are n × n, so avoid both",
-)
+lone_q, lone_k = torch.zeros(3, 4).index_fill(0, torch.tensor(0), 1.0), torch.zeros(3, 4).index_fill(0, torch.tensor(1), 3.0)
+with check.idea("C and D", share=3):
+    both = check.run(factors, lone_q, lone_k, 1, shape=(2, 1, 3), hint="`factors` returns C and D, each with k rows and n columns")
+    row = (lone_q @ (both[0].float() @ lone_k).T @ both[1].float())[0]
+    check.close(row, [0.0, 6.0, 0.0], "q_0 · k_1 = 12 and h = 4: row 0 of Q (C K)ᵀ D must be that of P, (0, 6, 0)", atol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    for positions, width_h in ((9, 4), (50, 3), (7, 5)):
+        q, k = randn(positions, width_h, dtype=torch.float64), randn(positions, width_h, dtype=torch.float64)
+        scores = q @ k.T
+        pair = check.run(factors, q, k, width_h, shape=(2, width_h, positions), hint="C and D have k rows and n columns").to(q.dtype)
+        check.close(
+            q @ (pair[0] @ k).T @ pair[1],
+            scores / width_h**0.5,
+            "Q (C K)ᵀ D is not P: what does the projection W Wᵀ do to P?",
+            rtol=1e-5,
+            atol=1e-5,
+            wrong={
+                "the scale 1/√h is missing: it belongs into C or into D": scores,
+                "the scale 1/√h is there twice: put it into C or into D, not into both": scores / width_h,
+                "divide by the root of the width h, not of the number of positions": scores / positions**0.5,
+                "the scale is right for one width only: compute it from the shape of Q": scores / 2,
+            },
+        )
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-check.affordable(
-    function=factored_attention,
-    make_args=lambda n: (randn(n, 8), randn(n, 8), randn(n, 32), 8),
-    size=6144,
-    megabytes=64,  # an n × n matrix has 144
-    hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: shorten K and V first",
-)
-mixed = randn(5, 5, dtype=torch.float64)
-q, k = randn(11, 3, dtype=torch.float64) @ mixed[:3], randn(11, 4, dtype=torch.float64) @ torch.linalg.inv(mixed).T[1:]
-v = randn(11, 6, dtype=torch.float64)
-both = check.run(factors, q, k, 2, shape=(2, 2, 11))
-c, d = both[0].to(q.dtype), both[1].to(q.dtype)
-check.close(
-    q @ (c @ k).T @ (d @ v),
-    (q @ k.T / 5**0.5) @ v,
-    "for rank P < h the factors do not give P V: they need the right singular vectors of P, not only an orthonormal basis from K",
-    rtol=1e-6,
-    wrong={
-        "the scale is right for one width only: compute it from the shape of Q": (q @ k.T / 2) @ v,
-    },
-)
-check.close(
-    check.run(factored_attention, q, k, v, 2),
-    (q @ k.T / 5**0.5) @ v,
-    "for a P of smaller rank than h `factored_attention` is not P V",
-    rtol=1e-6,
-)
-for positions, width_h in ((50, 3), (6, 5), (4, 4)):
-    q, k = randn(positions, width_h, dtype=torch.float64), randn(positions, width_h, dtype=torch.float64)
-    scores = q @ k.T / width_h**0.5
-    both = check.run(factors, q, k, width_h, shape=(2, width_h, positions))
-    check.close(q @ (both[0].to(q.dtype) @ k).T @ both[1].to(q.dtype), scores, "with V the identity Q (C K)ᵀ D must be P itself", rtol=1e-6)
-    out = check.run(factored_attention, q, k, k, width_h)
-    check.close(out, scores @ k, "for other sizes `factored_attention` is not P V: compute the scale from the shape of Q", rtol=1e-6)
-single = check.run(factored_attention, torch.tensor([[2.0, 0.0]]), torch.tensor([[3.0, 1.0]]), torch.tensor([[1.0, -1.0, 0.5]]), 1)
-check.close(single, torch.tensor([[6.0, -6.0, 3.0]]) / 2**0.5, "one position: P is the number q · k / √h")
+with check.edge("inputs of factors unchanged"):
+    check.unchanged(factors, q, k, width_h)
+with check.part("a rank below h"):
+    mixed = torch.linalg.qr(randn(5, 5, dtype=torch.float64))[0]
+    q, k = randn(11, 3, dtype=torch.float64) @ mixed[:3], randn(11, 4, dtype=torch.float64) @ mixed[1:]
+    pair = check.run(factors, q, k, 2, shape=(2, 2, 11), hint="C and D have k rows, also where k < h").to(q.dtype)
+    check.close(
+        q @ (pair[0] @ k).T @ pair[1],
+        q @ k.T / 5**0.5,
+        "for rank P < h the factors do not give P: they need the right singular vectors of P, not only an orthonormal basis from K",
+        rtol=1e-5,
+        atol=1e-5,
+        wrong={"divide by the root of the width h, not of the rank k": q @ k.T / 2**0.5},
+    )
+### END HIDDEN TESTS
+with check.idea("attention through them", share=2):
+    out = check.run(factored_attention, lone_q, lone_k, torch.tensor([[7.0, 8.0], [1.0, -1.0], [9.0, 9.0]]), 1, shape=(3, 2))
+    check.close(out, [[6.0, -6.0], [0.0, 0.0], [0.0, 0.0]], "P is 6 in row 0, column 1: row 0 of P V is 6 times (1, −1)", atol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    for positions, width_h, width_e in ((9, 4, 6), (50, 3, 2), (7, 5, 5)):
+        q, k, v = (randn(positions, columns, dtype=torch.float64) for columns in (width_h, width_h, width_e))
+        target = q @ k.T @ v / width_h**0.5
+        check.close(
+            check.run(factored_attention, q, k, v, width_h),
+            target,
+            "`factored_attention` is not P V: Q (C K)ᵀ D V with your factors",
+            rtol=1e-5,
+            atol=1e-5,
+            wrong={
+                "`factored_attention`: the scale 1/√h is missing": target * width_h**0.5,
+                "`factored_attention`: the scale 1/√h is applied once more than needed": target / width_h**0.5,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("no n × n matrix"):
+    sized = lambda n: (randn(n, 4), randn(n, 4), randn(n, 3), 4)  # noqa: E731
+    cost = check.measure(checks.cost, factored_attention, *sized(256))
+    check.counted(cost.flops >= 2 * 256 * 4 * 3, low_rank.UNCOUNTED)
+    check.counted(cost.largest <= 16 * 256, "an n × n tensor was created: Cᵀ D and Q Kᵀ are n × n, so avoid both")
+    ### BEGIN HIDDEN TESTS
+    check.growth(factored_attention, sized, (128, 256), 1, "twice as many positions must cost twice as much: shorten K and V first")
+    check.affordable(
+        function=factored_attention,
+        make_args=lambda n: (randn(n, 8), randn(n, 8), randn(n, 32), 8),
+        size=6144,
+        megabytes=64,  # an n × n matrix has 144
+        hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: shorten K and V first",
+    )
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("with your factors"):  # the products alone take 8 n h e at most, a decomposition of K at least 4 n h² more
+    unused = "`factored_attention` works without C and D: it was to use your factors"
+    found = check.measure(checks.cost, factored_attention, randn(256, 8), randn(256, 8), randn(256, 2), 8)
+    check.true((found.flops < 256) | (found.flops >= 4 * 256 * 8 * 8), unused)
+with check.edge("one position"):
+    single = check.run(factored_attention, torch.tensor([[2.0, 0.0]]), torch.tensor([[3.0, 1.0]]), torch.tensor([[1.0, -1.0, 0.5]]), 1)
+    check.close(single, torch.tensor([[6.0, -6.0, 3.0]]) / 2**0.5, "one position: P is the number q · k / √h")
+with check.edge("inputs of factored_attention unchanged"):
+    check.unchanged(factored_attention, q, k, v, 5)
 ### END HIDDEN TESTS
 check.score()
 
@@ -789,83 +755,73 @@ def projected_attention(Q, K, V, C, D):
 
 # %% test="projected-attention" points=4
 check = Check("projected-attention", points=4)
-q, k, v = randn(9, 4), randn(7, 4), randn(7, 5)
-c, d = randn(3, 7), randn(3, 7)
-out = check.run(projected_attention, q, k, v, c, d, shape=(9, 5))
-full = check.run(projected_attention, q, k, v, torch.eye(7), torch.eye(7))
-check.close(
-    full,
-    F.scaled_dot_product_attention(q, k, v),
-    "with C = D = 1 nothing is shortened, and the result must be softmax attention: scores divided by √h, softmax over the keys",
-)
-blind = check.run(projected_attention, 0 * q, k, v, c, d)
-check.close(
-    blind,
-    (d @ v).mean(0).expand(9, 5),
-    "zero queries weigh all k mixtures alike: the result is the mean of the rows of D V. Which of C and D shortens the values?",
-)
-check.growth(
-    projected_attention,
-    lambda n: (randn(n, 4), randn(n, 4), randn(n, 3), randn(5, n), randn(5, n)),
-    (256, 512),
-    1,
-    "twice as many positions must cost twice as much: shorten K before it meets Q",
-)
-trial = check.measure(checks.cost, projected_attention, randn(256, 4), randn(256, 4), randn(256, 3), randn(5, 256), randn(5, 256))
-check.counted(
-    trial.flops >= 2 * 256 * 5 * 4, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
-)
-thrifty = (trial.largest < 256**2) & (trial.flops > 256) & (trial.flops < 4 * 256**2)
-long = 16_384 if thrifty else 256
-check.largest(
-    projected_attention,
-    randn(long, 4),
-    randn(long, 4),
-    randn(long, 3),
-    randn(5, long),
-    randn(5, long),
-    elements=16 * long,
-    hint="an n × n tensor was created: project the keys and the values, not the finished scores",
-)
+ask, key_rows = torch.tensor([[2 * math.log(3.0), 0.0, 0.0, 0.0]]), torch.tensor([[1.0, 0.0, 2.0, 0.0], [0.0, 5.0, 0.0, 0.0]])
+swap, twice, gives = torch.tensor([[0.0, 1.0], [1.0, 0.0]]), torch.tensor([[2.0, 0.0], [0.0, 1.0]]), torch.tensor([[4.0], [2.0]])
+with check.idea("softmax over mixtures"):
+    out = check.run(projected_attention, ask, key_rows, gives, swap, twice, shape=(1, 1))
+    check.close(out, [[3.5]], "C exchanges the keys: the scores are 0 and log 3, the weights 1/4 and 3/4, and D V is (8, 2)")
+    ### BEGIN HIDDEN TESTS
+    for queries_n, keys_n, inner, width_h, width_e in ((9, 7, 3, 4, 5), (5, 8, 6, 3, 2), (6, 6, 6, 6, 6)):
+        q, k, v = randn(queries_n, width_h), randn(keys_n, width_h), randn(keys_n, width_e)
+        c, d = randn(inner, keys_n), randn(inner, keys_n)
+        short_k, short_v, scores = c @ k, d @ v, q @ (c @ k).T / width_h**0.5
+        check.close(
+            check.run(projected_attention, q, k, v, c, d),
+            scores.softmax(1) @ short_v,
+            "the result is not softmax(Q (C K)ᵀ / √h) D V",
+            wrong={
+                "C shortens the keys and D the values: yours are exchanged": (q @ (d @ k).T / width_h**0.5).softmax(1) @ (c @ v),
+                "C shortens the keys and D the values: you use C for both": scores.softmax(1) @ (c @ v),
+                "C shortens the keys and D the values: you use D for both": (q @ (d @ k).T / width_h**0.5).softmax(1) @ short_v,
+                "the scale 1/√h is missing": (q @ short_k.T).softmax(1) @ short_v,
+                "scale by the root of the width h, not by h": (q @ short_k.T / width_h).softmax(1) @ short_v,
+                "scale by the root of the width h, not of the number k of mixtures": (q @ short_k.T / inner**0.5).softmax(1) @ short_v,
+                "scale by the root of the width h, not of the number of keys": (q @ short_k.T / keys_n**0.5).softmax(1) @ short_v,
+                "softmax runs over the queries: it must run over the k mixtures": scores.softmax(0) @ short_v,
+                "the softmax is missing": scores @ short_v,
+                "softmax is taken over all keys, before the projection": (q @ k.T / width_h**0.5).softmax(1) @ c.T @ short_v,
+                "the scale is right for h = 4 only: compute it from the shape": (q @ short_k.T / 2).softmax(1) @ short_v,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("no n × n matrix"):
+    sized = lambda n: (randn(n, 4), randn(n, 4), randn(n, 3), randn(5, n), randn(5, n))  # noqa: E731
+    cost = check.measure(checks.cost, projected_attention, *sized(512))
+    check.counted(cost.flops >= 2 * 512 * 4 * 5, low_rank.UNCOUNTED)
+    check.growth(projected_attention, sized, (256, 512), 1, "twice as many positions must cost twice as much: shorten K before it meets Q")
+    check.counted(cost.largest <= 16 * 512, "an n × n tensor was created: project the keys and the values, not the finished scores")
+    ### BEGIN HIDDEN TESTS
+    check.affordable(
+        function=projected_attention,
+        make_args=lambda n: (randn(n, 32), randn(n, 32), randn(n, 32), randn(32, n), randn(32, n)),
+        size=6144,
+        megabytes=64,  # an n × n matrix has 144
+        hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: shorten K before it meets Q",
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(projected_attention, ask, key_rows, gives, swap, twice)
 ### BEGIN HIDDEN TESTS
-check.affordable(
-    function=projected_attention,
-    make_args=lambda n: (randn(n, 32), randn(n, 32), randn(n, 32), randn(32, n), randn(32, n)),
-    size=6144,
-    megabytes=64,  # an n × n matrix has 144
-    hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: shorten K before it meets Q",
-)
-short_k, short_v = c @ k, d @ v
-check.close(
-    out,
-    (q @ short_k.T / 2).softmax(1) @ short_v,
-    "the result is not softmax(Q (C K)ᵀ / √h) D V",
-    wrong={
-        "C shortens the keys and D the values: yours are exchanged": (q @ (d @ k).T / 2).softmax(1) @ (c @ v),
-        "C shortens the keys and D the values: you use C for both": (q @ short_k.T / 2).softmax(1) @ (c @ v),
-        "the scale 1/√h is missing": (q @ short_k.T).softmax(1) @ short_v,
-        "scale by the root of the width h, not of the number k of mixtures": (q @ short_k.T / 3**0.5).softmax(1) @ short_v,
-        "softmax runs over the queries: it must run over the k mixtures": (q @ short_k.T / 2).softmax(0) @ short_v,
-        "the softmax is missing": (q @ short_k.T / 2) @ short_v,
-        "softmax is taken over all keys, before the projection": (q @ k.T / 2).softmax(1) @ c.T @ short_v,
-    },
-)
-q, k, v = randn(2, 3, 6, 4), randn(2, 3, 8, 4), randn(2, 3, 8, 5)
-c, d = randn(2, 8), randn(2, 8)
-out = check.run(projected_attention, q, k, v, c, d)
-check.close(out, (q @ (c @ k).mT / 2).softmax(-1) @ (d @ v), "with batch axes the result differs: transpose the last two axes only (`.mT`)")
-lone = check.run(projected_attention, randn(5, 4), randn(1, 4), torch.tensor([[1.0, 2.0]]), torch.ones(1, 1), torch.full((1, 1), 3.0))
-check.close(lone, torch.tensor([[3.0, 6.0]]).expand(5, 2), "one key, one mixture: the softmax over one entry is 1, and the output D V")
-shortened = lambda a, b, x, y, z: (a @ (y @ b).mT / 2).softmax(-1) @ (z @ x)  # noqa: E731
-learned = "the gradients through your function are wrong, or do not flow: they must reach C and D, too, for these are learned"
-check.gradients(projected_attention, shortened, (q, k, v, c, d), learned)
-big = check.run(projected_attention, 60 * torch.ones(3, 4), 60 * torch.ones(2, 4), torch.ones(2, 5), torch.eye(2), torch.eye(2))
-check.close(big, torch.ones(3, 5), "large scores overflow: subtract the row's maximum before exp, or use torch's softmax")
-for queries_n, keys_n, inner, width_h, width_e in ((5, 8, 3, 2, 4), (3, 6, 4, 5, 2), (1, 7, 2, 6, 3)):
-    q, k, v = (randn(*sizes, dtype=torch.float64) for sizes in ((queries_n, width_h), (keys_n, width_h), (keys_n, width_e)))
-    c, d = randn(inner, keys_n, dtype=torch.float64), randn(inner, keys_n, dtype=torch.float64)
-    wanted = (q @ (c @ k).T / width_h**0.5).softmax(1) @ (d @ v)
-    check.close(check.run(projected_attention, q, k, v, c, d), wanted, "for other sizes, in float64, it is not softmax(Q (C K)ᵀ / √h) D V")
+with check.part("batch axes"):
+    for front in ((2, 3), (3,)):
+        q, k, v, c, d = randn(*front, 6, 4), randn(*front, 8, 4), randn(*front, 8, 5), randn(2, 8), randn(2, 8)
+        hint = "with batch axes the result differs: transpose the last two axes only (`.mT`)"
+        check.close(check.run(projected_attention, q, k, v, c, d), (q @ (c @ k).mT / 2).softmax(-1) @ (d @ v), hint)
+with check.part("gradient"):
+    q, k, v, c, d = randn(6, 4), randn(8, 4), randn(8, 5), randn(3, 8), randn(3, 8)
+    shortened = lambda a, b, x, y, z: (a @ (y @ b).mT / 2).softmax(-1) @ (z @ x)  # noqa: E731
+    learned = "the gradients through your function are wrong, or do not flow: they must reach C and D, too, for these are learned"
+    check.gradients(projected_attention, shortened, (q, k, v, c, d), learned)
+with check.edge("one key, one mixture"):
+    lone = check.run(projected_attention, randn(5, 4), randn(1, 4), torch.tensor([[1.0, 2.0]]), torch.ones(1, 1), torch.full((1, 1), 3.0))
+    check.close(lone, torch.tensor([[3.0, 6.0]]).expand(5, 2), "one key, one mixture: the softmax over one entry is 1, and the output D V")
+with check.edge("large scores"):
+    big = check.run(projected_attention, 60 * torch.ones(3, 4), 60 * torch.ones(2, 4), torch.ones(2, 5), torch.eye(2), torch.eye(2))
+    check.close(big, torch.ones(3, 5), "large scores overflow: subtract the row's maximum before exp, or use torch's softmax")
+with check.edge("all digits of float64"):
+    q, k, v, c, d = (x.double() for x in (q, k, v, c, d))
+    digits = "with float64 input digits are lost: do you convert to float32?"
+    check.close(check.run(projected_attention, q, k, v, c, d), (q @ (c @ k).T / 2).softmax(1) @ (d @ v), digits)
 ### END HIDDEN TESTS
 check.score()
 
@@ -889,37 +845,40 @@ def random_projection(k, n):
 
 # %% test="random-projection" points=2
 check = Check("random-projection", points=2)
-# All limits are five to ten standard deviations away from what a right answer gives. Sizes are compared as logarithms.
-tall = check.run(random_projection, 400, 30, shape=(400, 30)).float()
-check.close(
-    tall.square().sum(0).mean().log(),
-    0.0,
-    "the diagonal of CᵀC should be 1 on average (its logarithm 0). It is a sum of k squares: which variance must each entry have?",
-    atol=0.1,
-    wrong={
-        "the diagonal of CᵀC is a sum of k squares, and yours adds up to k: divide the entries by √k": math.log(400),
-        "you divide by k: dividing the entries by √k divides the squares by k": -math.log(400),
-        "you divide by the root of n: the sum over the rows has k terms": math.log(400 / 30),
-    },
-)
-check.true(
-    tall.mean().abs() < 0.06 * tall.std(),
-    "the entries should have the mean zero: else the off-diagonal entries of CᵀC do not vanish on average",
-)
+# All limits are five or more standard deviations away from what a right answer gives. Sizes are compared as logarithms.
+with check.idea("variance 1/k"):
+    tall = check.run(random_projection, 400, 30, shape=(400, 30)).float()
+    size = "the diagonal of CᵀC should be 1 on average (its logarithm 0). It is a sum of k squares: which variance must each entry have?"
+    no_root = "you divide by k: dividing the entries by √k divides the squares by k"
+    slips = {"the diagonal of CᵀC is a sum of k squares, and yours adds up to k: divide the entries by √k": math.log(400)}
+    slips |= {no_root: -math.log(400), "you divide by the root of n: the sum over the rows has k terms": math.log(400 / 30)}
+    check.close(tall.square().sum(0).mean().log(), 0.0, size, atol=0.1, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    wide = check.run(random_projection, 25, 500, shape=(25, 500)).float()
+    other = "for another shape (k < n) the diagonal of CᵀC is not 1 on average: the variance of the entries must depend on k alone"
+    check.close(wide.square().sum(0).mean().log(), 0.0, other, atol=0.1, wrong={"the variance is right for one k only": math.log(25 / 400)})
+    ### END HIDDEN TESTS
+with check.part("mean zero"):
+    zero = "the entries should have the mean zero: else the off-diagonal entries of CᵀC do not vanish on average"
+    check.true(tall.mean().abs() < 0.06 * tall.square().mean().sqrt(), zero)
 ### BEGIN HIDDEN TESTS
-wide = check.run(random_projection, 25, 500).float()
-check.close(
-    wide.square().sum(0).mean().log(),
-    0.0,
-    "for another shape (k < n) the diagonal of CᵀC is not 1 on average: the variance of the entries must depend on k alone",
-    atol=0.1,
-)
-gram = tall.T @ tall / tall.square().sum(0).mean()
-spread = (gram - torch.diag(torch.ones(30))).square().mean().sqrt()
-check.true(spread < 0.1, "the entries are not independent: CᵀC differs from the identity by more than chance")
-check.true(wide.std(0).mean() > 0.1 * wide.abs().mean(), "the entries of a column do not vary: they must be independent random numbers")
-again = check.run(random_projection, 25, 500).float()
-check.true((again - wide).abs().max() > 1e-4, "every call must draw a new matrix: do not fix the seed inside the function")
+with check.part("independent entries"):
+    for sample in (tall, wide.T):  # columns against each other, then rows
+        gram = sample.T @ sample / sample.square().sum(0).mean()
+        apart = gram - torch.diag(gram.diagonal())
+        # chance gives 1/√400 and 1/√500, with small deviations
+        check.true(
+            apart.square().mean().sqrt() < 0.1, "the entries are not independent: CᵀC or CCᵀ differs from the identity by more than chance"
+        )
+    few = "a few entries carry all of a column: every entry must be a random number"
+    check.true(tall.square().amax(0) < 0.2 * tall.square().sum(0), few)  # of 400 normal entries the largest has a share near 0.03
+with check.edge("a new matrix in every call"):
+    again = check.run(random_projection, 25, 500, shape=(25, 500)).float()
+    check.true((again - wide).abs().max() > 1e-4, "every call must draw a new matrix: do not fix the seed inside the function")
+with check.edge("one row"):
+    row = check.run(random_projection, 1, 2000, shape=(1, 2000)).float()
+    # at most: the squares of normal numbers have a standard deviation of 1.41, so their mean one of 0.032
+    check.close(row.square().mean(), 1.0, "with k = 1 the entries have the variance 1", atol=0.2)
 ### END HIDDEN TESTS
 check.score()
 
@@ -1027,27 +986,32 @@ def features(x):
 
 # %% test="features" points=1
 check = Check("features", points=1)
-phi = check.run(features, torch.tensor([-1.0, 0.0, 2.0]), shape=(3,))
-check.close(
-    phi,
-    [0.36788, 1.0, 3.0],
-    "φ(−1) = e^−1, φ(0) = 1, φ(2) = 3",
-    atol=1e-4,
-    wrong={
-        "elu alone reaches down to −1, and weights must not be negative: add 1": [-0.63212, 0.0, 2.0],
-        "relu gives zero below zero: such a key is lost, with its gradient. Use elu": [1.0, 1.0, 3.0],
-        "this is the exponential everywhere; for x > 0 φ is x + 1": [0.36788, 1.0, 7.38906],
-        "this is softplus, a smooth relative: φ(0) should be 1": [0.31326, 0.69315, 2.12693],
-    },
-)
-check.true(phi > 0, "every feature must be positive")
+with check.idea("elu plus one"):
+    phi = check.run(features, torch.tensor([-1.0, 0.0, 2.0]), shape=(3,))
+    elu = "elu alone reaches down to −1, and weights must not be negative: add 1"
+    relu = "relu gives zero below zero: such a key is lost, with its gradient. Use elu"
+    slips = {elu: [-0.63212, 0.0, 2.0], relu: [1.0, 1.0, 3.0]}
+    slips |= {"this is the exponential everywhere; for x > 0 φ is x + 1": [0.36788, 1.0, 7.38906]}
+    slips |= {"this is softplus, a smooth relative: φ(0) should be 1": [0.31326, 0.69315, 2.12693]}
+    check.close(phi, [0.36788, 1.0, 3.0], "φ(−1) = e^−1, φ(0) = 1, φ(2) = 3", atol=1e-4, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    for sizes in ((7,), (4, 3), (2, 5, 3)):
+        x = 3 * randn(*sizes)
+        exact = torch.where(x > 0, x + 1, x.clamp(max=0).exp())
+        check.close(check.run(features, x), exact, "for other shapes φ is not elu + 1 entry by entry")
+    ### END HIDDEN TESTS
+with check.edge("input unchanged"):
+    check.unchanged(features, torch.tensor([-1.0, 0.0, 2.0]))
 ### BEGIN HIDDEN TESTS
-for sizes in ((7,), (4, 3), (2, 5, 3)):
-    x = 3 * randn(*sizes, dtype=torch.float64)
-    wanted = torch.where(x > 0, x + 1, x.clamp(max=0).exp())
-    check.close(check.run(features, x), wanted, "for other shapes φ is not elu + 1 entry by entry")
-check.finite(check.run(features, torch.tensor([200.0, 1000.0])), "large inputs overflow: for x > 0 there is no exponential in φ")
-check.unchanged(features, x)
+with check.part("gradient"):
+    bent = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
+    check.gradients(features, bent, (3 * randn(4, 5),), "the gradient through φ is wrong, or does not flow: 1 above zero, e^x below")
+with check.edge("large inputs"):
+    large = check.run(features, torch.tensor([200.0, 1000.0]), shape=(2,))
+    check.close(large, [201.0, 1001.0], "large inputs: for x > 0 φ is x + 1, without an exponential and without a limit")
+with check.edge("all digits of float64"):
+    x = randn(6, dtype=torch.float64)
+    check.close(check.run(features, x), bent(x), "with float64 input digits are lost")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1072,88 +1036,75 @@ def kernel_attention(Q, K, V):
 
 # %% test="kernel-attention" points=4
 check = Check("kernel-attention", points=4)
-q, k, v = randn(9, 4), randn(7, 4), randn(7, 5)
-out = check.run(kernel_attention, q, k, v, shape=(9, 5))
-level = check.run(kernel_attention, q, k, torch.ones(7, 5))
-check.close(
-    level, torch.ones(9, 5), "if all values are one, so is the output: divide by the sum of the weights over the keys, for each query"
-)
-check.true(
-    (out <= v.max(0).values + 1e-5) & (out >= v.min(0).values - 1e-5),
-    "positive weights that sum to one cannot leave the range of the values: are features applied to queries and keys?",
-)
-check.growth(
-    kernel_attention,
-    lambda n: (randn(n, 4), randn(n, 4), randn(n, 3)),
-    (256, 512),
-    1,
-    "twice as many positions must cost twice as much: sum over the keys first, then meet the queries",
-)
-trial = check.measure(checks.cost, kernel_attention, randn(256, 4), randn(256, 4), randn(256, 3))
-check.counted(
-    trial.flops >= 2 * 256 * 4 * 3, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
-)
-thrifty = (trial.largest < 256**2) & (trial.flops > 256) & (trial.flops < 4 * 256**2)
-long = 16_384 if thrifty else 256
-check.largest(
-    kernel_attention,
-    randn(long, 4),
-    randn(long, 4),
-    randn(long, 3),
-    elements=20 * long,
-    hint="an n × n tensor was created: the weights themselves are never needed",
-)
+two_keys = (torch.tensor([[0.0]]), torch.tensor([[0.0], [2.0]]), torch.tensor([[4.0], [8.0]]))
+with check.idea("normalised weights φ(q)·φ(k)"):
+    out = check.run(kernel_attention, *two_keys, shape=(1, 1))
+    check.close(out, [[7.0]], "φ(0) = 1 and φ(2) = 3: the weights are 1 and 3, divided by their sum 1/4 and 3/4, and 4/4 + 24/4 = 7")
+    ### BEGIN HIDDEN TESTS
+    phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
+    for queries_n, keys_n, width_h, width_e in ((9, 7, 4, 5), (5, 8, 2, 4), (6, 6, 6, 6)):
+        q, k, v = randn(queries_n, width_h), randn(keys_n, width_h), randn(keys_n, width_e)
+        raw, bare, late = phi_of(q) @ phi_of(k).T, phi_of(q) @ k.T, phi_of(q @ k.T)
+        halved = phi_of(q / width_h**0.5) @ phi_of(k).T
+        check.close(
+            check.run(kernel_attention, q, k, v),
+            raw / raw.sum(1, keepdim=True) @ v,
+            "the result is not Σ_j w_ij v_j with w_ij = φ(q_i)·φ(k_j) / Σ_l φ(q_i)·φ(k_l)",
+            wrong={
+                "the normaliser is missing: divide by Σ_j φ(q_i)·φ(k_j)": raw @ v,
+                "divide by the sum of the weights, not by the number of keys": raw @ v / keys_n,
+                "the normaliser adds up over the queries; it must add up over the keys": raw @ (v / raw.sum(0)[:, None]),
+                "the features are missing, on queries and keys": (q @ k.T) / (q @ k.T).sum(1, keepdim=True) @ v,
+                "the feature map is applied to the finished scores; it belongs to queries and keys": late / late.sum(1, keepdim=True) @ v,
+                "the features are missing on the keys": bare / bare.sum(1, keepdim=True) @ v,
+                "the features are missing on the queries": (q @ phi_of(k).T) / (q @ phi_of(k).T).sum(1, keepdim=True) @ v,
+                "one normaliser for all: every query has its own": raw / raw.sum() @ v,
+                "the scale 1/√h changes the features: it is not used here": halved / halved.sum(1, keepdim=True) @ v,
+                "this is softmax attention: the weights are φ(q)·φ(k)": (q @ k.T / width_h**0.5).softmax(1) @ v,
+                "the features are applied to the values, too": raw / raw.sum(1, keepdim=True) @ phi_of(v),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("no n × n matrix"):
+    sized = lambda n: (randn(n, 4), randn(n, 4), randn(n, 3))  # noqa: E731
+    cost = check.measure(checks.cost, kernel_attention, *sized(512))
+    check.counted(cost.flops >= 2 * 512 * 4 * 3, low_rank.UNCOUNTED)
+    check.growth(kernel_attention, sized, (256, 512), 1, "twice as many positions must cost twice as much: sum over the keys first")
+    check.counted(cost.largest <= 20 * 512, "an n × n tensor was created: the weights themselves are never needed")
+    ### BEGIN HIDDEN TESTS
+    check.affordable(
+        function=kernel_attention,
+        make_args=lambda n: (randn(n, 32), randn(n, 32), randn(n, 32)),
+        size=6144,
+        megabytes=64,  # an n × n matrix has 144
+        hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: sum over the keys first",
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(kernel_attention, *two_keys)
 ### BEGIN HIDDEN TESTS
-check.affordable(
-    function=kernel_attention,
-    make_args=lambda n: (randn(n, 32), randn(n, 32), randn(n, 32)),
-    size=6144,
-    megabytes=64,  # an n × n matrix has 144
-    hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: sum over the keys first",
-)
-phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
-raw = phi_of(q) @ phi_of(k).T
-check.close(
-    out,
-    raw / raw.sum(1, keepdim=True) @ v,
-    "the result is not Σ_j w_ij v_j with w_ij = φ(q_i)·φ(k_j) / Σ_l φ(q_i)·φ(k_l)",
-    wrong={
-        "the normaliser is missing: divide by Σ_j φ(q_i)·φ(k_j)": raw @ v,
-        "divide by the sum of the weights, not by the number of keys": raw @ v / 7,
-        "the normaliser adds up over the queries; it must add up over the keys": raw @ (v / raw.sum(0)[:, None]),
-        "the features are missing, on queries and keys": (q @ k.T) / (q @ k.T).sum(1, keepdim=True) @ v,
-        "the feature map is applied to the finished scores; it belongs to queries and keys": phi_of(q @ k.T)
-        / phi_of(q @ k.T).sum(1, keepdim=True)
-        @ v,
-        "the features are missing on the keys": (phi_of(q) @ k.T) / (phi_of(q) @ k.T).sum(1, keepdim=True) @ v,
-        "one normaliser for all: every query has its own": raw / raw.sum() @ v,
-        "the scale 1/√h changes the features: it is not used here": phi_of(q / 2)
-        @ phi_of(k).T
-        / (phi_of(q / 2) @ phi_of(k).T).sum(1, keepdim=True)
-        @ v,
-        "this is softmax attention: the weights are φ(q)·φ(k)": (q @ k.T / 2).softmax(1) @ v,
-    },
-)
-q, k, v = randn(2, 3, 6, 4), randn(2, 3, 8, 4), randn(2, 3, 8, 5)
-raw = phi_of(q) @ phi_of(k).mT
-check.close(
-    check.run(kernel_attention, q, k, v),
-    raw / raw.sum(-1, keepdim=True) @ v,
-    "with batch axes the result differs: sum over the axis of the keys (−2), transpose the last two axes only",
-)
-lone = check.run(kernel_attention, randn(3, 4), randn(1, 4), torch.tensor([[1.0, 2.0]]))
-check.close(lone, torch.tensor([[1.0, 2.0]]).expand(3, 2), "a single key gets the weight 1")
-check.gradients(
-    kernel_attention,
-    lambda a, b, c: (phi_of(a) @ phi_of(b).mT) / (phi_of(a) @ phi_of(b).mT).sum(-1, keepdim=True) @ c,
-    (q, k, v),
-    "the gradients through your function are wrong, or do not flow",
-)
-for queries_n, keys_n, width_h, width_e in ((5, 8, 2, 4), (3, 6, 5, 2), (1, 7, 6, 3)):
-    q, k, v = (randn(*sizes, dtype=torch.float64) for sizes in ((queries_n, width_h), (keys_n, width_h), (keys_n, width_e)))
+with check.part("batch axes"):
+    for front in ((2, 3), (3,)):
+        q, k, v = randn(*front, 6, 4), randn(*front, 8, 4), randn(*front, 8, 5)
+        raw = phi_of(q) @ phi_of(k).mT
+        hint = "with batch axes the result differs: sum over the axis of the keys (−2), transpose the last two axes only"
+        check.close(check.run(kernel_attention, q, k, v), raw / raw.sum(-1, keepdim=True) @ v, hint)
+with check.part("gradient"):
+    q, k, v = randn(6, 4), randn(8, 4), randn(8, 5)
+    check.gradients(
+        kernel_attention,
+        lambda a, b, c: (phi_of(a) @ phi_of(b).mT) / (phi_of(a) @ phi_of(b).mT).sum(-1, keepdim=True) @ c,
+        (q, k, v),
+        "the gradients through your function are wrong, or do not flow",
+    )
+with check.edge("a single key"):
+    lone = check.run(kernel_attention, randn(3, 4), randn(1, 4), torch.tensor([[1.0, 2.0]]))
+    check.close(lone, torch.tensor([[1.0, 2.0]]).expand(3, 2), "a single key gets the weight 1")
+with check.edge("all digits of float64"):
+    q, k, v = (x.double() for x in (q, k, v))
     raw = phi_of(q) @ phi_of(k).T
-    wanted = raw / raw.sum(1, keepdim=True) @ v
-    check.close(check.run(kernel_attention, q, k, v), wanted, "for other sizes, in float64, the result differs from the quadratic form")
+    digits = "with float64 input digits are lost: do you convert to float32?"
+    check.close(check.run(kernel_attention, q, k, v), raw / raw.sum(1, keepdim=True) @ v, digits)
 ### END HIDDEN TESTS
 check.score()
 
@@ -1181,26 +1132,36 @@ def copying_floor(n, r):
 # %% test="copying-floor" points=2
 check = Check("copying-floor", points=2)
 close_enough = {"rtol": 1e-5, "atol": 1e-6}  # singular values in float32 will do
-check.close(check.run(copying_floor, 5, 0), 1.0, "rank 0 is the zero matrix: everything is lost, the relative error is 1", **close_enough)
-check.close(check.run(copying_floor, 5, 5), 0.0, "full rank loses nothing", **close_enough)
-### BEGIN HIDDEN TESTS
-for size, rank_given in ((7, 3), (10, 1), (16, 12)):
-    shifted = torch.eye(size, dtype=torch.float64).roll(1, 0)
-    lost = torch.linalg.svdvals(shifted)[rank_given:].square().sum() / size
-    share = rank_given / size
+with check.idea("the share that is lost"):
     check.close(
-        check.run(copying_floor, size, rank_given),
-        lost,
-        "a permutation matrix has n singular values, all of them 1: how much of the sum of squares is lost with the last n − r?",
-        **close_enough,
-        wrong={
-            "that is the share that is kept; the error is what is lost": share,
-            "the squared error was asked for: no root": (1 - share) ** 0.5,
-            "relative to the squared norm of the permutation matrix, which is n: divide by it": size - rank_given,
-            "the squares are taken of the singular values, each of which is 1, not of their number": (1 - share) ** 2,
-        },
+        check.run(copying_floor, 5, 0), 1.0, "rank 0 is the zero matrix: everything is lost, the relative error is 1", **close_enough
     )
-check.close(check.run(copying_floor, 4, 9), 0.0, "a rank above n loses nothing: the error cannot be negative", **close_enough)
+    check.close(check.run(copying_floor, 4, 1), 0.75, "four singular values, all of them 1, and one of them is kept", **close_enough)
+    ### BEGIN HIDDEN TESTS
+    for size, rank_given in ((7, 2), (10, 1), (16, 12), (60, 11 + int(randint(0, 20, ())))):
+        shifted = torch.eye(size, dtype=torch.float64).roll(1, 0)
+        lost = torch.linalg.svdvals(shifted)[rank_given:].square().sum() / size
+        share = rank_given / size
+        check.close(
+            check.run(copying_floor, size, rank_given),
+            lost,
+            "a permutation matrix has n singular values, all of them 1: how much of the sum of squares is lost with the last n − r?",
+            **close_enough,
+            wrong={
+                "that is the share that is kept; the error is what is lost": share,
+                "the squared error was asked for: no root": (1 - share) ** 0.5,
+                "relative to the squared norm of the permutation matrix, which is n: divide by it": size - rank_given,
+                "the squares are taken of the singular values, each of which is 1, not of their number": (1 - share) ** 2,
+                "relative to the squared norm of the permutation matrix, which is n, not its root": (size - rank_given) / size**0.5,
+                "the error is divided by n twice": (1 - share) / size,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.edge("full rank"):
+    check.close(check.run(copying_floor, 5, 5), 0.0, "full rank loses nothing", **close_enough)
+### BEGIN HIDDEN TESTS
+with check.edge("a rank above n"):
+    check.close(check.run(copying_floor, 4, 9), 0.0, "a rank above n loses nothing: the error cannot be negative", **close_enough)
 ### END HIDDEN TESTS
 check.score()
 
@@ -1285,69 +1246,67 @@ def linear_step(S, z, q, k, v):
 
 # %% test="linear-step" points=3
 check = Check("linear-step", points=3)
-q, k, v = randn(5, 4), randn(5, 4), randn(5, 3)
-empty, nothing = torch.zeros(4, 3), torch.zeros(4)
-
-
-def part(answer, number):
-    """One of the three results."""
-    if type(answer) in (tuple, list) and len(answer) == 3:
-        return answer[number]
-    return "one result where three are asked for" if type(answer) in (int, float, torch.Tensor) else answer
-
-
-three = check.run(linear_step, empty, nothing, q[0], k[0], v[0])
-check.close(
-    part(three, 0),
-    v[0],
-    "the first position sees only itself, so its output is its own value: is the state updated before the query reads it?",
-)
-new_sum = check.shape(part(three, 1), (4, 3), "the second result is the new S: one row per feature, one column per entry of a value")
-new_norm = check.shape(part(three, 2), (4,), "the third result is the new z: one number per feature")
-check.unchanged(linear_step, empty, nothing, q[0], k[0], v[0])
-### BEGIN HIDDEN TESTS
-phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
-check.close(
-    new_sum,
-    torch.outer(phi_of(k[0]), v[0]),
-    "after one step S should be φ(k) vᵀ",
-    wrong={
-        "S collects keys, not queries": torch.outer(phi_of(q[0]), v[0]),
-        "the features are missing: S collects φ(k) vᵀ": torch.outer(k[0], v[0]),
-    },
-)
-check.close(
-    new_norm,
-    phi_of(k[0]),
-    "after one step z should be φ(k)",
-    wrong={
-        "the features are missing: z collects φ(k)": k[0],
-        "z collects keys, not queries": phi_of(q[0]),
-    },
-)
-for t in range(1, 5):
-    old_state, old_total = phi_of(k[:t]).T @ v[:t], phi_of(k[:t]).sum(0)
-    new_state, new_total = old_state + torch.outer(phi_of(k[t]), v[t]), old_total + phi_of(k[t])
-    three = check.run(linear_step, old_state, old_total, q[t], k[t], v[t])
+narrow = [torch.tensor(x) for x in ([[2.0]], [1.0], [0.0], [2.0], [4.0])]  # S, z, q, k, v, with φ(q) = 1 and φ(k) = 3
+result = lambda which: lambda *a: linear_step(*a)[which]  # noqa: E731
+with check.idea("update, then read"):
+    out = check.run(result(0), *narrow, shape=(1,), hint="the first result is the output, a vector like v")
+    check.close(out, [3.5], "S becomes 2 + 3 · 4 = 14 and z becomes 1 + 3 = 4, so the output is 14 / 4")
+    ### BEGIN HIDDEN TESTS
+    phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
+    for width_h, width_e in ((4, 3), (2, 5), (3, 3)):
+        S_old, z_old = randn(width_h, width_e), rand(width_h) + 0.5
+        q, k, v = randn(width_h), randn(width_h), randn(width_e)
+        a, b = phi_of(q), phi_of(k)
+        S_new, z_new = S_old + torch.outer(b, v), z_old + b
+        check.close(
+            check.run(result(0), S_old, z_old, q, k, v),
+            a @ S_new / (a @ z_new),
+            "the output is not S_tᵀ φ(q_t) / (z_t · φ(q_t))",
+            wrong={
+                "the query reads the old state: position t must see itself. Update first, then read": a @ S_old / (a @ z_old),
+                "the normaliser is missing: divide by z · φ(q)": a @ S_new,
+                "the normaliser is the old z: update it before you divide": a @ S_new / (a @ z_old),
+                "the query reads the old S: update it before you read": a @ S_old / (a @ z_new),
+                "the features are missing on the query": q @ S_new / (q @ z_new),
+                "the features are missing on the key: S collects φ(k) vᵀ": a @ (S_old + torch.outer(k, v)) / (a @ (z_old + k)),
+                "S is overwritten: add the new term to the old sum": a @ torch.outer(b, v) / (a @ z_new),
+                "z is overwritten: add the new term to the old sum": a @ S_new / (a @ b),
+                "the state is thrown away: add the new term to the old sums": v,
+                "S collects keys, not queries": a @ (S_old + torch.outer(a, v)) / (a @ (z_old + a)),
+                "divide by z · φ(q), not by the sum of z": a @ S_new / z_new.sum(),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("the new state"):
+    matrix = "the second result is the new S: one row per feature, one column per entry of a value"
+    check.close(check.run(result(1), *narrow, shape=(1, 1), hint=matrix), [[14.0]], "the new S is 2 + 3 · 4 = 14")
+    check.close(check.run(result(2), *narrow, shape=(1,), hint="the third result is the new z"), [4.0], "the new z is 1 + 3 = 4")
+    ### BEGIN HIDDEN TESTS
+    S_old, z_old, q, k, v = randn(4, 3), rand(4) + 0.5, randn(4), randn(4), randn(3)
+    got = check.run(result(1), S_old, z_old, q, k, v, shape=(4, 3), hint=matrix)
     check.close(
-        part(three, 0),
-        phi_of(q[t]) @ new_state / (phi_of(q[t]) @ new_total),
-        "the output is not S_tᵀ φ(q_t) / (z_t · φ(q_t))",
-        wrong={
-            "the query reads the old state: position t must see itself. Update first, then read": phi_of(q[t])
-            @ old_state
-            / (phi_of(q[t]) @ old_total),
-            "the normaliser is missing: divide by z · φ(q)": phi_of(q[t]) @ new_state,
-            "the normaliser is the old z: update it before you divide": phi_of(q[t]) @ new_state / (phi_of(q[t]) @ old_total),
-            "the features are missing on the query": q[t] @ new_state / (q[t] @ new_total),
-            "S is overwritten: add the new term to the old sum": phi_of(q[t])
-            @ torch.outer(phi_of(k[t]), v[t])
-            / (phi_of(q[t]) @ new_total),
-            "the state is thrown away: add the new term to the old sums": v[t],
-        },
+        got,
+        S_old + torch.outer(phi_of(k), v),
+        "the new S is not the old one plus φ(k) vᵀ",
+        wrong={"the new S lacks the old one": torch.outer(phi_of(k), v), "the old S is returned": S_old},
     )
-check.close(part(three, 1), new_state, "the new S is not the old one plus φ(k) vᵀ")
-check.close(part(three, 2), new_total, "the new z is not the old one plus φ(k)")
+    check.close(
+        check.run(result(2), S_old, z_old, q, k, v, shape=(4,)),
+        z_old + phi_of(k),
+        "the new z is not the old one plus φ(k)",
+        wrong={"the new z lacks the old one": phi_of(k), "the old z is returned": z_old},
+    )
+    ### END HIDDEN TESTS
+with check.edge("the old state stays"):
+    check.unchanged(linear_step, *narrow)
+### BEGIN HIDDEN TESTS
+with check.edge("the first step"):
+    first = check.run(result(0), torch.zeros(4, 3), torch.zeros(4), q, k, v, shape=(3,))
+    check.close(first, v, "from a state of zeros the output is the value itself: the first position sees only itself")
+with check.edge("all digits of float64"):
+    S_old, z_old, q, k, v = (x.double() for x in (S_old, z_old, q, k, v))
+    exact = phi_of(q) @ (S_old + torch.outer(phi_of(k), v)) / (phi_of(q) @ (z_old + phi_of(k)))
+    check.close(check.run(result(0), S_old, z_old, q, k, v), exact, "with float64 input it fails, or digits are lost")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1375,67 +1334,70 @@ def causal_linear_attention(Q, K, V):
 
 # %% test="causal-linear" points=5
 check = Check("causal-linear", points=5)
-q, k, v = randn(7, 4), randn(7, 4), randn(7, 3)
-out = check.run(causal_linear_attention, q, k, v, shape=(7, 3))
-check.close(out[0], v[0], "the first position sees only itself: its output is its own value")
-last = torch.where(q[-1] > 0, q[-1] + 1, q[-1].exp()) @ torch.where(k > 0, k + 1, k.exp()).T
-check.close(out[-1], last / last.sum() @ v, "the last position sees everything: its output must be that of `kernel_attention`")
-check.causal(
-    lambda x: causal_linear_attention(x, x, x),
-    randn(6, 4),
-    "a later position changes an earlier output: the sums must run from the start to t, not over the whole sequence",
-)
-check.growth(
-    causal_linear_attention,
-    lambda n: (randn(n, 4), randn(n, 4), randn(n, 3)),
-    (32, 64),
-    1,
-    "the work must grow like n: carry the sums along, instead of forming the weights or adding up the past again at every step",
-    at_least=64 * 4 * 3,
-)
-### BEGIN HIDDEN TESTS
-check.affordable(
-    function=causal_linear_attention,
-    make_args=lambda n: (randn(n, 16), randn(n, 16), randn(n, 32)),
-    size=6144,
-    megabytes=64,  # an n × n matrix has 144
-    hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: carry the sums along",
-)
-phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
-for size, h_in, e_out, kind in (
-    (7, 4, 3, torch.float32),
-    (12, 2, 5, torch.float64),
-    (1, 3, 2, torch.float32),
-    (5, 6, 1, torch.float64),
-    (9, 5, 2, torch.float32),
-):
-    q, k, v = randn(size, h_in, dtype=kind), randn(size, h_in, dtype=kind), randn(size, e_out, dtype=kind)
-    raw = phi_of(q) @ phi_of(k).T
-    masked, strict = raw.tril(), raw.tril(-1)
-    out = check.run(causal_linear_attention, q, k, v)
-    check.close(
-        out,
-        masked / masked.sum(1, keepdim=True) @ v,
-        "the result differs from the masked quadratic form",
-        wrong={
-            "the sums run over the whole sequence: this is kernel attention without a mask": raw / raw.sum(1, keepdim=True) @ v,
-            "the numerator is causal, but the normaliser adds up the whole sequence": masked / raw.sum(1, keepdim=True) @ v,
-            "the normaliser is causal, but the numerator adds up the whole sequence": raw / masked.sum(1, keepdim=True) @ v,
-            "the sums run backwards, from the end to t": raw.triu() / raw.triu().sum(1, keepdim=True) @ v,
-            "the normaliser is missing": masked @ v,
-            "position t does not see itself: update the state before you read it": (strict / strict.sum(1, keepdim=True)).nan_to_num() @ v,
-        },
+three_keys = (torch.zeros(3, 1), torch.tensor([[0.0], [2.0], [1.0]]), torch.tensor([[4.0], [8.0], [1.0]]))  # φ(k) is 1, 3 and 2
+with check.idea("sums from the start to t"):
+    out = check.run(causal_linear_attention, *three_keys, shape=(3, 1))
+    check.close(out, [[4.0], [7.0], [5.0]], "the sums of φ(k) v are 4, 28 and 30, those of φ(k) are 1, 4 and 6")
+    later = "a later position changes an earlier output: the sums must run from the start to t, not over the whole sequence"
+    check.causal(lambda x: causal_linear_attention(x, x, x), randn(6, 4), later)
+    ### BEGIN HIDDEN TESTS
+    phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
+    for size, h_in, e_out in ((7, 4, 3), (12, 2, 5), (9, 5, 5), (4, 4, 4)):
+        q, k, v = randn(size, h_in), randn(size, h_in), randn(size, e_out)
+        raw = phi_of(q) @ phi_of(k).T
+        masked, strict, whole = raw.tril(), raw.tril(-1), raw.sum(1, keepdim=True)
+        check.close(
+            check.run(causal_linear_attention, q, k, v),
+            masked / masked.sum(1, keepdim=True) @ v,
+            "the result differs from the masked quadratic form",
+            wrong={
+                "the sums run over the whole sequence: this is kernel attention without a mask": raw / whole @ v,
+                "the numerator is causal, but the normaliser adds up the whole sequence": masked / whole @ v,
+                "the normaliser is causal, but the numerator adds up the whole sequence": raw / masked.sum(1, keepdim=True) @ v,
+                "the sums run backwards, from the end to t": raw.triu() / raw.triu().sum(1, keepdim=True) @ v,
+                "the normaliser is missing": masked @ v,
+                "position t does not see itself: update the state before you read it": (strict / strict.sum(1, keepdim=True)).nan_to_num()
+                @ v,
+                "divide by the sum of the weights, not by the number of positions": masked @ v / torch.arange(1, size + 1)[:, None],
+                "this is masked softmax attention: the weights are φ(q)·φ(k)": (q @ k.T / h_in**0.5)
+                .masked_fill(torch.ones(size, size).triu(1) > 0, -torch.inf)
+                .softmax(1)
+                @ v,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("work like n"):
+    carry = "the work must grow like n: carry the sums along, instead of forming the weights or adding up the past again at every step"
+    sized = lambda n: (randn(n, 4), randn(n, 4), randn(n, 3))  # noqa: E731
+    cost = check.measure(checks.cost, causal_linear_attention, *sized(64))
+    check.counted(cost.flops >= 64 * 4 * 3, low_rank.UNCOUNTED)
+    check.growth(causal_linear_attention, sized, (32, 64), 1, carry)
+    ### BEGIN HIDDEN TESTS
+    check.affordable(
+        function=causal_linear_attention,
+        make_args=lambda n: (randn(n, 16), randn(n, 16), randn(n, 32)),
+        size=6144,
+        megabytes=64,  # an n × n matrix has 144
+        hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: carry the sums along",
     )
-cost = check.measure(checks.cost, causal_linear_attention, randn(100, 4), randn(100, 4), randn(100, 3))
-check.counted(cost.largest <= 2 * 100 * 4 * 3, "a tensor larger than n · h · e was created: no n × n weights")
-check.counted(
-    cost.flops >= 100 * 4 * 3, "the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers"
-)
-check.unchanged(causal_linear_attention, q, k, v)
-weights_of = lambda a, b: (phi_of(a) @ phi_of(b).T).tril()  # noqa: E731
-quadratic = lambda a, b, c: weights_of(a, b) / weights_of(a, b).sum(1, keepdim=True) @ c  # noqa: E731
-q, k, v = randn(6, 4), randn(6, 4), randn(6, 3)
-check.gradients(causal_linear_attention, quadratic, (q, k, v), "the gradients through your function are wrong, or do not flow")
+    longer = check.measure(checks.cost, causal_linear_attention, *sized(100))
+    check.counted(longer.largest <= 2 * 100 * 4 * 3, "a tensor larger than n · h · e was created: no n × n weights")
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(causal_linear_attention, *three_keys)
+### BEGIN HIDDEN TESTS
+with check.part("gradient"):
+    weights_of = lambda a, b: (phi_of(a) @ phi_of(b).T).tril()  # noqa: E731
+    quadratic = lambda a, b, c: weights_of(a, b) / weights_of(a, b).sum(1, keepdim=True) @ c  # noqa: E731
+    q, k, v = randn(6, 4), randn(6, 4), randn(6, 3)
+    check.gradients(causal_linear_attention, quadratic, (q, k, v), "the gradients through your function are wrong, or do not flow")
+with check.edge("one position"):
+    single = check.run(causal_linear_attention, q[:1], k[:1], v[:1], shape=(1, 3))
+    check.close(single, v[:1], "a sequence of one position: its output is its own value")
+with check.edge("all digits of float64"):
+    q, k, v = (x.double() for x in (q, k, v))
+    digits = "with float64 input it fails, or digits are lost: new tensors must keep the type (`V.new_zeros`)"
+    check.close(check.run(causal_linear_attention, q, k, v), quadratic(q, k, v), digits)
 ### END HIDDEN TESTS
 check.score()
 
@@ -1514,75 +1476,73 @@ def break_even(h, k):
 
 # %% test="operations" points=4
 check = Check("operations", points=4)
-
-
-def entry(answer, name):
-    """One entry of the dict."""
-    if type(answer) is dict and name in answer:
-        return answer[name]
-    return "a number where a dict is asked for" if type(answer) in (int, float, torch.Tensor) else answer
-
-
-check.close(
-    entry(check.run(operations, 1, 1, 1), "quadratic"),
-    4,
-    "quadratic, all sizes one: two products of one multiplication and one addition each",
-)
-check.close(
-    entry(check.run(operations, 1, 1, 1), "projected"),
-    8,
-    "projected, all sizes one: four products of one multiplication and one addition each",
-)
-check.close(entry(check.run(operations, 10, 1, 1), "svd"), 40, "svd: both products are linear in n")
-check.close(entry(check.run(operations, 10, 1, 1), "kernel"), 40, "kernel: both products are linear in n")
-check.close(entry(check.run(break_even, 3, 1), "kernel"), 3, "kernel: set its count equal to the quadratic one and solve for n")
-### BEGIN HIDDEN TESTS
-check.close(
-    entry(check.run(operations, 7, 5, 3), "quadratic"),
-    980,
-    "quadratic: Q Kᵀ is n × h times h × n, the product with V is n × n times n × h",
-    wrong={
-        "quadratic: this is half of it: multiplications and additions both count, and there are two products": 490,
-    },
-)
-check.close(
-    entry(check.run(operations, 7, 5, 3), "svd"),
-    420,
-    "svd: Wᵀ V is k × n times n × h, then n × k times k × h",
-    wrong={
-        "svd: multiplications and additions both count, in both products": 210,
-        "svd: this forms P first; bracket from the right": 2 * 7 * 3 * 7 + 2 * 7 * 7 * 5,
-    },
-)
-check.close(
-    entry(check.run(operations, 7, 5, 3), "projected"),
-    840,
-    "projected: there are four products, C K, D V, Q (C K)ᵀ and the one with D V, each with 2 n k h operations",
-    wrong={
-        "projected: only two of the four products are counted; shortening K and V costs as much as using them": 420,
-        "projected: only three of the four products are counted": 630,
-    },
-)
-check.close(
-    entry(check.run(operations, 7, 5, 3), "kernel"),
-    700,
-    "kernel: φ(K)ᵀ V is h × n times n × h, then n × h times h × h. There is no k in it",
-    wrong={
-        "kernel: there is no rank k here: the features have the width h": 420,
-        "kernel: multiplications and additions both count, in both products": 350,
-    },
-)
-check.close(entry(check.run(break_even, 5, 3), "svd"), 3, "break-even of svd: 4 n k h = 4 n² h")
-check.close(
-    entry(check.run(break_even, 5, 3), "projected"),
-    6,
-    "break-even of projected: 8 n k h = 4 n² h",
-    wrong={
-        "break-even of projected: shortening K and V must be paid for, too: four products against two": 3,
-    },
-)
-check.close(entry(check.run(break_even, 5, 3), "kernel"), 5, "break-even of kernel: 4 n h² = 4 n² h")
-### END HIDDEN TESTS
+count = lambda method: lambda *sizes: operations(*sizes)[method]  # noqa: E731
+even = lambda method: lambda *sizes: break_even(*sizes)[method]  # noqa: E731
+with check.idea("operations", share=3):
+    ones = "all sizes one: every product has one multiplication and one addition"
+    for method, number in [("quadratic", 4), ("svd", 4), ("projected", 8), ("kernel", 4)]:
+        check.close(check.run(count(method), 1, 1, 1), number, f"{method}, {ones}")
+    check.close(check.run(count("quadratic"), 10, 1, 1), 400, "quadratic: n = 10 queries meet n = 10 keys, in both products")
+    check.close(check.run(count("kernel"), 10, 1, 1), 40, "kernel: both products are linear in n")
+    ### BEGIN HIDDEN TESTS
+    many, wide, inner = (int(size) for size in (20 + randint(0, 9, ()), 11 + randint(0, 5, ()), 3 + randint(0, 5, ())))
+    nhh, nkh, nnh = many * wide**2, many * inner * wide, many**2 * wide
+    check.close(
+        check.run(count("quadratic"), many, wide, inner),
+        4 * nnh,
+        "quadratic: Q Kᵀ is n × h times h × n, the product with V is n × n times n × h",
+        wrong={
+            "quadratic: this is half of it: multiplications and additions both count, and there are two products": 2 * nnh,
+            "quadratic: this is linear in n; the scores are n × n": 4 * nhh,
+        },
+    )
+    check.close(
+        check.run(count("svd"), many, wide, inner),
+        4 * nkh,
+        "svd: Wᵀ V is k × n times n × h, then n × k times k × h",
+        wrong={
+            "svd: multiplications and additions both count, in both products": 2 * nkh,
+            "svd: this forms P first; bracket from the right": 2 * many**2 * inner + 2 * nnh,
+            "svd: Σ is diagonal and scales rows: it is no matrix product": 4 * nkh + 2 * inner**2 * wide,
+        },
+    )
+    check.close(
+        check.run(count("projected"), many, wide, inner),
+        8 * nkh,
+        "projected: there are four products, C K, D V, Q (C K)ᵀ and the one with D V, each with 2 n k h operations",
+        wrong={
+            "projected: only two of the four products are counted; shortening K and V costs as much as using them": 4 * nkh,
+            "projected: only three of the four products are counted": 6 * nkh,
+        },
+    )
+    check.close(
+        check.run(count("kernel"), many, wide, inner),
+        4 * nhh,
+        "kernel: φ(K)ᵀ V is h × n times n × h, then n × h times h × h. There is no k in it",
+        wrong={
+            "kernel: there is no rank k here: the features have the width h": 4 * nkh,
+            "kernel: multiplications and additions both count, in both products": 2 * nhh,
+            "kernel: this forms the n × n weights first; sum over the keys first": 4 * nnh,
+        },
+    )
+    ### END HIDDEN TESTS
+with check.idea("break-even lengths"):
+    check.close(check.run(even("kernel"), 3, 1), 3, "kernel: set its count equal to the quadratic one and solve for n")
+    ### BEGIN HIDDEN TESTS
+    check.close(check.run(even("svd"), wide, inner), inner, "break-even of svd: 4 n k h = 4 n² h")
+    check.close(
+        check.run(even("projected"), wide, inner),
+        2 * inner,
+        "break-even of projected: 8 n k h = 4 n² h",
+        wrong={"break-even of projected: shortening K and V must be paid for, too: four products against two": inner},
+    )
+    check.close(
+        check.run(even("kernel"), wide, inner),
+        wide,
+        "break-even of kernel: 4 n h² = 4 n² h",
+        wrong={"break-even of kernel: there is no rank k here": inner},
+    )
+    ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
@@ -1693,7 +1653,7 @@ for name in ("SVD at hand", "projected", "kernel"):
 #
 # and the normaliser has the same two parts.
 # The last chunk may be shorter.
-# No tensor may have more than $\max(n h,\, n e,\, c^2,\, h e)$ elements, and inside a chunk there is no loop over positions: the test counts $2nc(h + e)$ operations for the products inside the chunks and expects at least half of them.
+# No tensor may have more than $\max(n h,\, n e,\, c^2,\, h e)$ elements, and inside a chunk there is no loop over positions: the products inside the chunks take $2nc(h + e)$ operations, and the test expects at least half of what that grows by when $c$ grows.
 
 
 # %% exercise="bonus-chunked"
@@ -1712,81 +1672,87 @@ def chunked_attention(Q, K, V, c):
 
 # %% test="bonus-chunked" points=4
 check = Check("bonus-chunked", points=4)
-q, k, v = randn(9, 4), randn(9, 4), randn(9, 3)
-phi_q, phi_k = torch.where(q > 0, q + 1, q.exp()), torch.where(k > 0, k + 1, k.exp())
-before = (phi_q @ phi_k.T).tril()
-for size in (1, 4, 9, 100):
-    out = check.run(chunked_attention, q, k, v, size)
-    check.close(
-        out,
-        before / before.sum(1, keepdim=True) @ v,
-        f"with chunks of {size} the result differs from causal linear attention: what comes from the chunk, what from the state?",
+four_keys = (torch.zeros(4, 1), torch.tensor([[0.0], [2.0], [1.0], [0.0]]), torch.tensor([[4.0], [8.0], [1.0], [12.0]]))
+with check.idea("inside the chunk and before it"):
+    out = check.run(chunked_attention, *four_keys, 2, shape=(4, 1))
+    by_hand = "φ(k) is 1, 3, 2, 1: the sums of φ(k) v are 4, 28, 30, 42, those of φ(k) are 1, 4, 6, 7"
+    check.close(out, [[4.0], [7.0], [5.0], [6.0]], by_hand)
+    ### BEGIN HIDDEN TESTS
+    phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
+    for positions, width_h, width_e, size in ((24, 3, 5, 6), (12, 4, 2, 3), (20, 5, 5, 10)):
+        q, k, v = randn(positions, width_h), randn(positions, width_h), randn(positions, width_e)
+        raw, block_of = phi_of(q) @ phi_of(k).T, torch.arange(positions) // size
+        tril, same_block = raw.tril(), block_of[:, None] == block_of[None]
+        loose = raw * same_block + raw * (block_of[:, None] > block_of[None])
+        strict, near = raw.tril(-1), tril * same_block
+        last_only = tril * ((block_of[:, None] - block_of[None]) < 2)
+        check.close(
+            check.run(chunked_attention, q, k, v, size),
+            tril / tril.sum(1, keepdim=True) @ v,
+            "the result differs from causal linear attention: what comes from the chunk, what from the state?",
+            wrong={
+                "what came before the chunk is missing: carry the state along": near / near.sum(1, keepdim=True) @ v,
+                "inside a chunk later positions are seen: the c × c weights must be masked": loose / loose.sum(1, keepdim=True) @ v,
+                "the normaliser lacks what came before the chunk": tril / near.sum(1, keepdim=True) @ v,
+                "the numerator lacks what came before the chunk": near / tril.sum(1, keepdim=True) @ v,
+                "a position must see itself: mask above the diagonal only": (strict / strict.sum(1, keepdim=True)).nan_to_num() @ v,
+                "the state holds the chunk before only: add to it": last_only / last_only.sum(1, keepdim=True) @ v,
+                "the normaliser is missing": tril @ v,
+                "the state is updated before it is read: the chunk itself is counted twice": (loose + near)
+                / (loose + near).sum(1, keepdim=True)
+                @ v,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("small tensors, work like n"):
+    sized = lambda n: (randn(n, 4), randn(n, 4), randn(n, 3), 16)  # noqa: E731
+    check.growth(chunked_attention, sized, (256, 512), 1, "for a fixed chunk size the work must grow like n", at_least=512)
+    large = "a tensor with more than max(nh, ne, c², he) elements was created: neither n × n weights nor n states"
+    check.largest(chunked_attention, *sized(512), elements=512 * 4, at_least=512, hint=large)
+    ### BEGIN HIDDEN TESTS
+    check.affordable(
+        function=chunked_attention,
+        make_args=lambda n: (randn(n, 16), randn(n, 16), randn(n, 32), 64),
+        size=6144,
+        megabytes=64,  # an n × n matrix has 144
+        hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: only inside a chunk may there be a square",
     )
-check.growth(
-    chunked_attention,
-    lambda n: (randn(n, 4), randn(n, 4), randn(n, 3), 16),
-    (256, 512),
-    1,
-    "for a fixed chunk size the work must grow like n",
-    at_least=512 * 16 * (4 + 3),
-)
-check.largest(
-    chunked_attention,
-    randn(512, 4),
-    randn(512, 4),
-    randn(512, 3),
-    16,
-    elements=512 * 4,
-    at_least=512 * 16 * (4 + 3),
-    hint="a tensor with more than max(nh, ne, c², he) elements was created: neither n × n weights nor n states",
-)
-work = check.measure(checks.flops, chunked_attention, randn(256, 4), randn(256, 4), randn(256, 3), 32)
-check.counted(
-    work >= 256 * 32 * (4 + 3),
-    "inside a chunk all positions are to be worked on at once, with a c × c matrix: is there a loop, or is the chunk size ignored?",
-)
+    check.largest(
+        chunked_attention,
+        *(randn(1024, 4), randn(1024, 4), randn(1024, 3), 32),
+        elements=1024 * 4,
+        at_least=1024,
+        hint="for a longer sequence a tensor with more than max(nh, ne, c², he) elements was created",
+    )
+    ### END HIDDEN TESTS
+with check.part("a chunk at once"):
+    long = (randn(256, 4), randn(256, 4), randn(256, 3))
+    less, more = (check.measure(checks.flops, chunked_attention, *long, c) for c in (16, 64))
+    at_once = (
+        "inside a chunk all positions are to be worked on at once, with a c × c matrix: is there a loop, or is the chunk size ignored?"
+    )
+    check.counted(more - less >= 256 * (64 - 16) * (4 + 3), at_once)
+with check.edge("inputs unchanged"):
+    check.unchanged(chunked_attention, *four_keys, 2)
 ### BEGIN HIDDEN TESTS
-check.affordable(
-    function=chunked_attention,
-    make_args=lambda n: (randn(n, 16), randn(n, 16), randn(n, 32), 64),
-    size=6144,
-    megabytes=64,  # an n × n matrix has 144
-    hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: only inside a chunk may there be a square",
-)
-q, k, v = randn(23, 3, dtype=torch.float64), randn(23, 3, dtype=torch.float64), randn(23, 5, dtype=torch.float64)
-phi_q, phi_k = (torch.where(x > 0, x + 1, x.exp()) for x in (q, k))
-raw, block_of = phi_q @ phi_k.T, torch.arange(23) // 6
-tril, same_block = raw.tril(), block_of[:, None] == block_of[None]
-out = check.run(chunked_attention, q, k, v, 6)
-earlier = raw * (block_of[:, None] > block_of[None])
-check.close(
-    out,
-    tril / tril.sum(1, keepdim=True) @ v,
-    "for other sizes, in float64, with a short last chunk, the result differs",
-    wrong={
-        "what came before the chunk is missing: carry the state along": tril * same_block / (tril * same_block).sum(1, keepdim=True) @ v,
-        "inside a chunk later positions are seen: the c × c weights must be masked": (raw * same_block + earlier)
-        / (raw * same_block + earlier).sum(1, keepdim=True)
-        @ v,
-        "the normaliser lacks what came before the chunk": tril / (tril * same_block).sum(1, keepdim=True) @ v,
-        "a position must see itself: mask above the diagonal only": (raw.tril(-1) / raw.tril(-1).sum(1, keepdim=True)).nan_to_num() @ v,
-    },
-)
-check.close(check.run(chunked_attention, q[:1], k[:1], v[:1], 6), v[:1], "a sequence of length one: the output is the only value")
-check.largest(
-    chunked_attention,
-    randn(1024, 4),
-    randn(1024, 4),
-    randn(1024, 3),
-    32,
-    elements=1024 * 4,
-    at_least=1024 * 32 * (4 + 3),
-    hint="for a longer sequence a tensor with more than max(nh, ne, c², he) elements was created",
-)
-check.unchanged(chunked_attention, q, k, v, 6)
-for size in (2, 5, 22):
-    same_result = "for other chunk sizes the result changes: it must not depend on c. Are S and z both carried along, and added to?"
-    check.close(check.run(chunked_attention, q, k, v, size), tril / tril.sum(1, keepdim=True) @ v, same_result)
+with check.part("a shorter last chunk"):
+    q, k, v = randn(23, 3), randn(23, 3), randn(23, 5)
+    tril = (phi_of(q) @ phi_of(k).T).tril()
+    exact = tril / tril.sum(1, keepdim=True) @ v
+    for size in (6, 2, 22, 100):
+        shorter = "with a shorter last chunk the result differs: the result must not depend on c"
+        check.close(check.run(chunked_attention, q, k, v, size), exact, shorter)
+with check.edge("chunks of one, one chunk"):
+    for size in (1, 23):
+        hint = "with chunks of one position, or a single chunk, the result differs: it must not depend on c"
+        check.close(check.run(chunked_attention, q, k, v, size), exact, hint)
+    single = check.run(chunked_attention, q[:1], k[:1], v[:1], 6, shape=(1, 5))
+    check.close(single, v[:1], "a sequence of length one: the output is the only value")
+with check.edge("all digits of float64"):
+    q, k, v = (x[:18].double() for x in (q, k, v))
+    tril = (phi_of(q) @ phi_of(k).T).tril()
+    digits = "with float64 input it fails, or digits are lost: new tensors must keep the type (`V.new_zeros`)"
+    check.close(check.run(chunked_attention, q, k, v, 6), tril / tril.sum(1, keepdim=True) @ v, digits)
 ### END HIDDEN TESTS
 check.score()
 

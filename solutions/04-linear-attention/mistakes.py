@@ -6,18 +6,66 @@ FEATURES = "torch.where(x > 0, x + 1, x.clamp(-40, 0).exp())"  # the reference
 
 VARIANTS = {
     "rank-holding": [
-        Mistake("values not squared", change={".square()": ""}, hint="you add up the singular values"),
-        Mistake("an index, not a number", change={") + 1": ")"}, hint="not the index of the last one"),
-        Mistake("strictly more than the share", change={"held < share": "held <= share"}, hint="look at < and <="),
+        Mistake(
+            "values not squared",
+            change={".square()": ""},
+            hint="you add up the singular values; their squares make up the Frobenius norm",
+            gravity="idea",
+        ),
+        Mistake(
+            "an index, not a number",
+            change={") + 1": ")"},
+            hint="k is a number of singular values, not the index of the last one: add one",
+            gravity="idea",
+        ),
+        Mistake(
+            "strictly more than the share",
+            change={"held < share": "held <= share"},
+            hint='of four equal values two hold exactly one half, and "at least" one half was asked for: look at < and <=',
+            gravity="edge",
+        ),
         Mistake(
             "compared with the largest value",
             code="""
 def rank_holding(S, share):
     return int((S >= share * S[0]).sum())
 """,
-            hint="compare each singular value with the largest",
+            hint="you compare each singular value with the largest; add up squares instead",
+            gravity="idea",
         ),
-        Mistake("not divided by the total", change={" / S.square().sum()": ""}, hint="divide by the total"),
+        Mistake(
+            "not divided by the total",
+            change={" / S.square().sum()": ""},
+            hint="the sum of squares is not divided by the total: `share` is a part of it",
+            gravity="idea",
+        ),
+        Mistake(
+            "share fixed",
+            change={"held < share": "held < 0.9"},
+            hint="one value holds 9 of 9 + 1 + 1 + 1 = 12, enough for 0.7: are the values squared, and is k a number of values, not an index?",
+            gravity="idea",
+        ),
+        Mistake(
+            "from the smallest",
+            change={"S.square().cumsum(0)": "S.square().flip(0).cumsum(0)"},
+            hint="you add up from the smallest value on; the first k are the largest",
+            gravity="idea",
+        ),
+        Mistake(
+            "in place",
+            change={"    held = S.square()": "    S.square_()\n    held = S", " / S.square().sum()": " / S.sum()"},
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
+        ),
+        Right(
+            "numpy",
+            code="""
+import numpy as np
+def rank_holding(S, share):
+    e = np.cumsum(S.numpy() ** 2)
+    return int(np.argmax(e >= share * e[-1])) + 1
+""",
+        ),
         Right(
             "a loop",
             code="""
@@ -43,17 +91,24 @@ def rank_holding(S, share):
         Mistake(
             "P is formed first",
             change={"U @ (S[:, None] * (Wt @ V))": "(U * S) @ Wt @ V"},
-            hint="bracket from the right, so that P is never formed",
+            hint="twice as many positions must cost twice as much: bracket from the right",
+            gravity="part",
         ),
         Mistake(
             "P is formed with a full diagonal",
             change={"U @ (S[:, None] * (Wt @ V))": "((U @ torch.diag(S)) @ Wt) @ V"},
-            hint="Multiply Wt with V first",
+            hint="twice as many positions must cost twice as much: bracket from the right",
+            gravity="part",
         ),
-        Mistake("no singular values", change={"S[:, None] * ": ""}, hint="the singular values are missing"),
-        Mistake("singular values twice", change={"U @ (": "(U * S) @ ("}, hint="the singular values are applied twice"),
         Mistake(
-            "Wt transposed again", change={"Wt @ V": "(Wt.mT @ V if len(Wt) == Wt.shape[1] else Wt @ V)"}, hint="do not transpose it again"
+            "no singular values", change={"S[:, None] * ": ""}, hint="the singular values are missing: U Wᵀ V is not P V", gravity="idea"
+        ),
+        Mistake("singular values twice", change={"U @ (": "(U * S) @ ("}, hint="the singular values are applied twice", gravity="idea"),
+        Mistake(
+            "Wt transposed again",
+            change={"Wt @ V": "(Wt.mT @ V if len(Wt) == Wt.shape[1] else Wt @ V)"},
+            hint="`Wt` is already transposed: do not transpose it again",
+            gravity="idea",
         ),
         Mistake(
             "in NumPy",
@@ -61,7 +116,21 @@ def rank_holding(S, share):
 def svd_attention(U, S, Wt, V):
     return torch.from_numpy(U.numpy() @ (S.numpy()[:, None] * (Wt.numpy() @ V.numpy())))
 """,
-            hint="the counter saw almost nothing",
+            hint="the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers",
+            gravity="part",
+        ),
+        Mistake("largest only", change={"S[:, None]": "S[0]"}, hint="only the largest singular value is used", gravity="idea"),
+        Mistake(
+            "float32",
+            change={"U @ (S[:, None] * (Wt @ V))": "U.float() @ (S.float()[:, None] * (Wt.float() @ V.float()))"},
+            hint="with float64 input digits are lost: do you convert to float32?",
+            gravity="edge",
+        ),
+        Mistake(
+            "squeeze",
+            change={"return U @ (S[:, None] * (Wt @ V))": "return (U @ (S[:, None] * (Wt @ V))).squeeze(0)"},
+            hint="the shape of the result is wrong: read the docstring once more, axis by axis",
+            gravity="edge",
         ),
         Right("einsum of a shortened V", change={"U @ (S[:, None] * (Wt @ V))": 'torch.einsum("nk,k,ke->ne", U, S, Wt @ V)'}),
         Right("diagonal matrix", change={"S[:, None] * (Wt @ V)": "torch.diag(S) @ (Wt @ V)"}),
@@ -79,14 +148,60 @@ def svd_attention(U, S, Wt, V):
     ],
     "truncation-errors": [
         Mistake(
-            "last value kept", change={"lost[0] if len(lost) else S.new_zeros(())": "S[k - 1]"}, hint="the last singular value that is kept"
+            "last value kept",
+            change={"lost[0] if len(lost) else S.new_zeros(())": "S[k - 1]"},
+            hint="spectral norm: you give the last singular value that is kept; the first one that is lost counts",
+            gravity="idea",
         ),
-        Mistake("no root", change={".sum().sqrt()": ".sum()"}, hint="take the root of the sum of squares"),
-        Mistake("sum of values", change={"lost.square().sum().sqrt()": "lost.sum()"}, hint="adds up the lost singular values"),
-        Mistake("what is kept", change={"lost.square()": "S[:k].square()"}, hint="this is what is kept"),
-        Mistake("one too early", change={"lost.square()": "S[k - 1 :].square()"}, hint="start with number k + 1"),
-        Mistake("smallest value", change={"lost[0] if": "lost[-1] if"}, hint="this is the smallest singular value"),
-        Mistake("nothing lost is an error", change={"lost[0] if len(lost) else S.new_zeros(())": "S[k]"}, hint="not an index error"),
+        Mistake("no root", change={".sum().sqrt()": ".sum()"}, hint="Frobenius norm: take the root of the sum of squares", gravity="idea"),
+        Mistake(
+            "sum of values",
+            change={"lost.square().sum().sqrt()": "lost.sum()"},
+            hint="Frobenius norm: this adds up the lost singular values; add up their squares and take the root",
+            gravity="idea",
+        ),
+        Mistake(
+            "what is kept",
+            change={"lost.square()": "S[:k].square()"},
+            hint="Frobenius norm: this is what is kept, not what is lost",
+            gravity="idea",
+        ),
+        Mistake(
+            "one too early",
+            change={"lost.square()": "S[k - 1 :].square()"},
+            hint="Frobenius norm: the singular value number k is kept; start with number k + 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "smallest value",
+            change={"lost[0] if": "lost[-1] if"},
+            hint="spectral norm: this is the smallest singular value; the largest of the lost ones counts",
+            gravity="idea",
+        ),
+        Mistake(
+            "nothing lost is an error",
+            change={"lost[0] if len(lost) else S.new_zeros(())": "S[k]"},
+            hint="your code raised IndexError",
+            gravity="edge",
+        ),
+        Mistake(
+            "exchanged",
+            change={"return spectral, lost.square().sum().sqrt()": "return lost.square().sum().sqrt(), spectral"},
+            hint="the two results are exchanged: first the spectral norm, then the Frobenius norm",
+            gravity="idea",
+        ),
+        Mistake(
+            "largest of all",
+            change={"lost[0] if": "S[0] if"},
+            hint="spectral norm: this is the largest of all singular values; what is kept does not count",
+            gravity="idea",
+        ),
+        Mistake(
+            "k = 0 fails",
+            change={"lost = S[k:]": "lost = S[k:] if k else S[:0]"},
+            hint="spectral norm, k = 0: everything is lost, so it is the largest singular value",
+            gravity="edge",
+        ),
         Right("norms of torch", change={"lost.square().sum().sqrt()": "torch.linalg.vector_norm(lost)"}),
         Right(
             "Python numbers",
@@ -98,20 +213,67 @@ def truncation_errors(S, k):
         ),
     ],
     "softmax-free": [
-        Mistake("P is formed first", change={"Q @ (K.mT @ V)": "(Q @ K.mT) @ V"}, hint="which two matrices do you multiply first"),
-        Mistake("no scale", change={" / Q.shape[-1] ** 0.5": ""}, hint="the scale 1/√h is missing"),
-        Mistake("scale by h", change={"Q.shape[-1] ** 0.5": "Q.shape[-1]"}, hint="scale by the root of h, not by h"),
-        Mistake("scale by the keys", change={"Q.shape[-1] ** 0.5": "K.shape[0] ** 0.5"}, hint="not of the number of keys"),
-        Mistake("fixed scale", change={"Q.shape[-1] ** 0.5": "2"}, hint="compute it from the shape"),
+        Mistake(
+            "P is formed first",
+            change={"Q @ (K.mT @ V)": "(Q @ K.mT) @ V"},
+            hint="twice as many positions must cost twice as much: what do you multiply first?",
+            gravity="part",
+        ),
+        Mistake("no scale", change={" / Q.shape[-1] ** 0.5": ""}, hint="the scale 1/√h is missing", gravity="idea"),
+        Mistake("scale by h", change={"Q.shape[-1] ** 0.5": "Q.shape[-1]"}, hint="scale by the root of h, not by h", gravity="idea"),
+        Mistake(
+            "scale by the keys",
+            change={"Q.shape[-1] ** 0.5": "K.shape[0] ** 0.5"},
+            hint="scale by the root of the width h, not of the number of keys",
+            gravity="idea",
+        ),
+        Mistake(
+            "fixed scale",
+            change={"Q.shape[-1] ** 0.5": "2"},
+            hint="the scale is right for h = 4 only: compute it from the shape",
+            gravity="idea",
+        ),
         Mistake(
             "softmax",
             change={"Q @ (K.mT @ V) / Q.shape[-1] ** 0.5": "(Q @ K.mT / Q.shape[-1] ** 0.5).softmax(-1) @ V"},
             hint="there is no softmax in this part",
+            gravity="idea",
         ),
         Mistake(
             "float32 scale",
             change={"Q @ (K.mT @ V) / Q.shape[-1] ** 0.5": "(Q.float() @ (K.float().mT @ V.float())) / Q.shape[-1] ** 0.5"},
-            hint="in full precision",
+            hint="with float64 input digits are lost: do you convert to float32?",
+            gravity="edge",
+        ),
+        Mistake(
+            "scale by e",
+            change={"Q.shape[-1] ** 0.5": "V.shape[-1] ** 0.5"},
+            hint="scale by the root of the width of the keys, not of the values",
+            gravity="idea",
+        ),
+        Mistake(
+            "numpy",
+            code="""
+def softmax_free(Q, K, V):
+    return torch.from_numpy(Q.numpy() @ (K.numpy().T @ V.numpy()) / Q.shape[-1] ** 0.5)
+""",
+            hint="the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers",
+            gravity="part",
+        ),
+        Mistake(
+            "loop over queries",
+            code="""
+def softmax_free(Q, K, V):
+    return torch.stack([(q @ K.mT / len(q) ** 0.5) @ V for q in Q])
+""",
+            hint="twice as many positions must cost twice as much: what do you multiply first?",
+            gravity="part",
+        ),
+        Mistake(
+            "in place",
+            change={"return Q @": "Q /= Q.shape[-1] ** 0.5\n    return Q @", "(K.mT @ V) / Q.shape[-1] ** 0.5": "(K.mT @ V)"},
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
         ),
         Right("einsum", change={"K.mT @ V": 'torch.einsum("mh,me->he", K, V)'}),
         Right("scale first", change={"Q @ (K.mT @ V) / Q.shape[-1] ** 0.5": "(Q / Q.shape[-1] ** 0.5) @ (K.T @ V)"}),
@@ -123,7 +285,8 @@ def truncation_errors(S, k):
 def right_singular_vectors(Q, K, k):
     return torch.linalg.svd(Q @ K.mT / Q.shape[1] ** 0.5)[2][:k].mT
 """,
-            hint="neither P nor a full QR decomposition may be formed",
+            hint="the work must grow like n: only thin factors and an h × h matrix",
+            gravity="part",
         ),
         Mistake(
             "full QR",
@@ -132,7 +295,8 @@ def right_singular_vectors(Q, K, k):
                 "A_k @ Vh": "A_k[:, : len(Vh)] @ Vh",
                 "R_k.mT)": "R_k[: len(R_q)].mT)",
             },
-            hint="QR is the thin one",
+            hint="an n × n tensor was created: P is never formed, and QR is the thin one (the default)",
+            gravity="part",
         ),
         Mistake(
             "left singular vectors",
@@ -142,21 +306,77 @@ def right_singular_vectors(Q, K, k):
     A_k, R_k = torch.linalg.qr(K)
     return A_q @ torch.linalg.svd(R_q @ R_k.mT)[0][:, :k]
 """,
-            hint="these are left singular vectors of P",
+            hint="these are left singular vectors of P: the right ones come from K's side",
+            gravity="idea",
         ),
-        Mistake("factor of K alone", change={"A_k @ Vh[:k].mT": "A_k[:, :k]"}, hint="W is the orthonormal factor of K alone"),
-        Mistake("Vh not transposed", change={"Vh[:k].mT": "Vh[:, :k]"}, hint="`Vh` holds right singular vectors in its rows"),
+        Mistake(
+            "factor of K alone",
+            change={"A_k @ Vh[:k].mT": "A_k[:, :k]"},
+            hint="W is the orthonormal factor of K alone: it spans the right space. Rotate it with the SVD of the small matrix",
+            gravity="idea",
+        ),
+        Mistake(
+            "Vh not transposed",
+            change={"Vh[:k].mT": "Vh[:, :k]"},
+            hint="`Vh` holds right singular vectors in its rows: transpose it before you multiply",
+            gravity="idea",
+        ),
         Mistake(
             "left vectors of the small matrix",
             change={"_, _, Vh": "U, _, _", "Vh[:k].mT": "U[:, :k]"},
-            hint="the small matrix's left singular vectors",
+            hint="the small matrix's left singular vectors are combined with K's factor; its right ones belong there",
+            gravity="idea",
         ),
-        Mistake("smallest first", change={"A_k @ Vh[:k].mT": "A_k @ Vh[:k].mT.flip(1)"}, hint="come smallest first"),
-        Mistake("all of them", change={"Vh[:k]": "Vh"}, hint="return the first k vectors only"),
+        Mistake(
+            "smallest first",
+            change={"A_k @ Vh[:k].mT": "A_k @ Vh[:k].mT.flip(1)"},
+            hint="the singular vectors come smallest first; largest first was asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "all of them", change={"Vh[:k]": "Vh"}, hint="P may have a smaller rank than h: return the first k vectors only", gravity="part"
+        ),
         Mistake(
             "not normalised",
             change={"A_k @ Vh[:k].mT": "K @ torch.linalg.inv(R_k) @ Vh[:k].mT * 2"},
-            hint="the columns of W must be orthonormal",
+            hint="P has the entries 3/√2 in row 0, column 1 and 2/√2 in row 1, column 0: its right singular vectors are e_1, then e_0",
+            gravity="idea",
+        ),
+        Mistake(
+            "no transpose of R_k",
+            change={"R_q @ R_k.mT": "R_q @ R_k"},
+            hint="the small matrix is R_Q R_Kᵀ: the transpose is missing",
+            gravity="idea",
+        ),
+        Mistake(
+            "A_q",
+            change={"_, R_q = torch.linalg.qr(Q)": "A_q, R_q = torch.linalg.qr(Q)", "A_k @ Vh": "A_q @ Vh"},
+            hint="Q's factor is combined with the right singular vectors of the small matrix; K's belongs there",
+            gravity="idea",
+        ),
+        Mistake(
+            "last k",
+            change={"Vh[:k]": "Vh[-k:]"},
+            hint="rank P can be smaller than h; the first k columns of K's factor do not span its rows then, the SVD of the small matrix does",
+            gravity="part",
+        ),
+        Mistake(
+            "numpy",
+            code="""
+import numpy as np
+def right_singular_vectors(Q, K, k):
+    R = np.linalg.qr(Q.numpy())[1]
+    A, S = np.linalg.qr(K.numpy())
+    return torch.from_numpy(A @ np.linalg.svd(R @ S.T)[2][:k].T)
+""",
+            hint="the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers",
+            gravity="part",
+        ),
+        Mistake(
+            "in place",
+            change={"    _, R_q": "    Q *= 2\n    _, R_q"},
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
         ),
         Right(
             "the transposed matrix",
@@ -190,37 +410,80 @@ def right_singular_vectors(Q, K, k):
         ),
     ],
     "factors": [
-        Mistake("no scale", change={" / Q.shape[-1] ** 0.5": ""}, hint="the scale 1/√h is missing: it belongs into C or into D"),
-        Mistake("scale twice", change={", W.mT": ", W.mT / Q.shape[-1] ** 0.5"}, hint="the scale 1/√h is there twice"),
-        Mistake("scale by h", change={"Q.shape[-1] ** 0.5": "Q.shape[-1]"}, hint="the scale 1/√h is there twice"),
-        Mistake("fixed scale", change={"Q.shape[-1] ** 0.5": "2"}, hint="compute it from the shape of Q"),
+        Mistake(
+            "no scale", change={" / Q.shape[-1] ** 0.5": ""}, hint="the scale 1/√h is missing: it belongs into C or into D", gravity="idea"
+        ),
+        Mistake(
+            "scale twice",
+            change={", W.mT": ", W.mT / Q.shape[-1] ** 0.5"},
+            hint="the scale 1/√h is there twice: put it into C or into D, not into both",
+            gravity="idea",
+        ),
+        Mistake(
+            "scale by h",
+            change={"Q.shape[-1] ** 0.5": "Q.shape[-1]"},
+            hint="the scale 1/√h is there twice: put it into C or into D, not into both",
+            gravity="idea",
+        ),
+        Mistake(
+            "fixed scale",
+            change={"Q.shape[-1] ** 0.5": "2"},
+            hint="the scale is right for one width only: compute it from the shape of Q",
+            gravity="idea",
+        ),
         Mistake(
             "P is formed first",
             change={"Q @ (C @ K).mT @ (D @ V)": "(Q @ K.mT) @ (C.mT @ (D @ V))"},
-            hint="never multiply Q with the whole Kᵀ",
+            hint="an n × n tensor was created: Cᵀ D and Q Kᵀ are n × n, so avoid both",
+            gravity="part",
         ),
         Mistake(
-            "projection is formed", change={"Q @ (C @ K).mT @ (D @ V)": "Q @ (K.mT @ ((C.mT @ D) @ V))"}, hint="Cᵀ D and Q Kᵀ are n × n"
+            "projection is formed",
+            change={"Q @ (C @ K).mT @ (D @ V)": "Q @ (K.mT @ ((C.mT @ D) @ V))"},
+            hint="an n × n tensor was created: Cᵀ D and Q Kᵀ are n × n, so avoid both",
+            gravity="part",
         ),
         Mistake(
             "not transposed",
             change={"W.mT / Q.shape[-1] ** 0.5, W.mT": "W / Q.shape[-1] ** 0.5, W", "(C @ K).mT @ (D @ V)": "(C.mT @ K).mT @ (D.mT @ V)"},
-            hint="each with k rows and n columns",
+            hint="`factors` returns C and D, each with k rows and n columns",
+            gravity="idea",
         ),
         Mistake(
             "basis from K",
             change={"W = right_singular_vectors(Q, K, k)": "W = torch.linalg.qr(K).Q[:, :k]"},
-            hint="not only an orthonormal basis from K",
+            hint="for rank P < h the factors do not give P: they need the right singular vectors of P, not only an orthonormal basis from K",
+            gravity="part",
         ),
         Mistake(
             "left side",
             change={"W = right_singular_vectors(Q, K, k)": "W = right_singular_vectors(K, Q, k)"},
-            hint="what does the projection W Wᵀ do to P",
+            hint="q_0 · k_1 = 12 and h = 4: row 0 of Q (C K)ᵀ D must be that of P, (0, 6, 0)",
+            gravity="idea",
         ),
         Mistake(
             "scaled again",
             change={"(D @ V)": "(D @ V) / Q.shape[-1] ** 0.5"},
-            hint="`factored_attention`: the scale 1/√h is applied once more",
+            hint="`factored_attention`: the scale 1/√h is applied once more than needed",
+            gravity="idea",
+        ),
+        Mistake(
+            "factors unused",
+            change={"    C, D = factors(Q, K, k)\n    return Q @ (C @ K).mT @ (D @ V)": "    return softmax_free(Q, K, V)"},
+            hint="`factored_attention` works without C and D: it was to use your factors",
+            gravity="part",
+        ),
+        Mistake(
+            "only D",
+            change={"Q @ (C @ K).mT @ (D @ V)": "Q @ (D @ K).mT @ (D @ V)"},
+            hint="`factored_attention`: the scale 1/√h is missing",
+            gravity="idea",
+        ),
+        Right(
+            "W directly",
+            change={
+                "    C, D = factors(Q, K, k)\n    return Q @ (C @ K).mT @ (D @ V)": "    W = right_singular_vectors(Q, K, k)\n    return Q @ (K.mT @ W) @ (W.mT @ V) / Q.shape[1] ** 0.5"
+            },
         ),
         Right("scale in D", change={"W.mT / Q.shape[-1] ** 0.5, W.mT": "W.mT, W.mT / Q.shape[-1] ** 0.5"}),
         Right("other brackets", change={"Q @ (C @ K).mT @ (D @ V)": "Q @ ((C @ K).mT @ (D @ V))"}),
@@ -240,12 +503,27 @@ def factored_attention(Q, K, V, k):
         ),
     ],
     "projected-attention": [
-        Mistake("C and D exchanged", change={"C @ K": "D @ K", "D @ V": "C @ V"}, hint="yours are exchanged"),
-        Mistake("C for both", change={"D @ V": "C @ V"}, hint="you use C for both"),
-        Mistake("no scale", change={" / Q.shape[-1] ** 0.5": ""}, hint="the scale 1/√h is missing"),
-        Mistake("scale by k", change={"Q.shape[-1] ** 0.5": "C.shape[0] ** 0.5"}, hint="not of the number k of mixtures"),
-        Mistake("softmax over the queries", change={"softmax(dim=-1)": "softmax(dim=-2)"}, hint="softmax runs over the queries"),
-        Mistake("no softmax", change={"scores.softmax(dim=-1)": "scores"}, hint="the softmax is missing"),
+        Mistake(
+            "C and D exchanged",
+            change={"C @ K": "D @ K", "D @ V": "C @ V"},
+            hint="C shortens the keys and D the values: yours are exchanged",
+            gravity="idea",
+        ),
+        Mistake("C for both", change={"D @ V": "C @ V"}, hint="C shortens the keys and D the values: you use C for both", gravity="idea"),
+        Mistake("no scale", change={" / Q.shape[-1] ** 0.5": ""}, hint="the scale 1/√h is missing", gravity="idea"),
+        Mistake(
+            "scale by k",
+            change={"Q.shape[-1] ** 0.5": "C.shape[0] ** 0.5"},
+            hint="scale by the root of the width h, not of the number k of mixtures",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax over the queries",
+            change={"softmax(dim=-1)": "softmax(dim=-2)"},
+            hint="softmax runs over the queries: it must run over the k mixtures",
+            gravity="idea",
+        ),
+        Mistake("no softmax", change={"scores.softmax(dim=-1)": "scores"}, hint="the softmax is missing", gravity="idea"),
         Mistake(
             "projected after the softmax",
             code="""
@@ -253,11 +531,51 @@ def projected_attention(Q, K, V, C, D):
     P = (Q @ K.mT / Q.shape[-1] ** 0.5).softmax(dim=-1)
     return P @ C.mT @ (D @ V)
 """,
-            hint="shorten K before it meets Q",
+            hint="softmax is taken over all keys, before the projection",
+            gravity="idea",
         ),
-        Mistake("scores projected, not keys", change={"Q @ (C @ K).mT / Q": "(Q @ K.mT) @ C.mT / Q"}, hint="not the finished scores"),
-        Mistake("no batch axes", change={"(C @ K).mT": "(C @ K).permute(1, 0)"}, hint="transpose the last two axes only"),
-        Mistake("cut gradients", change={"C @ K": "C.detach() @ K"}, hint="they must reach C and D, too"),
+        Mistake(
+            "scores projected, not keys",
+            change={"Q @ (C @ K).mT / Q": "(Q @ K.mT) @ C.mT / Q"},
+            hint="twice as many positions must cost twice as much: shorten K before it meets Q",
+            gravity="part",
+        ),
+        Mistake("no batch axes", change={"(C @ K).mT": "(C @ K).permute(1, 0)"}, hint="your code raised RuntimeError", gravity="part"),
+        Mistake(
+            "cut gradients",
+            change={"C @ K": "C.detach() @ K"},
+            hint="the gradients through your function are wrong, or do not flow: they must reach C and D, too, for these are learned",
+            gravity="part",
+        ),
+        Mistake("D for both", change={"C @ K": "D @ K"}, hint="C shortens the keys and D the values: you use D for both", gravity="idea"),
+        Mistake(
+            "fixed scale",
+            change={"Q.shape[-1] ** 0.5": "2"},
+            hint="the scale is right for h = 4 only: compute it from the shape",
+            gravity="idea",
+        ),
+        Mistake(
+            "detached D",
+            change={"D @ V": "D.detach() @ V"},
+            hint="the gradients through your function are wrong, or do not flow: they must reach C and D, too, for these are learned",
+            gravity="part",
+        ),
+        Mistake(
+            "exp by hand",
+            code="""
+def projected_attention(Q, K, V, C, D):
+    e = torch.exp(Q @ (C @ K).mT / Q.shape[-1] ** 0.5)
+    return e @ (D @ V) / e.sum(-1, keepdim=True)
+""",
+            hint="large scores overflow: subtract the row's maximum before exp, or use torch's softmax",
+            gravity="edge",
+        ),
+        Mistake(
+            "float32",
+            change={"return scores.softmax(dim=-1) @ (D @ V)": "return scores.float().softmax(dim=-1) @ (D @ V).float()"},
+            hint="with float64 input digits are lost: do you convert to float32?",
+            gravity="edge",
+        ),
         Right(
             "fused kernel",
             change={
@@ -277,37 +595,140 @@ def projected_attention(Q, K, V, C, D):
         ),
     ],
     "random-projection": [
-        Mistake("no scale", change={" / k**0.5": ""}, hint="yours adds up to k"),
-        Mistake("divided by k", change={"k**0.5": "k"}, hint="dividing the entries by √k divides the squares by k"),
-        Mistake("divided by the root of n", change={"k**0.5": "n**0.5"}, hint="the sum over the rows has k terms"),
         Mistake(
-            "uniform from 0 to 1", change={"torch.randn(k, n)": "torch.rand(k, n) * 3**0.5"}, hint="the entries should have the mean zero"
+            "no scale",
+            change={" / k**0.5": ""},
+            hint="the diagonal of CᵀC is a sum of k squares, and yours adds up to k: divide the entries by √k",
+            gravity="idea",
         ),
-        Mistake("wrong way round", change={"torch.randn(k, n)": "torch.randn(n, k)"}, hint="the shape of the result is wrong"),
-        Mistake("always the same", change={"return": "torch.manual_seed(0)\n    return"}, hint="every call must draw a new matrix"),
-        Mistake("columns repeat", change={"torch.randn(k, n)": "torch.randn(k, 1).expand(k, n)"}, hint="the entries are not independent"),
+        Mistake(
+            "divided by k",
+            change={"k**0.5": "k"},
+            hint="you divide by k: dividing the entries by √k divides the squares by k",
+            gravity="idea",
+        ),
+        Mistake(
+            "divided by the root of n",
+            change={"k**0.5": "n**0.5"},
+            hint="you divide by the root of n: the sum over the rows has k terms",
+            gravity="idea",
+        ),
+        Mistake(
+            "uniform from 0 to 1",
+            change={"torch.randn(k, n)": "torch.rand(k, n) * 3**0.5"},
+            hint="the entries should have the mean zero: else the off-diagonal entries of CᵀC do not vanish on average",
+            gravity="part",
+        ),
+        Mistake(
+            "wrong way round",
+            change={"torch.randn(k, n)": "torch.randn(n, k)"},
+            hint="the shape of the result is wrong: read the docstring once more, axis by axis",
+            gravity="idea",
+        ),
+        Mistake(
+            "always the same",
+            change={"return": "torch.manual_seed(0)\n    return"},
+            hint="every call must draw a new matrix: do not fix the seed inside the function",
+            gravity="edge",
+        ),
+        Mistake(
+            "columns repeat",
+            change={"torch.randn(k, n)": "torch.randn(k, 1).expand(k, n)"},
+            hint="for another shape (k < n) the diagonal of CᵀC is not 1 on average: the variance of the entries must depend on k alone",
+            gravity="idea",
+        ),
+        Mistake("fixed k", change={"k**0.5": "20"}, hint="the variance is right for one k only", gravity="idea"),
+        Mistake(
+            "not random",
+            change={"torch.randn(k, n) / k**0.5": "torch.eye(max(k, n))[:k, :n] * (max(k, n) / k) ** 0.5"},
+            hint="a few entries carry all of a column: every entry must be a random number",
+            gravity="part",
+        ),
+        Mistake(
+            "half the columns copied",
+            change={
+                "return torch.randn(k, n) / k**0.5": "C = torch.randn(k, n) / k**0.5\n    C[:, n // 2 :] = C[:, : n - n // 2]\n    return C"
+            },
+            hint="the entries are not independent: CᵀC or CCᵀ differs from the identity by more than chance",
+            gravity="part",
+        ),
+        Mistake(
+            "cached",
+            code="""
+known = {}
+def random_projection(k, n):
+    if (k, n) not in known:
+        known[k, n] = torch.randn(k, n) / k**0.5
+    return known[k, n]
+""",
+            hint="every call must draw a new matrix: do not fix the seed inside the function",
+            gravity="edge",
+        ),
         Right("signs", change={"torch.randn(k, n)": "(2.0 * torch.randint(2, (k, n)) - 1)"}),
         Right("uniform around zero", change={"torch.randn(k, n)": "(2 * torch.rand(k, n) - 1) * 3**0.5"}),
         Right("normal_", change={"torch.randn(k, n) / k**0.5": "torch.empty(k, n).normal_(0, (1 / k) ** 0.5)"}),
     ],
     "features": [
-        Mistake("elu alone", change={FEATURES: "F.elu(x)"}, hint="elu alone reaches down to −1"),
-        Mistake("relu", change={FEATURES: "F.relu(x) + 1"}, hint="relu gives zero below zero"),
-        Mistake("exponential", change={FEATURES: "x.exp()"}, hint="the exponential everywhere"),
-        Mistake("softplus", change={FEATURES: "F.softplus(x)"}, hint="this is softplus"),
-        Mistake("in place", change={FEATURES: "x.copy_(" + FEATURES + ")"}, hint="changes its input in place"),
+        Mistake(
+            "elu alone",
+            change={FEATURES: "F.elu(x)"},
+            hint="elu alone reaches down to −1, and weights must not be negative: add 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "relu",
+            change={FEATURES: "F.relu(x) + 1"},
+            hint="relu gives zero below zero: such a key is lost, with its gradient. Use elu",
+            gravity="idea",
+        ),
+        Mistake(
+            "exponential", change={FEATURES: "x.exp()"}, hint="this is the exponential everywhere; for x > 0 φ is x + 1", gravity="idea"
+        ),
+        Mistake(
+            "softplus", change={FEATURES: "F.softplus(x)"}, hint="this is softplus, a smooth relative: φ(0) should be 1", gravity="idea"
+        ),
+        Mistake(
+            "in place",
+            change={FEATURES: "x.copy_(" + FEATURES + ")"},
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="part",
+        ),
+        Mistake(
+            "detached",
+            change={"torch.where(x > 0, x + 1, x.clamp(-40, 0).exp())": "F.elu(x.detach()) + 1"},
+            hint="no gradient flows from the output back to the input: is there a `.detach()`, `.item()`, NumPy call or new tensor in between?",
+            gravity="part",
+        ),
+        Mistake(
+            "limited above",
+            change={"torch.where(x > 0, x + 1, x.clamp(-40, 0).exp())": "torch.where(x > 0, x + 1, x.clamp(-40, 0).exp()).clamp(max=10)"},
+            hint="large inputs: for x > 0 φ is x + 1, without an exponential and without a limit",
+            gravity="edge",
+        ),
+        Mistake(
+            "leaky",
+            change={"torch.where(x > 0, x + 1, x.clamp(-40, 0).exp())": "F.leaky_relu(x) + 1"},
+            hint="φ(−1) = e^−1, φ(0) = 1, φ(2) = 3",
+            gravity="idea",
+        ),
         Right("torch's elu", change={FEATURES: "F.elu(x) + 1"}),
         Right("where", change={FEATURES: "torch.where(x > 0, x + 1, torch.exp(x))"}),
         Right("clamped parts", change={FEATURES: "x.clamp(min=0) + x.clamp(max=0).exp()"}),
         Right("elu above zero", change={FEATURES: "torch.where(x > 0, F.elu(x) + 1, x.clamp(max=0).exp())"}),
     ],
     "kernel-attention": [
-        Mistake("no normaliser", change={" / total": ""}, hint="the normaliser is missing"),
-        Mistake("divided by the number of keys", change={" / total": " / K.shape[-2]"}, hint="not by the number of keys"),
+        Mistake("no normaliser", change={" / total": ""}, hint="the normaliser is missing: divide by Σ_j φ(q_i)·φ(k_j)", gravity="idea"),
+        Mistake(
+            "divided by the number of keys",
+            change={" / total": " / K.shape[-2]"},
+            hint="divide by the sum of the weights, not by the number of keys",
+            gravity="idea",
+        ),
         Mistake(
             "weights are formed",
             change={"phi_q @ (phi_k.mT @ V) / total": "(phi_q @ phi_k.mT) @ V / total"},
-            hint="sum over the keys first",
+            hint="twice as many positions must cost twice as much: sum over the keys first",
+            gravity="part",
         ),
         Mistake(
             "normaliser over the queries",
@@ -317,21 +738,59 @@ def kernel_attention(Q, K, V):
     total = phi_k @ phi_q.sum(dim=-2)[..., None]
     return phi_q @ (phi_k.mT @ (V / total))
 """,
-            hint="the normaliser adds up over the queries",
+            hint="the normaliser adds up over the queries; it must add up over the keys",
+            gravity="idea",
         ),
         Mistake(
             "features on the queries only",
             change={"features(Q), features(K)": "features(Q), K"},
             hint="the features are missing on the keys",
+            gravity="idea",
         ),
-        Mistake("one normaliser", change={"/ total": "/ total.sum()"}, hint="every query has its own"),
-        Mistake("scaled queries", change={"features(Q)": "features(Q / Q.shape[-1] ** 0.5)"}, hint="it is not used here"),
+        Mistake(
+            "one normaliser", change={"/ total": "/ total.sum()"}, hint="one normaliser for all: every query has its own", gravity="idea"
+        ),
+        Mistake(
+            "scaled queries",
+            change={"features(Q)": "features(Q / Q.shape[-1] ** 0.5)"},
+            hint="the scale 1/√h changes the features: it is not used here",
+            gravity="idea",
+        ),
         Mistake(
             "softmax",
             change={"phi_q @ (phi_k.mT @ V) / total": "(Q @ K.mT / Q.shape[-1] ** 0.5).softmax(-1) @ V"},
-            hint="this is softmax attention",
+            hint="this is softmax attention: the weights are φ(q)·φ(k)",
+            gravity="idea",
         ),
-        Mistake("no batch axes", change={"phi_k.sum(dim=-2)": "phi_k.sum(dim=0)"}, hint="sum over the axis of the keys"),
+        Mistake("no batch axes", change={"phi_k.sum(dim=-2)": "phi_k.sum(dim=0)"}, hint="your code raised RuntimeError", gravity="part"),
+        Mistake(
+            "no features on queries",
+            change={"features(Q), features(K)": "Q, features(K)"},
+            hint="the features are missing on the queries",
+            gravity="idea",
+        ),
+        Mistake(
+            "features on scores",
+            change={"return phi_q @ (phi_k.mT @ V) / total": "w = features(Q @ K.mT)\n    return w / w.sum(-1, keepdim=True) @ V"},
+            hint="the feature map is applied to the finished scores; it belongs to queries and keys",
+            gravity="idea",
+        ),
+        Mistake(
+            "detached normaliser",
+            change={"/ total": "/ total.detach()"},
+            hint="the gradients through your function are wrong, or do not flow",
+            gravity="part",
+        ),
+        Mistake(
+            "numpy",
+            code="""
+def kernel_attention(Q, K, V):
+    a, b, v = features(Q).numpy(), features(K).numpy(), V.numpy()
+    return torch.from_numpy(a @ (b.swapaxes(-1, -2) @ v) / (a @ b.sum(-2)[..., None]))
+""",
+            hint="your code raised RuntimeError",
+            gravity="part",
+        ),
         Right(
             "normalised through a column of ones",
             code="""
@@ -353,11 +812,41 @@ def kernel_attention(Q, K, V):
         ),
     ],
     "copying-floor": [
-        Mistake("what is kept", change={"1 - r / n": "r / n"}, hint="that is the share that is kept"),
-        Mistake("root", change={"1 - r / n)": "1 - r / n) ** 0.5"}, hint="no root"),
-        Mistake("not relative", change={"1 - r / n": "n - r"}, hint="divide by it"),
-        Mistake("square of the share", change={"1 - r / n)": "1 - r / n) ** 2"}, hint="not of their number"),
-        Mistake("negative", change={"max(0.0, 1 - r / n)": "1 - r / n"}, hint="the error cannot be negative"),
+        Mistake(
+            "what is kept", change={"1 - r / n": "r / n"}, hint="that is the share that is kept; the error is what is lost", gravity="idea"
+        ),
+        Mistake("root", change={"1 - r / n)": "1 - r / n) ** 0.5"}, hint="the squared error was asked for: no root", gravity="idea"),
+        Mistake(
+            "not relative",
+            change={"1 - r / n": "n - r"},
+            hint="relative to the squared norm of the permutation matrix, which is n: divide by it",
+            gravity="idea",
+        ),
+        Mistake(
+            "square of the share",
+            change={"1 - r / n)": "1 - r / n) ** 2"},
+            hint="the squares are taken of the singular values, each of which is 1, not of their number",
+            gravity="idea",
+        ),
+        Mistake(
+            "negative",
+            change={"max(0.0, 1 - r / n)": "1 - r / n"},
+            hint="a rank above n loses nothing: the error cannot be negative",
+            gravity="edge",
+        ),
+        Mistake("divided twice", change={"1 - r / n": "(n - r) / n**2"}, hint="the error is divided by n twice", gravity="idea"),
+        Mistake(
+            "full rank crash",
+            change={"    return": "    if r == n: return 1.0\n    return"},
+            hint="full rank loses nothing",
+            gravity="edge",
+        ),
+        Mistake(
+            "rank one more",
+            change={"1 - r / n": "1 - (r + 1) / n"},
+            hint="rank 0 is the zero matrix: everything is lost, the relative error is 1",
+            gravity="idea",
+        ),
         Right(
             "measured",
             code="""
@@ -378,26 +867,79 @@ def linear_step(S, z, q, k, v):
     o = phi_q @ S / (phi_q @ z)
     return o, S + torch.outer(phi_k, v), z + phi_k
 """,
-            hint="Update first, then read",
+            hint="the query reads the old state: position t must see itself. Update first, then read",
+            gravity="idea",
         ),
-        Mistake("no normaliser", change={" / (phi_q @ z)": ""}, hint="the normaliser is missing"),
-        Mistake("in place", change={"S = S + torch.outer(phi_k, v)": "S += torch.outer(phi_k, v)"}, hint="changes its input in place"),
-        Mistake("no features on the key", change={"features(q), features(k)": "features(q), k"}, hint="S collects φ(k) vᵀ"),
+        Mistake("no normaliser", change={" / (phi_q @ z)": ""}, hint="the normaliser is missing: divide by z · φ(q)", gravity="idea"),
         Mistake(
-            "no features on the query", change={"features(q), features(k)": "q, features(k)"}, hint="the features are missing on the query"
+            "in place",
+            change={"S = S + torch.outer(phi_k, v)": "S += torch.outer(phi_k, v)"},
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
         ),
-        Mistake("state thrown away", change={"S + torch.outer": "torch.outer", "z + phi_k": "phi_k"}, hint="the state is thrown away"),
-        Mistake("S overwritten", change={"S + torch.outer": "torch.outer"}, hint="S is overwritten"),
+        Mistake(
+            "no features on the key",
+            change={"features(q), features(k)": "features(q), k"},
+            hint="the features are missing on the key: S collects φ(k) vᵀ",
+            gravity="idea",
+        ),
+        Mistake(
+            "no features on the query",
+            change={"features(q), features(k)": "q, features(k)"},
+            hint="the features are missing on the query",
+            gravity="idea",
+        ),
+        Mistake(
+            "state thrown away",
+            change={"S + torch.outer": "torch.outer", "z + phi_k": "phi_k"},
+            hint="the state is thrown away: add the new term to the old sums",
+            gravity="idea",
+        ),
+        Mistake(
+            "S overwritten",
+            change={"S + torch.outer": "torch.outer"},
+            hint="S is overwritten: add the new term to the old sum",
+            gravity="idea",
+        ),
         Mistake(
             "queries collected",
             change={"torch.outer(phi_k, v)": "torch.outer(phi_q, v)", "z + phi_k": "z + phi_q"},
             hint="S collects keys, not queries",
+            gravity="idea",
         ),
         Mistake(
             "transposed state",
             change={"torch.outer(phi_k, v)": "torch.outer(v, phi_k).mT.contiguous() * 1", "S, z\n": "S.mT, z\n"},
-            hint="one row per feature",
+            hint="the second result is the new S: one row per feature, one column per entry of a value",
+            gravity="part",
         ),
+        Mistake(
+            "old S read",
+            change={"phi_q @ S / (phi_q @ z), S, z": "phi_q @ (S - torch.outer(phi_k, v)) / (phi_q @ z), S, z"},
+            hint="the query reads the old S: update it before you read",
+            gravity="idea",
+        ),
+        Mistake(
+            "z in place",
+            change={"z = z + phi_k": "z += phi_k"},
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
+        ),
+        Mistake(
+            "old state returned",
+            change={
+                "    S = S + torch.outer(phi_k, v)\n    z = z + phi_k\n    return phi_q @ S / (phi_q @ z), S, z": "    T, y = S + torch.outer(phi_k, v), z + phi_k\n    return phi_q @ T / (phi_q @ y), S, z"
+            },
+            hint="the old S is returned",
+            gravity="part",
+        ),
+        Mistake(
+            "order of results",
+            change={"phi_q @ S / (phi_q @ z), S, z": "S, z, phi_q @ S / (phi_q @ z)"},
+            hint="the first result is the output, a vector like v",
+            gravity="idea",
+        ),
+        Mistake("sum of z", change={"(phi_q @ z)": "z.sum()"}, hint="divide by z · φ(q), not by the sum of z", gravity="idea"),
         Right("broadcast", change={"torch.outer(phi_k, v)": "phi_k[:, None] * v[None, :]"}),
         Right("einsum", change={"phi_q @ S / (phi_q @ z)": 'torch.einsum("h,he->e", phi_q, S) / (phi_q * z).sum()'}),
     ],
@@ -408,7 +950,8 @@ def linear_step(S, z, q, k, v):
 def causal_linear_attention(Q, K, V):
     return kernel_attention(Q, K, V)
 """,
-            hint="this is kernel attention without a mask",
+            hint="the sums run over the whole sequence: this is kernel attention without a mask",
+            gravity="idea",
         ),
         Mistake(
             "normaliser not causal",
@@ -418,7 +961,8 @@ def causal_linear_attention(Q, K, V):
     S = (phi_k[:, :, None] * V[:, None, :]).cumsum(0)
     return (phi_q[:, :, None] * S).sum(1) / (phi_q @ phi_k.sum(0))[:, None]
 """,
-            hint="the normaliser adds up the whole sequence",
+            hint="the numerator is causal, but the normaliser adds up the whole sequence",
+            gravity="idea",
         ),
         Mistake(
             "numerator not causal",
@@ -427,7 +971,8 @@ def causal_linear_attention(Q, K, V):
     phi_q, phi_k = features(Q), features(K)
     return phi_q @ (phi_k.T @ V) / (phi_q * phi_k.cumsum(0)).sum(1, keepdim=True)
 """,
-            hint="the numerator adds up the whole sequence",
+            hint="the normaliser is causal, but the numerator adds up the whole sequence",
+            gravity="idea",
         ),
         Mistake(
             "masked quadratic form",
@@ -436,7 +981,8 @@ def causal_linear_attention(Q, K, V):
     w = (features(Q) @ features(K).T).tril()
     return w / w.sum(1, keepdim=True) @ V
 """,
-            hint="carry the sums along",
+            hint="the work must grow like n: carry the sums along, instead of forming the weights or adding up the past again at every step",
+            gravity="part",
         ),
         Mistake(
             "the past added up again at every step",
@@ -444,7 +990,8 @@ def causal_linear_attention(Q, K, V):
 def causal_linear_attention(Q, K, V):
     return torch.stack([kernel_attention(Q[t : t + 1], K[: t + 1], V[: t + 1])[0] for t in range(len(Q))])
 """,
-            hint="adding up the past again at every step",
+            hint="the work must grow like n: carry the sums along, instead of forming the weights or adding up the past again at every step",
+            gravity="part",
         ),
         Mistake(
             "does not see itself",
@@ -455,7 +1002,8 @@ def causal_linear_attention(Q, K, V):
     S, z = outer.cumsum(0) - outer, phi_k.cumsum(0) - phi_k
     return ((phi_q[:, :, None] * S).sum(1) / (phi_q * z).sum(1, keepdim=True)).nan_to_num()
 """,
-            hint="its output is its own value",
+            hint="position t does not see itself: update the state before you read it",
+            gravity="idea",
         ),
         Mistake(
             "backwards",
@@ -463,9 +1011,57 @@ def causal_linear_attention(Q, K, V):
                 "return torch.stack(outputs)": "return torch.stack(outputs).flip(0)",
                 "zip(Q, K, V)": "zip(Q.flip(0), K.flip(0), V.flip(0))",
             },
-            hint="the sums run backwards",
+            hint="the sums run backwards, from the end to t",
+            gravity="idea",
         ),
-        Mistake("no normaliser", change={"outputs.append(o)": "outputs.append(o * (features(q) @ z))"}, hint="the normaliser is missing"),
+        Mistake(
+            "no normaliser",
+            change={"outputs.append(o)": "outputs.append(o * (features(q) @ z))"},
+            hint="the normaliser is missing",
+            gravity="idea",
+        ),
+        Mistake(
+            "masked softmax",
+            code="""
+def causal_linear_attention(Q, K, V):
+    m = torch.ones(len(Q), len(Q), dtype=torch.bool).tril()
+    return (Q @ K.T / Q.shape[1] ** 0.5).masked_fill(~m, -torch.inf).softmax(1) @ V
+""",
+            hint="this is masked softmax attention: the weights are φ(q)·φ(k)",
+            gravity="idea",
+        ),
+        Mistake(
+            "mean",
+            code="""
+def causal_linear_attention(Q, K, V):
+    a, b = features(Q), features(K)
+    S = (b[:, :, None] * V[:, None, :]).cumsum(0)
+    return torch.einsum('nh,nhe->ne', a, S) / torch.arange(1, len(Q) + 1)[:, None]
+""",
+            hint="divide by the sum of the weights, not by the number of positions",
+            gravity="idea",
+        ),
+        Mistake(
+            "detached state",
+            change={"outputs.append(o)": "outputs.append(o); S, z = S.detach(), z.detach()"},
+            hint="the gradients through your function are wrong, or do not flow",
+            gravity="part",
+        ),
+        Mistake(
+            "float32 state",
+            change={
+                "V.new_zeros(K.shape[1], V.shape[1]), V.new_zeros(K.shape[1])": "torch.zeros(K.shape[1], V.shape[1]), torch.zeros(K.shape[1])",
+                "o, S, z = linear_step(S, z, q, k, v)": "o, S, z = linear_step(S, z, q, k, v); S, z = S.float(), z.float()",
+            },
+            hint="with float64 input it fails, or digits are lost: new tensors must keep the type (`V.new_zeros`)",
+            gravity="edge",
+        ),
+        Mistake(
+            "squeeze",
+            change={"return torch.stack(outputs)": "return torch.stack(outputs).squeeze(0)"},
+            hint="the shape of the result is wrong: read the docstring once more, axis by axis",
+            gravity="edge",
+        ),
         Right(
             "cumsum",
             code="""
@@ -491,29 +1087,90 @@ def causal_linear_attention(Q, K, V):
         ),
     ],
     "operations": [
-        Mistake("multiplications only", change={"4 * n * n * h": "2 * n * n * h"}, hint="quadratic: this is half of it"),
-        Mistake("two of four products", change={"8 * n * k * h": "4 * n * k * h"}, hint="projected: only two of the four products"),
-        Mistake("three of four products", change={"8 * n * k * h": "6 * n * k * h"}, hint="projected: only three of the four products"),
-        Mistake("rank in the kernel", change={"4 * n * h * h": "4 * n * k * h"}, hint="kernel: there is no rank k here"),
         Mistake(
-            "P formed in the SVD", change={'"svd": 4 * n * k * h': '"svd": 2 * n * k * n + 2 * n * n * h'}, hint="svd: this forms P first"
+            "multiplications only",
+            change={"4 * n * n * h": "2 * n * n * h"},
+            hint="quadratic: this is half of it: multiplications and additions both count, and there are two products",
+            gravity="idea",
         ),
-        Mistake("projection for nothing", change={"2 * k": "k"}, hint="shortening K and V must be paid for"),
-        Mistake("kernel breaks even at k", change={'"kernel": h}': '"kernel": k}'}, hint="break-even of kernel"),
+        Mistake(
+            "two of four products",
+            change={"8 * n * k * h": "4 * n * k * h"},
+            hint="projected: only two of the four products are counted; shortening K and V costs as much as using them",
+            gravity="idea",
+        ),
+        Mistake(
+            "three of four products",
+            change={"8 * n * k * h": "6 * n * k * h"},
+            hint="projected: only three of the four products are counted",
+            gravity="idea",
+        ),
+        Mistake(
+            "rank in the kernel",
+            change={"4 * n * h * h": "4 * n * k * h"},
+            hint="kernel: there is no rank k here: the features have the width h",
+            gravity="idea",
+        ),
+        Mistake(
+            "P formed in the SVD",
+            change={'"svd": 4 * n * k * h': '"svd": 2 * n * k * n + 2 * n * n * h'},
+            hint="svd: this forms P first; bracket from the right",
+            gravity="idea",
+        ),
+        Mistake(
+            "projection for nothing",
+            change={"2 * k": "k"},
+            hint="break-even of projected: shortening K and V must be paid for, too: four products against two",
+            gravity="idea",
+        ),
+        Mistake(
+            "kernel breaks even at k",
+            change={'"kernel": h}': '"kernel": k}'},
+            hint="break-even of kernel: there is no rank k here",
+            gravity="idea",
+        ),
+        Mistake(
+            "sigma counted",
+            change={'"svd": 4 * n * k * h': '"svd": 4 * n * k * h + 2 * k * k * h'},
+            hint="svd: Σ is diagonal and scales rows: it is no matrix product",
+            gravity="idea",
+        ),
+        Mistake(
+            "kernel quadratic",
+            change={'"kernel": 4 * n * h * h': '"kernel": 4 * n * n * h'},
+            hint="kernel: this forms the n × n weights first; sum over the keys first",
+            gravity="idea",
+        ),
+        Mistake("svd even at h", change={'"svd": k, ': '"svd": h, '}, hint="break-even of svd: 4 n k h = 4 n² h", gravity="idea"),
+        Mistake("missing key", change={', "kernel": 4 * n * h * h': ""}, hint="your code raised KeyError: 'kernel'", gravity="idea"),
         Right("term by term", change={"8 * n * k * h": "2 * k * n * h + 2 * k * n * h + 2 * n * h * k + 2 * n * k * h"}),
         Right("floats", change={"4 * n * n * h": "4.0 * n**2 * h", '"svd": k,': '"svd": float(k),'}),
         Right("solved", change={'"projected": 2 * k': '"projected": 8 * k * h / (4 * h)'}),
     ],
     "bonus-chunked": [
-        Mistake("no state", change={"q @ S + inside": "inside", "q @ z + inside": "inside"}, hint="carry the state along"),
-        Mistake("not masked inside", change={".tril()": ""}, hint="the c × c weights must be masked"),
         Mistake(
-            "normaliser without the state", change={"q @ z + inside": "inside"}, hint="the normaliser lacks what came before the chunk"
+            "no state",
+            change={"q @ S + inside": "inside", "q @ z + inside": "inside"},
+            hint="what came before the chunk is missing: carry the state along",
+            gravity="idea",
+        ),
+        Mistake(
+            "not masked inside",
+            change={".tril()": ""},
+            hint="inside a chunk later positions are seen: the c × c weights must be masked",
+            gravity="idea",
+        ),
+        Mistake(
+            "normaliser without the state",
+            change={"q @ z + inside": "inside"},
+            hint="the normaliser lacks what came before the chunk",
+            gravity="idea",
         ),
         Mistake(
             "does not see itself",
             change={"return torch.cat(outputs)": "return torch.cat(outputs).nan_to_num()", ".tril()": ".tril(-1)"},
-            hint="a position must see itself",
+            hint="a position must see itself: mask above the diagonal only",
+            gravity="idea",
         ),
         Mistake(
             "a loop over positions",
@@ -521,9 +1178,76 @@ def causal_linear_attention(Q, K, V):
 def chunked_attention(Q, K, V, c):
     return causal_linear_attention(Q, K, V)
 """,
-            hint="inside a chunk all positions are to be worked on at once",
+            hint="inside a chunk all positions are to be worked on at once, with a c × c matrix: is there a loop, or is the chunk size ignored?",
+            gravity="part",
         ),
-        Mistake("one chunk", change={".split(c)": ".split(len(Q))"}, hint="for a fixed chunk size the work must grow like n"),
+        Mistake(
+            "one chunk", change={".split(c)": ".split(len(Q))"}, hint="for a fixed chunk size the work must grow like n", gravity="part"
+        ),
+        Mistake(
+            "state overwritten",
+            change={"S, z = S + k.mT @ v, z + k.sum(dim=0)": "S, z = k.mT @ v, k.sum(dim=0)"},
+            hint="the state holds the chunk before only: add to it",
+            gravity="idea",
+        ),
+        Mistake(
+            "updated before",
+            code="""
+def chunked_attention(Q, K, V, c):
+    S, z = V.new_zeros(K.shape[1], V.shape[1]), V.new_zeros(K.shape[1])
+    outputs = []
+    for q, k, v in zip(features(Q).split(c), features(K).split(c), V.split(c)):
+        S, z = S + k.mT @ v, z + k.sum(dim=0)
+        inside = (q @ k.mT).tril()
+        outputs.append((q @ S + inside @ v) / (q @ z + inside.sum(dim=1))[:, None])
+    return torch.cat(outputs)
+""",
+            hint="the state is updated before it is read: the chunk itself is counted twice",
+            gravity="idea",
+        ),
+        Mistake(
+            "quadratic form",
+            code="""
+def chunked_attention(Q, K, V, c):
+    w = (features(Q) @ features(K).T).tril()
+    return w / w.sum(1, keepdim=True) @ V
+""",
+            hint="for a fixed chunk size the work must grow like n",
+            gravity="part",
+        ),
+        Mistake(
+            "cumsum",
+            code="""
+def chunked_attention(Q, K, V, c):
+    a, b = features(Q), features(K)
+    S = (b[:, :, None] * V[:, None, :]).cumsum(0)
+    return torch.einsum('nh,nhe->ne', a, S) / (a * b.cumsum(0)).sum(1, keepdim=True)
+""",
+            hint="a tensor with more than max(nh, ne, c², he) elements was created: neither n × n weights nor n states",
+            gravity="part",
+        ),
+        Mistake(
+            "fixed c",
+            change={".split(c)": ".split(16)"},
+            hint="inside a chunk all positions are to be worked on at once, with a c × c matrix: is there a loop, or is the chunk size ignored?",
+            gravity="part",
+        ),
+        Mistake(
+            "drops the rest",
+            change={
+                "zip(features(Q).split(c), features(K).split(c), V.split(c))": "zip(features(Q)[: len(Q) // c * c].split(c), features(K).split(c), V.split(c))"
+            },
+            hint="with a shorter last chunk the result differs: the result must not depend on c",
+            gravity="part",
+        ),
+        Mistake(
+            "float32 state",
+            change={
+                "V.new_zeros(K.shape[1], V.shape[1]), V.new_zeros(K.shape[1])": "torch.zeros(K.shape[1], V.shape[1]), torch.zeros(K.shape[1])"
+            },
+            hint="your code raised RuntimeError",
+            gravity="edge",
+        ),
         Right(
             "ranges",
             code="""

@@ -98,47 +98,61 @@ def biased(p, v, b):
 # %% test="biased" points=3
 check = Check("biased", points=3)
 p = torch.tensor([0.5, 0.25, 0.25], dtype=torch.float64)
-after = check.run(biased, p, 1, math.log(4.0), shape=(3,))
-check.distribution(
-    after, "what the model answers is a distribution, with a bias, too: the sum over all words changes, so divide by the new sum"
-)
-check.close(after, [2 / 7, 4 / 7, 1 / 7], "a bias of log 4 makes the weights 0.5 : 1 : 0.25; divide them by their sum")
-check.close(check.run(biased, p, 2, 0.0), p, "a bias of 0 changes nothing")
-check.unchanged(biased, p, 1, 1.0)
+with check.idea("softmax(logits + bias)"):
+    after = check.run(biased, p, 1, math.log(4.0), shape=(3,))
+    check.close(after, [2 / 7, 4 / 7, 1 / 7], "a bias of log 4 makes the weights 0.5 : 1 : 0.25; divide them by their sum", rtol=1e-4)
+    check.distribution(after, "the sum over all words changes with the bias: divide by the new sum")
+    check.close(check.run(biased, p, 2, 0.0), p, "a bias of 0 changes nothing", rtol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    p = rand(7, dtype=torch.float64) + 0.01
+    p = p / p.sum()
+    for word, bias in [(3, 2.5), (6, -1.5), (0, 0.7), (1, 2)]:
+        at_word = torch.arange(7) == word
+        factor = torch.where(at_word, math.exp(bias), 1.0).double()
+        check.close(
+            check.run(biased, p, word, bias),
+            p * factor / (p * factor).sum(),
+            "the distribution is not softmax(logits + bias), for another word or another bias",
+            rtol=1e-4,
+            wrong={
+                "the changed normaliser is ignored: the probabilities no longer sum to one": p * factor,
+                "b is added to the logit, which multiplies p(v) by e^b: do not add it to the probability": (p + at_word * bias)
+                / (1 + bias),
+                "p(v) is multiplied by b; a bias on the logit multiplies by e^b": torch.where(at_word, p * bias, p)
+                / (1 - p[word] + p[word] * bias),
+                "the normaliser counts every word as biased: only word v is multiplied by e^b": p * factor / (p * math.exp(bias)).sum(),
+                "p itself is used as the logits: softmax undoes a logarithm, so take log p first": (p + at_word * bias).softmax(0),
+                "the sign of b is wrong: a positive bias makes the word more likely": (p / factor) / (p / factor).sum(),
+                "the bias is added to every word, and then it changes nothing: add it to word v alone": p,
+                "those are the logits with the bias; the probabilities were asked for": p.log() + at_word * bias,
+                "only p(v) has changed; the other words must give way: every probability is divided by the new sum": torch.where(
+                    at_word, p * factor / (p * factor).sum(), p
+                ),
+                "the other words give way, but p(v) is not divided by the new sum": torch.where(
+                    at_word, p * factor, p * (1 - p[word] * math.exp(bias)) / (1 - p[word])
+                ),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(biased, p, 1, 1.0)
 ### BEGIN HIDDEN TESTS
-p = rand(7, dtype=torch.float64) + 0.01
-p = p / p.sum()
-for word, bias in [(3, 2.5), (6, -1.5), (0, 0.7)]:
-    factor = torch.ones(7, dtype=torch.float64)
-    factor[word] = math.exp(bias)
-    only = p * factor
-    only[[i for i in range(7) if i != word]] *= (1 - only[word]) / (1 - p[word])
-    check.close(
-        check.run(biased, p, word, bias),
-        p * factor / (p * factor).sum(),
-        "the distribution is not softmax(logits + bias)",
-        wrong={
-            "the changed normaliser is ignored: the probabilities no longer sum to one": p * factor,
-            "b is added to the logit, which multiplies p(v) by e^b: do not add it to the probability": (p + (factor != 1) * bias)
-            / (1 + bias),
-            "p(v) is multiplied by b; a bias on the logit multiplies by e^b": torch.where(factor != 1, p * bias, p)
-            / (1 - p[word] + p[word] * bias),
-            "the biased probability is p(v)·e^b divided by a normaliser that counts every word as biased": p
-            * factor
-            / (p * math.exp(bias)).sum(),
-        },
-    )
-lifted = torch.zeros(7, dtype=torch.float64)
-lifted[2] = 1.0
-banned = torch.where(lifted > 0, 0.0, p) / (1 - p[2])
-check.close(
-    check.run(biased, p, 2, 800.0),
-    lifted,
-    "e^800 is larger than any float64: add the bias to log p and use softmax, which subtracts the maximum first",
-)
-check.close(check.run(biased, p, 2, -800.0), banned, "a bias of −800 leaves nothing of the word, and its share goes to the others")
-absent = torch.tensor([0.0, 0.75, 0.25], dtype=torch.float64)
-check.close(check.run(biased, absent, 2, math.log(3.0)), [0.0, 0.5, 0.5], "a word of probability 0 keeps it, and makes no NaN")
+with check.edge("a bias of any size"):
+    lifted = torch.zeros(7, dtype=torch.float64)
+    lifted[2] = 1.0
+    banned = torch.where(lifted > 0, 0.0, p) / (1 - p[2])
+    over = "e^800 is larger than any float64: add the bias to log p and use softmax, which subtracts the maximum first"
+    check.close(check.run(biased, p, 2, 800.0), lifted, over, rtol=1e-4)
+    nothing = "a bias of −800 leaves nothing of the word, and its share goes to the others"
+    check.close(check.run(biased, p, 2, -800.0), banned, nothing, rtol=1e-4)
+    rare = torch.tensor([1e-60, 0.5, 0.5], dtype=torch.float64)
+    level = "a word of probability 1e-60 and a bias of log(1e60) = 138.2 make 1/2: is the bias cut off, or a small probability lost?"
+    check.close(check.run(biased, rare, 0, 60 * math.log(10.0)), [0.5, 0.25, 0.25], level, rtol=1e-4)
+with check.edge("a word of probability 0"):
+    absent = torch.tensor([0.0, 0.75, 0.25], dtype=torch.float64)
+    none = "a word of probability 0 keeps it, and makes no NaN"
+    check.close(check.run(biased, absent, 2, math.log(3.0)), [0.0, 0.5, 0.5], none, rtol=1e-4, atol=1e-15)
+    check.close(check.run(biased, absent, 0, 3.0), absent, "a bias on a word of probability 0 changes nothing", rtol=1e-4, atol=1e-15)
 ### END HIDDEN TESTS
 check.score()
 
@@ -189,30 +203,40 @@ def probability_from_top2(p_star, pv_b, pstar_b, b):
 
 # %% test="undo" points=3
 check = Check("undo", points=3)
-check.close(check.run(probability_from_top2, 0.4, 0.01, 0.4, 0.0), 0.01, "without a bias nothing has to be undone")
-check.close(
-    check.run(probability_from_top2, 0.5, 4 / 7, 2 / 7, math.log(4.0)),
-    0.25,
-    "the example of 1.1: weights 0.5 : 1 : 0.25 after a bias of log 4 on word 1, so p(1) was 1/4",
-)
+with check.idea("Z_b drops out"):
+    quarter = "the example of 1.1: weights 0.5 : 1 : 0.25 after a bias of log 4 on word 1, so p(1) was 1/4"
+    check.close(check.run(probability_from_top2, 0.5, 4 / 7, 2 / 7, math.log(4.0)), 0.25, quarter, rtol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    for lead, small, bias in [(0.3, 0.02, 5.0), (0.2, 0.15, -2.0), (0.61, 0.0007, 3.7), (0.8, 0.01, 6.0)]:
+        norm = 1 + small * (math.exp(bias) - 1)
+        seen, anchor = small * math.exp(bias) / norm, lead / norm
+        check.close(
+            check.run(probability_from_top2, lead, seen, anchor, bias),
+            small,
+            "p(v) is wrong: divide the two formulas, so that Z_b drops out, and solve for p(v)",
+            rtol=1e-3,
+            atol=0,
+            wrong={
+                "you ignore the changed normaliser: p(v; b) e^{-b} is p(v) / Z_b. Use p(v*; b) to get rid of Z_b": seen * math.exp(-bias),
+                "e^{-b} is missing: the ratio p(v; b) / p(v*; b) still contains the bias": lead * seen / anchor,
+                "the ratio is upside down: p(v; b) stands above p(v*; b)": lead * anchor / seen * math.exp(-bias),
+                "the sign of b is wrong: the bias multiplied p(v) by e^b, so divide by it": lead * seen / anchor * math.exp(bias),
+                "the factor p(v*) is missing: the ratio gives p(v) / p(v*)": seen / anchor * math.exp(-bias),
+                "p(v*; b) is not used: Z_b is still in p(v; b)": lead * seen * math.exp(-bias),
+                "p(v*) and p(v*; b) are exchanged: Z_b = p(v*) / p(v*; b)": anchor * seen / lead * math.exp(-bias),
+                "divide by e^b, not by b": lead * seen / anchor / bias,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.edge("no bias"):
+    check.close(check.run(probability_from_top2, 0.4, 0.01, 0.4, 0.0), 0.01, "without a bias nothing has to be undone")
 ### BEGIN HIDDEN TESTS
-for lead, small, bias in [(0.3, 0.02, 5.0), (0.9, 1e-6, 20.0), (0.2, 0.15, -2.0), (0.6, 1e-30, 90.0)]:
-    norm = 1 + small * (math.exp(bias) - 1)
-    seen, anchor = small * math.exp(bias) / norm, lead / norm
-    check.close(
-        check.run(probability_from_top2, lead, seen, anchor, bias),
-        small,
-        "p(v) is wrong: divide the two formulas, so that Z_b drops out, and solve for p(v)",
-        rtol=1e-9,
-        atol=0,
-        wrong={
-            "you ignore the changed normaliser: p(v; b) e^{-b} is p(v) / Z_b. Use p(v*; b) to get rid of Z_b": seen * math.exp(-bias),
-            "e^{-b} is missing: the ratio p(v; b) / p(v*; b) still contains the bias": lead * seen / anchor,
-            "the ratio is upside down: p(v; b) stands above p(v*; b)": lead * anchor / seen * math.exp(-bias),
-            "the sign of b is wrong: the bias multiplied p(v) by e^b, so divide by it": lead * seen / anchor * math.exp(bias),
-            "the factor p(v*) is missing: the ratio gives p(v) / p(v*)": seen / anchor * math.exp(-bias),
-        },
-    )
+with check.edge("rare words, all digits"):
+    for lead, small, bias in [(0.9, 1e-6, 20.0), (0.6, 1e-30, 90.0), (0.3, 0.02, 5.0)]:
+        norm = 1 + small * (math.exp(bias) - 1)
+        found = check.run(probability_from_top2, lead, small * math.exp(bias) / norm, lead / norm, bias)
+        digits = "digits are lost where p(v) or the anchor is small: do you round, add a small number, or subtract numbers that are nearly equal?"
+        check.close(found, small, digits, rtol=1e-9, atol=0)
 ### END HIDDEN TESTS
 check.score()
 
@@ -239,38 +263,45 @@ def lowest_anchor(V, b):
 
 # %% test="anchor" points=3
 check = Check("anchor", points=3)
-check.close(check.run(lowest_anchor, 5, 0.0), 0.2, "without a bias the most likely of five words has at least 1/5")
-check.close(
-    check.run(lowest_anchor, 2, math.log(3.0)), 0.25, "two words: the worst case is 1/2 and 1/2, and a bias of log 3 makes it 3/4 and 1/4"
-)
-tried = torch.sort(rand(200, 6, dtype=torch.float64) ** 3 + 1e-3).values
-tried = tried / tried.sum(1, keepdim=True)  # 200 distributions, the most likely word last
-anchors = tried[:, 5] / (1 + tried[:, 4] * (math.exp(2.0) - 1))
-check.true(
-    anchors >= check.run(lowest_anchor, 6, 2.0, shape=(), hint="one number comes back"),
-    "there is a distribution whose anchor sinks below your bound: which p(v) ≤ p(v*) is the worst, and which p(v*)?",
-)
+with check.idea("the worst distribution"):
+    check.close(check.run(lowest_anchor, 5, 0.0), 0.2, "without a bias the most likely of five words has at least 1/5", rtol=1e-4)
+    two = "two words: the worst case is 1/2 and 1/2, and a bias of log 3 makes it 3/4 and 1/4"
+    check.close(check.run(lowest_anchor, 2, math.log(3.0)), 0.25, two, rtol=1e-4)
+    four = "four words of 1/4: a bias of log 7 makes the weights 7 : 1 : 1 : 1. Can the anchor sink lower?"
+    check.close(check.run(lowest_anchor, 4, math.log(7.0)), 0.1, four, rtol=1e-4)
+    tried = torch.sort(rand(200, 6, dtype=torch.float64) ** 3 + 1e-3).values
+    tried = tried / tried.sum(1, keepdim=True)  # 200 distributions, the most likely word last
+    anchors = tried[:, 5] / (1 + tried[:, 4] * (math.exp(2.0) - 1))
+    bound = check.run(lowest_anchor, 6, 2.0, shape=(), hint="one number comes back")
+    check.true(anchors >= bound * 0.9999, "there is a distribution whose anchor sinks below your bound: which p(v) ≤ p(v*) is the worst?")
+    ### BEGIN HIDDEN TESTS
+    for size, bias in [(7, 3.2), (9, 1.1), (3, 0.4), (400, 5.0)]:
+        check.close(
+            check.run(lowest_anchor, size, bias),
+            1 / (size + math.exp(bias) - 1),
+            "the bound is not attained, or too high: put p(v) = p(v*) = 1/|V| into the formula for p(v*; b) and simplify",
+            rtol=1e-4,
+            wrong={
+                "e^{-b} is the limit for large b; for a moderate b the other |V| − 1 words count, too": math.exp(-bias),
+                "too low: the worst Z_b = e^b needs p(v) = 1, the worst p(v*) is 1/|V|, and they exclude each other": math.exp(-bias)
+                / size,
+                "count again: |V| − 1 words keep their weight, one is multiplied by e^b": 1 / (size + math.exp(bias)),
+                "v* itself is one of the words that keep their weight: |V| − 1 of them, not |V| − 2": 1 / (size - 2 + math.exp(bias)),
+                "that is the worst p(v*) without a bias: put it into p(v*) / Z_b": 1 / size,
+                "that is the worst case of two words: all |V| − 1 others keep their weight": 1 / (1 + math.exp(bias)),
+                "one word is lifted, not all the others: |V| − 1 words keep their weight, one is multiplied by e^b": 1
+                / (1 + (size - 1) * math.exp(bias)),
+                "that is the lifted word's probability; the anchor's was asked for": math.exp(bias) / (size - 1 + math.exp(bias)),
+                "that is Z_b times |V|: the anchor is one over it": size - 1 + math.exp(bias),
+                "the bias multiplies a weight by e^b, not by b": 1 / (size - 1 + bias),
+            },
+        )
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-for size, bias in [(7, 3.2), (50_000, 12.0), (3, 0.4)]:
-    check.close(
-        check.run(lowest_anchor, size, bias),
-        1 / (size + math.exp(bias) - 1),
-        "the bound is not attained, or too high: put p(v) = p(v*) = 1/|V| into the formula for p(v*; b) and simplify",
-        rtol=1e-9,
-        wrong={
-            "e^{-b} is the limit for large b; for a moderate b the other |V| − 1 words count, too": math.exp(-bias),
-            "too low: the worst Z_b = e^b needs p(v) = 1, the worst p(v*) is 1/|V|, and they exclude each other": math.exp(-bias) / size,
-            "count again: |V| − 1 words keep their weight, one is multiplied by e^b": 1 / (size + math.exp(bias)),
-            "v* itself is one of the words that keep their weight: |V| − 1 of them, not |V| − 2": 1 / (size - 2 + math.exp(bias)),
-        },
-    )
-check.close(
-    check.run(lowest_anchor, 1000, 700.0),
-    math.exp(-700.0),
-    "for b = 700 it is e^{-700}, about 1e-304: nothing overflows or vanishes yet",
-    rtol=1e-9,
-    atol=0,
-)
+with check.edge("large b, all digits"):
+    far = "for b = 700 it is e^{-700}, about 1e-304: nothing overflows or vanishes yet. Is it computed in float64?"
+    check.close(check.run(lowest_anchor, 1000, 700.0), math.exp(-700.0), far, rtol=1e-9, atol=0)
+    check.close(check.run(lowest_anchor, 50_000, 12.0), 1 / (49_999 + math.exp(12.0)), "digits are lost", rtol=1e-9, atol=0)
 ### END HIDDEN TESTS
 check.score()
 
@@ -332,111 +363,124 @@ def recover(api):
 
 # %% test="recover" points=8
 check = Check("recover", points=8)
+
+
+def found(logits, **kind):  # the distribution that `recover` finds, and the calls that the API itself counted
+    api = SemiClosedLM(logits, **kind)
+    return check.run(lambda: (recover(api), api.calls))
+
+
 truth = torch.tensor([0.0625, 0.25, 0.5, 0.125, 0.0625], dtype=torch.float64)  # two words are tied
-api = SemiClosedLM(truth.log(), bias_cap=10)
-answer = check.run(lambda: (recover(api), api.calls))  # the count is the API's own
-values = check.shape(answer[0], (5,), "one probability per word, in the order of the words' numbers")
-check.true((answer[1] >= 2) & (answer[1] <= 6), "too many calls, or none: one without a bias, and at most one for each word, make |V| + 1")
-check.close(
-    values[2], 0.5, "the most likely word's own probability is in the first answer; biasing v* against itself gives nonsense", rtol=1e-6
-)
-check.close(answer[0], truth, "the probabilities differ: is every lifted word compared with v* in the same answer?", rtol=1e-6, atol=0)
-truth = torch.tensor([0.01, 0.3, 0.6, 0.09], dtype=torch.float64)
-low = SemiClosedLM(truth.log(), bias_cap=1.5)  # e^1.5 = 4.48: word 3 comes second, word 0 stays out of sight
-answer = check.run(
-    recover, low, shape=(4,), hint="with a low cap a word may come second, or not show up at all: look at which words the answer names"
-)
-check.close(answer[3], 0.09, "word 3 is lifted to the second place, behind v*: look at which word is which, not at the order", rtol=1e-6)
-check.close(answer[0], 0.0, "word 0 does not come into the top two even at the cap: give it 0 (not NaN, and no guess)", atol=0)
-check.close(answer[1:3], truth[1:3], "words within reach keep their own probabilities, although one is missing from the sum", rtol=1e-6)
+five = found(truth.log(), bias_cap=10)
+with check.idea("every word in reach"):
+    values = check.shape(five[0], (5,), "one probability per word, in the order of the words' numbers")
+    check.true(values > 0, "a word within reach comes out as 0: are all five looked at, the first and the last as well?")
+    first = "the first answer names words 2 and 1, with their probabilities; biasing v* against itself gives nonsense"
+    check.close(values[1:3], [0.25, 0.5], first, rtol=1e-3)
+    check.close(values, truth, "the probabilities differ: is every lifted word compared with v* in the same answer?", rtol=1e-3, atol=0)
+    ### BEGIN HIDDEN TESTS
+    p = (3 * randn(301, dtype=torch.float64)).softmax(0)
+    many, places = found(p.log(), bias_cap=25), p.argsort(descending=True)
+    others = torch.ones(301, dtype=torch.bool).index_fill(0, places[:2], False)
+    lift = math.exp(25.0)
+    lost = "words within reach come out as 0: is every word lifted, and with b = min(cap, 700)?"
+    check.true(check.shape(many[0], (301,)) > 0, lost)
+    check.close(
+        many[0],
+        p,
+        "a random distribution over 301 words comes out wrong",
+        rtol=1e-3,
+        atol=0,
+        wrong={
+            "you ignore the changed normaliser: compare p(v; b) with p(v*; b) of the same answer, not with p(v*) of the first": torch.where(
+                others, p / (1 + p * (lift - 1)), p
+            ),
+            "the bias is not undone: e^{-b} is missing": torch.where(others, p * lift, p),
+            "the probabilities come out sorted: put each at its word": p[places],
+            "those are logarithms; the probabilities were asked for": p.log(),
+            "the factor p(v*) is missing: the ratio gives p(v) / p(v*)": torch.where(others, p / p[places[0]], p),
+            "the second word of the first answer gets no probability: it is in that answer": p.index_fill(0, places[1], 0.0),
+            "the most likely word gets no probability: it is in the first answer": p.index_fill(0, places[0], 0.0),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("at most |V| + 1 calls"):
+    count = "too many calls, or none: one without a bias, and at most one for each word, make |V| + 1"
+    check.true((five[1] >= 2) & (five[1] <= 6), count)
+    ### BEGIN HIDDEN TESTS
+    often = "more than |V| + 1 calls for 301 words, or none: is the call without a bias inside the loop, or made once too often?"
+    check.true((many[1] >= 150) & (many[1] <= 302), often)
+    ### END HIDDEN TESTS
+with check.part("first or second"):
+    placed = found(torch.tensor([0.1, 0.3, 0.6]).double().log(), bias_cap=1.5)[0]  # e^1.5 = 4.48: word 0 has the weight 0.448
+    order = "word 0 is lifted to the second place, behind v*: look at which word is which, not at the order"
+    check.close(placed, [0.1, 0.3, 0.6], order, rtol=1e-3)
+with check.part("out of reach"):
+    low = found(torch.tensor([0.01, 0.3, 0.6, 0.09]).double().log(), bias_cap=2.0)[0]
+    check.close(low[0], 0.0, "word 0 does not come into the top two even at the cap: give it 0 (not NaN, and no guess)", atol=0)
+    keep = "words within reach keep their own probabilities, although one is missing from the sum"
+    check.close(low[1:], [0.3, 0.6, 0.09], keep, rtol=1e-3)
+    ### BEGIN HIDDEN TESTS
+    p = torch.cat([torch.full((3,), 0.2), torch.full((50,), 0.4 / 50)]).double()[randperm(53)]
+    check.close(
+        found(p.log(), bias_cap=3)[0],
+        torch.where(p > 0.1, p, torch.zeros(())),
+        "when 50 words of 0.008 each stay out of reach, the three others are 0.2 and the rest is 0",
+        rtol=1e-3,
+        atol=0,
+        wrong={
+            "you renormalise: that hides the missing 0.4 and makes every word wrong. Leave the sum as it is": torch.where(
+                p > 0.1, 1 / 3, 0.0
+            ).double(),
+            "words out of reach get an equal share of what is missing: that is a guess, and it hides the error. Give them 0": p,
+            "words out of reach get the bound p(v_2) e^{-b}: give them 0, the bound is for the error": torch.where(
+                p > 0.1, p, 0.2 * math.exp(-3.0)
+            ),
+        },
+    )
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-p = (3 * randn(301, dtype=torch.float64)).softmax(0)
-api = SemiClosedLM(p.log(), bias_cap=25)
-answer = check.run(lambda: (recover(api), api.calls))
-lift = math.exp(25.0)
-leader = p.argmax()
-norm = 1 + p * (lift - 1)
-others = torch.arange(301) != leader
-others &= p < p[others].max()
-check.close(
-    answer[0],
-    p,
-    "a random distribution over 301 words comes out wrong",
-    rtol=1e-6,
-    atol=0,
-    wrong={
-        "you ignore the changed normaliser: compare p(v; b) with p(v*; b) of the same answer, not with p(v*) of the first": torch.where(
-            others, p / norm, p
-        ),
-        "the bias is not undone: e^{-b} is missing": torch.where(others, p * lift, p),
-    },
-)
-check.true(
-    (answer[1] >= 150) & (answer[1] <= 302),
-    "more than |V| + 1 calls for 301 words, or none: is the call without a bias inside the loop, or made once too often?",
-)
-for name, logits in {
-    "a flat distribution: all words are tied, and every one must still be found": torch.zeros(37, dtype=torch.float64),
-    "a peaked distribution: all words but one are below 1e-12, and their digits count as much as the first word's": torch.cat(
-        [torch.tensor([45.0]), randn(40)]
-    ).double()[randperm(41)],
-    "a distribution with many ties, also at the top: equally likely words come in the order of their numbers": randint(
-        0, 3, (29,)
-    ).double(),
-    "a vocabulary of two words": torch.tensor([0.3, 1.1], dtype=torch.float64),
-}.items():
-    api = SemiClosedLM(logits)
-    answer = check.run(lambda api=api: (recover(api), api.calls))
+with check.part("a relative error of 1e-6"):
+    logits = torch.cat([torch.tensor([45.0]), randn(40)]).double()[randperm(41)]
     p = logits.softmax(0)
-    known = torch.zeros(len(p)).index_fill(0, p.argsort(descending=True, stable=True)[:2], 1.0) > 0
-    ones = {
-        "1 − p(v; b) has no digits left when b is large: compare v with the anchor v*, not with all other words": torch.where(known, p, 1.0)
-    }
-    check.close(answer[0], p, name, rtol=1e-6, atol=0, wrong=ones)
-    check.true((len(logits) // 2 <= answer[1]) & (answer[1] <= len(logits) + 1), "more than |V| + 1 calls, or none: " + name)
-deep = -600 * rand(43, dtype=torch.float64)
-deep[17] = 0.0
-p = deep.softmax(0)
-next_best = p.sort().values[-2]
-check.close(
-    check.run(recover, SemiClosedLM(deep, bias_cap=2000)),
-    p,
-    "with a cap of 2000 it fails: a bias that large makes p(v*; b) underflow to exactly 0. Use b = min(bias_cap, 700), and float64 throughout",
-    rtol=1e-6,
-    atol=0,
-    wrong={
-        "words of probability e^{-600} are lost: lift with min(bias_cap, 700), not with less": torch.where(
-            p * math.exp(100.0) < next_best, 0.0, p
-        ),
-        "the smallest probabilities are lost or blurred: float32 ends at 1e-45. Make the result float64": p.float().double(),
-    },
-)
-p = torch.cat([torch.full((3,), 0.2), torch.full((50,), 0.4 / 50)]).double()[randperm(53)]
-answer = check.run(recover, SemiClosedLM(p.log(), bias_cap=3), shape=(53,))
-check.close(
-    answer,
-    torch.where(p > 0.1, p, torch.zeros(())),
-    "when 50 words of 0.008 each stay out of reach, the three others are 0.2 and the rest is 0",
-    rtol=1e-6,
-    atol=0,
-    wrong={
-        "you renormalise: that hides the missing 0.4 and makes every word wrong. Leave the sum as it is": torch.where(
-            p > 0.1, 1 / 3, 0.0
+    known = torch.zeros(41).index_fill(0, p.argsort(descending=True)[:2], 1.0) > 0
+    check.close(
+        found(logits)[0],
+        p,
+        "a peaked distribution: all words but one are below 1e-12, and their digits count as much as the first word's",
+        rtol=1e-6,
+        atol=0,
+        wrong={
+            "1 − p(v; b) has no digits left when b is large: compare v with the anchor v*, not with all other words": torch.where(
+                known, p, 1.0
+            )
+        },
+    )
+with check.edge("ties"):
+    for name, logits in {
+        "a flat distribution: all words are tied, and every one must still be found": torch.zeros(37, dtype=torch.float64),
+        "a distribution with many ties, also at the top: equally likely words come in the order of their numbers": randint(
+            0, 3, (29,)
         ).double(),
-        "words out of reach get an equal share of what is missing: that is a guess, and it hides the error. Give them 0": p,
-        "words out of reach get the bound p(v_2) e^{-b}: give them 0, the bound is for the error": torch.where(
-            p > 0.1, p, 0.2 * math.exp(-3.0)
-        ),
-    },
-)
-speeches = word_model.train(vocabulary_size=150, width=8, steps=20, count=4).logits("we will make")
-answer = check.run(recover, SemiClosedLM(speeches), shape=(150,))
-check.close(answer, torch.from_numpy(speeches).softmax(0), "the distribution of a real language model comes out wrong", rtol=1e-6, atol=0)
-large = 4 * randn(10_000, dtype=torch.float64)
-api = SemiClosedLM(large)
-answer = check.run(lambda: (recover(api), api.calls))
-check.close(answer[0], large.softmax(0), "10,000 words: the probabilities differ", rtol=1e-6, atol=0)
-check.true((answer[1] >= 5_000) & (answer[1] <= 10_001), "10,000 words took more than 10,001 calls, or hardly any")
+    }.items():
+        answer = found(logits)
+        check.close(answer[0], logits.softmax(0), name, rtol=1e-6, atol=0)
+with check.edge("two words, or 10,000"):
+    pair = torch.tensor([0.3, 1.1], dtype=torch.float64)
+    answer = found(pair)
+    check.close(answer[0], pair.softmax(0), "a vocabulary of two words comes out wrong", rtol=1e-6, atol=0)
+    large = 4 * randn(10_000, dtype=torch.float64)
+    answer = found(large)
+    check.close(answer[0], large.softmax(0), "10,000 words: the probabilities differ", rtol=1e-6, atol=0)
+with check.edge("b = min(cap, 700), float64"):
+    deep = -20 - 580 * rand(43, dtype=torch.float64)
+    deep[[17, 5, 9]] = torch.tensor([0.0, -600.0, -108.0], dtype=torch.float64)  # e^-108 is 0 in float32
+    under = "a bias of 2000 makes p(v*; b) underflow to exactly 0: use b = min(bias_cap, 700), and float64 throughout"
+    p = deep.softmax(0)
+    answer = check.shape(found(deep, bias_cap=2000)[0], (43,), under)
+    check.true(answer != 0, "words of probability e^{-600} are lost: lift with min(bias_cap, 700), not with less")
+    blurred = "the smallest probabilities are lost or blurred: float32 ends at 1e-45. Make the result float64"
+    check.close(answer, p, under, rtol=1e-6, atol=0, wrong={blurred: p.float().double()})
 ### END HIDDEN TESTS
 check.score()
 
@@ -531,117 +575,105 @@ def interval(p_star, pv_b, pstar_b, b, digits):
 
 # %% test="interval" points=5
 check = Check("interval", points=5)
-ends = check.run(interval, 0.5, 0.54, 0.33, 1.0, 2, shape=(2,), hint="two numbers come back: the lower and the upper end")
-check.close(
-    ends,
-    [0.297387, 0.305867],
-    "p = (0.5, 0.3, 0.2) with b = 1 on the second word. With two decimals δ is 0.005, so p(v; b) lies between 0.535 and 0.545",
-    rtol=1e-5,
-    wrong={
-        "that is the box of three roundings: sure, but too large. The three numbers obey one equation and cannot all be at the ends that "
-        "suit you: intersect what p(v; b) allows with what Z_b allows": [0.290817, 0.311537],
-        "that is what Z_b allows; p(v; b) allows less": [0.277959, 0.322326],
-    },
-)
-check.close(
-    check.run(interval, 0.7, 0.89, 0.08, 4.0, 2),
-    [0.133894, 0.135037],
-    "p(v*) = 0.7 and p(v) = 0.135 with b = 4. Here p(v; b) sets the upper end and Z_b the lower one",
-    rtol=1e-5,
-    wrong={
-        "that is what p(v; b) allows; Z_b = p(v*) / p(v*; b) allows less": [0.123538, 0.135037],
-        "that is what Z_b allows; p(v; b) allows less": [0.133894, 0.156722],
-    },
-)
-check.close(check.run(interval, 0.5, 4 / 7, 2 / 7, math.log(4.0), None), [0.25, 0.25], "nothing rounded: both ends are the value itself")
-check.close(
-    check.run(interval, 0.5, 0.99, 0.0, 6.0, 2),
-    [0.243521, 0.330329],
-    "an anchor shown as 0.00 may be 0: then only p(v; b) sets the upper end; and it is at most 0.005, which sets the lower one",
-    rtol=1e-5,
-    wrong={"the anchor may be 0, so Z_b has no upper end; but p(v; b) still sets one": [0.243521, math.inf]},
-)
-check.close(
-    check.run(interval, 0.5, 0.0, 0.5, 1.0, 2),
-    [0.0, 0.00184523],
-    "p(v; b) shown as 0.00 lies between 0 and 0.005: it is not negative",
-    rtol=1e-4,
-    atol=0,
-)
-check.close(
-    check.run(interval, 0.6, 1.0, 0.0, 12.0, 2),
-    [0.00122121, 1.0],
-    "p(v; b) shown as 1.00 lies between 0.995 and 1, and the anchor may be 0: the upper end is 1",
-    rtol=1e-4,
-)
+with check.idea("what both intervals allow"):
+    two = "p = (0.5, 0.3, 0.2), b = 1 on the second word, δ = 0.005. What p(v; b) allows is smaller here than what Z_b allows"
+    ends = check.run(interval, 0.5, 0.54, 0.33, 1.0, 2, shape=(2,), hint="two numbers come back: the lower and the upper end")
+    check.close(ends, [0.297387, 0.305867], two, rtol=1e-5)
+    both = "p(v*) = 0.7 and p(v) = 0.135 with b = 4: p(v; b) sets the upper end, and Z_b the lower one"
+    check.close(check.run(interval, 0.7, 0.89, 0.08, 4.0, 2), [0.133894, 0.135037], both, rtol=1e-5)
+    three = "p(v*) = 0.5, p(v) = 0.2 and e^b = 6, shown with three decimals: δ is 0.0005, whatever the numbers look like"
+    check.close(check.run(interval, 0.5, 0.6, 0.25, math.log(6.0), 3), [0.199667, 0.200334], three, rtol=1e-5)
+    ### BEGIN HIDDEN TESTS
+
+    def cut(x, step):
+        return max(x - step, 0.0), min(x + step, 1.0)
+
+    def allowed_by_lifted(shown_pv, bias, step):
+        return [x / (x + (1 - x) * math.exp(bias)) for x in cut(shown_pv, step)]
+
+    def allowed_by_norm(lead, anchor, bias):
+        return [(lead[0] / anchor[1] - 1) / math.expm1(bias), (lead[1] / anchor[0] - 1) / math.expm1(bias)]
+
+    def fits_both(case, step, lead=None, anchor=None):
+        s, a, c, bias = case
+        first = allowed_by_lifted(a, bias, step)
+        second = allowed_by_norm(lead or cut(s, step), anchor or cut(c, step), bias)
+        return [max(first[0], second[0]), min(first[1], second[1])]
+
+    for s, a, c, bias, decimals in [
+        (0.7, 0.96, 0.04, 5.0, 2),
+        (0.5, 0.92, 0.07, 3.0, 2),
+        (0.9, 0.93, 0.06, 5.0, 2),
+        (0.42, 0.519, 0.215, 3.0, 3),
+        (0.3, 0.6321, 0.1109, 4.0, 4),
+    ]:
+        case, step, shrink = (s, a, c, bias), 0.5 * 10.0**-decimals, math.exp(-bias)
+        first, second = allowed_by_lifted(a, bias, step), allowed_by_norm(cut(s, step), cut(c, step), bias)
+        value, share = s * a / c * shrink, step / s + step / a + step / c
+        unmoved = a / (a + (1 - a) * math.exp(bias))
+        check.close(
+            check.run(interval, *case, decimals),
+            fits_both(case, step),
+            "the ends are not the smallest and the largest p(v) that fit the shown numbers",
+            rtol=1e-6,
+            wrong={
+                "that is the box of three roundings: sure, but too large. Intersect what p(v; b) allows with what Z_b allows": [
+                    (s - step) * (a - step) / (c + step) * shrink,
+                    (s + step) * (a + step) / (c - step) * shrink,
+                ],
+                "that is what p(v; b) allows; Z_b = p(v*) / p(v*; b) allows less": first,
+                "that is what Z_b allows; p(v; b) allows less": second,
+                "δ is half a unit of the last decimal, not a whole one": fits_both(case, 2 * step),
+                "δ is half a unit of the last decimal; yours is smaller": fits_both(case, step / 5),
+                "Z_b is smallest where p(v*) is small and the anchor large: the anchor's ends go the other way round": fits_both(
+                    case, step, anchor=cut(c, step)[::-1]
+                ),
+                "p(v*) of the first call was rounded as well": fits_both(case, step, lead=(s, s)),
+                "p(v*; b) was rounded as well": fits_both(case, step, anchor=(c, c)),
+                "p(v; b) was rounded as well": [max(unmoved, second[0]), min(unmoved, second[1])],
+                "the lower end comes first": fits_both(case, step)[::-1],
+                "that is the union of the two intervals: p(v) must fit both": [min(first[0], second[0]), max(first[1], second[1])],
+                "that is the first-order estimate; the bound must hold exactly": [value * (1 - share), value * (1 + share)],
+                "both ends are the value of the formula: the answers are rounded, so each number lies in an interval": [value, value],
+                "the number of decimals is ignored: δ = ½ · 10^(−digits)": fits_both(case, 0.005) if decimals > 2 else [0.0, 0.0],
+            },
+        )
+    shown, exact = [], []
+    for decimals, bias in [(3, 4.0), (5, 6.0), (2, 3.0)]:
+        p = (2 * randn(12, dtype=torch.float64)).softmax(0).tolist()
+        leader = p.index(max(p))
+        for word in set(range(12)) - {leader}:
+            total = 1 + p[word] * (math.exp(bias) - 1)
+            numbers = (p[leader], p[word] * math.exp(bias) / total, p[leader] / total)
+            shown.append((*(round(x, decimals) for x in numbers), bias, decimals))
+            exact.append(p[word])
+    ends = check.run(lambda: [interval(*case) for case in shown], shape=(33, 2))
+    exact = torch.tensor(exact, dtype=torch.float64)
+    slack = 1e-12  # a true value may be shown exactly, and then lies on an end, up to rounding
+    inside = (ends[:, 0] - slack <= exact) & (exact <= ends[:, 1] + slack)
+    check.true(inside, "for some rounded answers the true p(v) lies outside your interval")
+    ### END HIDDEN TESTS
+with check.part("nothing rounded"):
+    check.close(check.run(interval, 0.5, 4 / 7, 2 / 7, math.log(4.0), None), [0.25, 0.25], "digits=None: both ends are the value itself")
+    ### BEGIN HIDDEN TESTS
+    total = 1 + 0.02 * (math.exp(3.0) - 1)
+    full = check.run(interval, 0.3, 0.02 * math.exp(3.0) / total, 0.3 / total, 3.0, None)
+    check.close(full, [0.02, 0.02], "digits=None: the numbers are exact, to all their digits. Do you still move the ends?", rtol=1e-9)
+    ### END HIDDEN TESTS
+with check.edge("the anchor may be 0"):
+    none = "an anchor shown as 0.00 may be 0: then only p(v; b) sets the upper end; and it is at most 0.005, which sets the lower one"
+    check.close(check.run(interval, 0.5, 0.99, 0.0, 6.0, 2), [0.243521, 0.330329], none, rtol=1e-5)
+with check.edge("p(v; b) may be 0"):
+    zero = "p(v; b) shown as 0.00 lies between 0 and 0.005: it is not negative"
+    check.close(check.run(interval, 0.5, 0.0, 0.5, 1.0, 2), [0.0, 0.00184523], zero, rtol=1e-4, atol=0)
+with check.edge("p(v; b) may be 1"):
+    one = "p(v; b) shown as 1.00 lies between 0.995 and 1, and the anchor may be 0: the upper end is 1"
+    check.close(check.run(interval, 0.6, 1.0, 0.0, 12.0, 2), [0.00122121, 1.0], one, rtol=1e-4)
 ### BEGIN HIDDEN TESTS
-
-
-def cut(x, step):
-    return max(x - step, 0.0), min(x + step, 1.0)
-
-
-def allowed_by_lifted(shown_pv, bias, step):
-    return [x / (x + (1 - x) * math.exp(bias)) for x in cut(shown_pv, step)]
-
-
-def allowed_by_norm(lead, anchor, bias):
-    return [(lead[0] / anchor[1] - 1) / math.expm1(bias), (lead[1] / anchor[0] - 1) / math.expm1(bias)]
-
-
-for (s, a, c), bias, decimals in [
-    ((0.7, 0.96, 0.04), 5.0, 2),
-    ((0.5, 0.92, 0.07), 3.0, 2),
-    ((0.9, 0.93, 0.06), 5.0, 2),
-    ((0.42, 0.519, 0.215), 3.0, 3),
-]:
-    step, shrink = 0.5 * 10.0**-decimals, math.exp(-bias)
-    first = allowed_by_lifted(a, bias, step)
-    second = allowed_by_norm(cut(s, step), cut(c, step), bias)
-    exchanged = allowed_by_norm(cut(s, step), cut(c, step)[::-1], bias)
-    known = allowed_by_norm((s, s), cut(c, step), bias)
-    whole_unit = [allowed_by_lifted(a, bias, 2 * step), allowed_by_norm(cut(s, 2 * step), cut(c, 2 * step), bias)]
-    check.close(
-        check.run(interval, s, a, c, bias, decimals),
-        [max(first[0], second[0]), min(first[1], second[1])],
-        "the ends are not the smallest and the largest p(v) that fit the shown numbers",
-        rtol=1e-6,
-        wrong={
-            "that is the box of three roundings: sure, but too large. Intersect what p(v; b) allows with what Z_b allows": [
-                (s - step) * (a - step) / (c + step) * shrink,
-                (s + step) * (a + step) / (c - step) * shrink,
-            ],
-            "that is what p(v; b) allows; Z_b = p(v*) / p(v*; b) allows less": first,
-            "that is what Z_b allows; p(v; b) allows less": second,
-            "δ is half a unit of the last decimal, not a whole one": [
-                max(whole_unit[0][0], whole_unit[1][0]),
-                min(whole_unit[0][1], whole_unit[1][1]),
-            ],
-            "Z_b is smallest where p(v*) is small and the anchor large: the anchor's ends go the other way round": [
-                max(first[0], exchanged[0]),
-                min(first[1], exchanged[1]),
-            ],
-            "p(v*) of the first call was rounded as well": [max(first[0], known[0]), min(first[1], known[1])],
-            "the lower end comes first": [min(first[1], second[1]), max(first[0], second[0])],
-            "that is the union of the two intervals: p(v) must fit both": [min(first[0], second[0]), max(first[1], second[1])],
-            "that is the first-order estimate; the bound must hold exactly": [
-                s * a / c * shrink * (1 - step / s - step / a - step / c),
-                s * a / c * shrink * (1 + step / s + step / a + step / c),
-            ],
-        },
-    )
-shown, exact = [], []
-for decimals, bias in [(3, 4.0), (5, 6.0), (2, 3.0)]:
-    p = (2 * randn(12, dtype=torch.float64)).softmax(0).tolist()
-    leader = p.index(max(p))
-    for word in set(range(12)) - {leader}:
-        total = 1 + p[word] * (math.exp(bias) - 1)
-        numbers = (p[leader], p[word] * math.exp(bias) / total, p[leader] / total)
-        shown.append((*(round(x, decimals) for x in numbers), bias, decimals))
-        exact.append(p[word])
-ends = check.run(lambda: [interval(*case) for case in shown], shape=(33, 2))
-inside = (ends[:, 0] <= torch.tensor(exact).double()) & (torch.tensor(exact).double() <= ends[:, 1])
-check.true(inside, "for some rounded answers the true p(v) lies outside your interval")
+with check.edge("p(v*) may be 1"):
+    # p(v*) and p(v*; b) shown as 1.00: Z_b is at most 1 / 0.995, not 1.005 / 0.995
+    sure = "p(v*) shown as 1.00 is at most 1: cut the ends of all three numbers"
+    check.close(check.run(interval, 1.0, 0.01, 1.0, 1.0, 2), [0.00184523, (1 / 0.995 - 1) / math.expm1(1.0)], sure, rtol=1e-4)
 ### END HIDDEN TESTS
 check.score()
 
@@ -666,33 +698,44 @@ def best_bias(pv, p_star):
 
 # %% test="best-bias" points=3
 check = Check("best-bias", points=3)
-check.close(check.run(best_bias, 0.5, 0.5), 0.0, "two words of 1/2 each: they are level already", atol=1e-9)
-check.close(
-    check.run(best_bias, 0.2, 0.45), math.log(3.0), "p(v) = 0.2 and p(v*) = 0.45: the best weight is t = 0.6, so e^b = 3", rtol=1e-9
-)
+with check.idea("the best weight t"):
+    check.close(check.run(best_bias, 0.5, 0.5), 0.0, "two words of 1/2 each: they are level already", atol=1e-4)
+    three = "p(v) = 0.2 and p(v*) = 0.45: the best weight is t = 0.6, so e^b = 3"
+    check.close(check.run(best_bias, 0.2, 0.45), math.log(3.0), three, rtol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    for pv, lead in [(0.1, 0.3), (1e-3, 0.02), (0.3, 0.65), (0.05, 0.9)]:
+        exact = math.log(math.sqrt((1 - pv) * lead) / pv)
+        around = torch.linspace(-2, 2, 4001, dtype=torch.float64) + exact
+        weight = pv * around.exp()
+        harm = (1 - pv + weight) * (1 / weight + 1 / lead)
+        assert abs(around[harm.argmin()].item() - exact) <= 1e-3  # the formula against brute force
+        check.close(
+            check.run(best_bias, pv, lead),
+            exact,
+            "this bias does not minimise 1/p(v; b) + 1/p(v*; b): set the derivative by t to zero",
+            rtol=1e-4,
+            wrong={
+                "that makes v and v* level (t = p(v*)); the best t is a little higher: the rest of the vocabulary counts, too": math.log(
+                    lead / pv
+                ),
+                "t is found, but not solved for b: b = log(t / p(v))": math.sqrt((1 - pv) * lead),
+                "that is log t: b = log(t / p(v))": math.log(math.sqrt((1 - pv) * lead)),
+                "that gives e^b; take its logarithm": math.exp(exact),
+                "t² = (1 − p(v)) p(v*): the root is missing": math.log((1 - pv) * lead / pv),
+                "the root is of (1 − p(v)) p(v*) only: p(v) stands outside of it": math.log(math.sqrt((1 - pv) * lead / pv)),
+                "Z_b is 1 − p(v) + t, not 1 + t: the biased word no longer has its old weight": math.log(math.sqrt(lead) / pv),
+                "that makes p(v; b) = 1/2, which forgets the anchor": math.log((1 - pv) / pv),
+                "the sign is wrong: a rare word needs a positive bias": -exact,
+                "p(v) and p(v*) are exchanged": math.log(math.sqrt((1 - lead) * pv) / lead),
+                "that is a logarithm to the base 10; the bias is a natural one": exact / math.log(10.0),
+            },
+        )
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-for pv, lead in [(0.1, 0.3), (1e-5, 0.02), (0.3, 0.65), (1e-12, 0.999)]:
-    exact = math.log(math.sqrt((1 - pv) * lead) / pv)
-    around = torch.linspace(-2, 2, 4001, dtype=torch.float64) + exact
-    weight = pv * around.exp()
-    harm = (1 - pv + weight) * (1 / weight + 1 / lead)
-    assert abs(around[harm.argmin()].item() - exact) <= 1e-3  # the formula against brute force
-    check.close(
-        check.run(best_bias, pv, lead),
-        exact,
-        "this bias does not minimise 1/p(v; b) + 1/p(v*; b): set the derivative by t to zero",
-        rtol=1e-9,
-        wrong={
-            "that makes v and v* level (t = p(v*)); the best t is a little higher: the rest of the vocabulary counts, too": math.log(
-                lead / pv
-            ),
-            "t is found, but not solved for b: b = log(t / p(v))": math.sqrt((1 - pv) * lead),
-            "that gives e^b; take its logarithm": math.exp(exact),
-            "t² = (1 − p(v)) p(v*): the root is missing": math.log((1 - pv) * lead / pv),
-            "Z_b is 1 − p(v) + t, not 1 + t: the biased word no longer has its old weight": math.log(math.sqrt(lead) / pv),
-            "that makes p(v; b) = 1/2, which forgets the anchor": math.log((1 - pv) / pv),
-        },
-    )
+with check.edge("rare words, all digits"):
+    for pv, lead in [(1e-5, 0.02), (1e-12, 0.999), (0.3, 0.65)]:
+        formula = "digits are lost: use the formula, without rounding or a search"
+        check.close(check.run(best_bias, pv, lead), math.log(math.sqrt((1 - pv) * lead) / pv), formula, rtol=1e-9)
 ### END HIDDEN TESTS
 check.score()
 
@@ -801,36 +844,46 @@ def probability_from_top1(pv_b, b):
 
 # %% test="undo-top1" points=3
 check = Check("undo-top1", points=3)
-check.close(check.run(probability_from_top1, 0.7, 0.0), 0.7, "without a bias nothing has to be undone")
-check.close(check.run(probability_from_top1, 0.5, math.log(3.0)), 0.25, "odds of 1 : 1 after a bias of log 3 were 1 : 3 before: p(v) = 1/4")
+with check.idea("odds divided by e^b"):
+    check.close(check.run(probability_from_top1, 0.7, 0.0), 0.7, "without a bias nothing has to be undone", rtol=1e-4)
+    quarter = "odds of 1 : 1 after a bias of log 3 were 1 : 3 before: p(v) = 1/4"
+    check.close(check.run(probability_from_top1, 0.5, math.log(3.0)), 0.25, quarter, rtol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    for pv_b, bias in [(0.6, 4.0), (0.95, 6.0), (0.3, 0.5), (0.4, -1.0)]:
+        check.close(
+            check.run(probability_from_top1, pv_b, bias),
+            1 / (1 + (1 - pv_b) / pv_b * math.exp(bias)),
+            "p(v) is wrong: a bias multiplies the odds p / (1 − p) by e^b. Divide by it, and go back from odds to a probability",
+            rtol=1e-4,
+            atol=0,
+            wrong={
+                "you ignore the changed normaliser: p' e^{-b} is p(v) / Z_b": pv_b * math.exp(-bias),
+                "e^b stands with the wrong term: 1 − p', all other words, is multiplied by it": pv_b / (pv_b * math.exp(bias) + 1 - pv_b),
+                "those are the odds p / (1 − p); the probability was asked for": pv_b / (1 - pv_b) * math.exp(-bias),
+                "the sign of b is wrong: the bias has to be taken away": pv_b * math.exp(bias) / (pv_b * math.exp(bias) + 1 - pv_b),
+                "p' is missing in the denominator's first term: it is p' + (1 − p') e^b": pv_b / (1 + (1 - pv_b) * math.exp(bias)),
+                "p' is missing in the numerator": 1 / (pv_b + (1 - pv_b) * math.exp(bias)),
+                "multiply by e^b, not by b": pv_b / (pv_b + (1 - pv_b) * bias),
+            },
+        )
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-for pv_b, bias in [(0.6, 4.0), (0.95, 12.0), (0.3, 0.5), (0.4, -1.0)]:
+with check.edge("a large bias"):
     check.close(
-        check.run(probability_from_top1, pv_b, bias),
-        1 / (1 + (1 - pv_b) / pv_b * math.exp(bias)),
-        "p(v) is wrong: a bias multiplies the odds p / (1 − p) by e^b. Divide by it, and go back from odds to a probability",
+        check.run(probability_from_top1, 0.5, 600.0),
+        math.exp(-600.0),
+        "p' = 1/2 with a bias of 600 means p(v) = e^{-600}, or very nearly: is the bias cut off, or a small number lost?",
         rtol=1e-9,
         atol=0,
-        wrong={
-            "you ignore the changed normaliser: p' e^{-b} is p(v) / Z_b": pv_b * math.exp(-bias),
-            "e^b stands with the wrong term: 1 − p', all other words, is multiplied by it": pv_b / (pv_b * math.exp(bias) + 1 - pv_b),
-            "those are the odds p / (1 − p); the probability was asked for": pv_b / (1 - pv_b) * math.exp(-bias),
-            "the sign of b is wrong: the bias has to be taken away": pv_b * math.exp(bias) / (pv_b * math.exp(bias) + 1 - pv_b),
-            "p' in the numerator is multiplied by e^{-b} once more, or missing in the denominator": pv_b / ((1 - pv_b) * math.exp(bias))
-            if bias
-            else 0.0,
-        },
     )
-check.close(
-    check.run(probability_from_top1, 0.5, 800.0), 0.0, "e^800 overflows: divide numerator and denominator by e^b first", atol=1e-300
-)
-check.close(
-    check.run(probability_from_top1, 0.5, 600.0),
-    math.exp(-600.0),
-    "p' = 1/2 with a bias of 600 means p(v) = e^{-600}, or very nearly",
-    rtol=1e-9,
-    atol=0,
-)
+    over = "e^800 overflows: divide numerator and denominator by e^b first"
+    check.close(check.run(probability_from_top1, 0.5, 800.0), 0.0, over, atol=1e-300)
+with check.edge("all digits"):
+    for pv_b, bias in [(0.6, 4.0), (0.95, 12.0)]:
+        exact = 1 / (1 + (1 - pv_b) / pv_b * math.exp(bias))
+        check.close(
+            check.run(probability_from_top1, pv_b, bias), exact, "digits are lost: do you round, or use float32?", rtol=1e-9, atol=0
+        )
 ### END HIDDEN TESTS
 check.score()
 
@@ -872,70 +925,108 @@ def recover_top1(api):
 
 # %% test="recover-top1" points=6
 check = Check("recover-top1", points=6)
-truth = torch.tensor([0.0625, 0.25, 0.5, 0.125, 0.0625], dtype=torch.float64)
-api = SemiClosedLM(truth.log(), bias_cap=20, shown=1)
-answer = check.run(lambda: (recover_top1(api), api.calls))
-check.shape(answer[0], (5,), "one probability per word, in the order of the words' numbers")
-check.close(answer[0], truth, "the probabilities differ: is each word's p' turned back with the bias it was seen with?", rtol=1e-6, atol=0)
-check.true((answer[1] >= 4) & (answer[1] <= 6), "too many calls, or none: with a cap of 20 one step is enough for each word")
-truth = torch.tensor([0.01, 0.3, 0.6, 0.09], dtype=torch.float64)
-answer = check.run(
-    recover_top1,
-    SemiClosedLM(truth.log(), bias_cap=3.0, shown=1),
-    shape=(4,),
-    hint="a cap below 20 is allowed, too: the last step goes to the cap, not above it",
-)
-check.close(
-    answer,
-    [0.0, 0.3, 0.6, 0.09],
-    "with a cap of 3 word 0 never leads: it gets 0, and the others keep their own values. Whose probability does the answer show?",
-    rtol=1e-6,
-    atol=0,
-)
-### BEGIN HIDDEN TESTS
-spread = -97 * rand(61, dtype=torch.float64)
-spread[[7, 30]] = 0.0
-spread[11] = -97.0
-api = SemiClosedLM(spread, shown=1)
-answer = check.run(lambda deep=api: (recover_top1(deep), deep.calls))
-values = check.shape(answer[0], (61,))
-check.true(
-    values < 0.6,
-    "a word of small probability comes out as 1: p' was 1 to the last digit, so 1 − p' = 0. Climb in steps, and stop when the word leads",
-)
-check.true(values > 0, "words of probability e^{-97} are lost: go on climbing up to the cap of 100, and keep float64")
-check.close(
-    answer[0],
-    spread.softmax(0),
-    "words far down lose their digits: is the bias the first of the steps 20, 40, … at which the word leads?",
-    rtol=1e-6,
-    atol=0,
-)
-check.true(
-    (answer[1] >= 60) & (answer[1] <= 1 + 61 * 5), "too many calls, or none: at most ⌈cap / 20⌉ for each word, and one without a bias"
-)
-for name, logits, cap in [
-    ("a flat distribution", torch.zeros(23, dtype=torch.float64), 50.0),
-    ("two words, tied", torch.zeros(2, dtype=torch.float64), 100.0),
-    ("a random distribution over 200 words", 3 * randn(200, dtype=torch.float64), 35.0),
-    ("a peaked distribution", torch.cat([randn(30), torch.tensor([60.0])]).double(), 90.0),
-]:
+
+
+def climbed(logits, cap):  # the distribution that `recover_top1` finds, and the calls that the API itself counted
     api = SemiClosedLM(logits, bias_cap=cap, shown=1)
-    answer = check.run(lambda api=api: (recover_top1(api), api.calls))
-    check.close(answer[0], logits.softmax(0), name + " comes out wrong", rtol=1e-6, atol=0)
-    check.true((answer[1] > 1) & (answer[1] <= 1 + len(logits) * math.ceil(cap / 20)), "too many calls, or none, for " + name)
-p = torch.cat([torch.full((3,), 0.2), torch.full((50,), 0.4 / 50)]).double()[randperm(53)]
-answer = check.run(recover_top1, SemiClosedLM(p.log(), bias_cap=3, shown=1), shape=(53,))
-check.close(
-    answer,
-    torch.where(p > 0.1, p, torch.zeros(())),
-    "when 50 words never lead, the three others are 0.2 and the rest is 0",
-    rtol=1e-6,
-    atol=0,
-    wrong={
-        "you renormalise: that hides the missing 0.4. Leave the sum as it is": torch.where(p > 0.1, 1 / 3, 0.0).double(),
-    },
-)
+    return check.run(lambda: (recover_top1(api), api.calls))
+
+
+truth = torch.tensor([0.0625, 0.25, 0.5, 0.125, 0.0625], dtype=torch.float64)
+five = climbed(truth.log(), 20)
+with check.idea("climb until it leads"):
+    values = check.shape(five[0], (5,), "one probability per word, in the order of the words' numbers")
+    check.close(values, truth, "the probabilities differ: is each word's p' turned back with the bias it was seen with?", rtol=0.05, atol=0)
+    far = climbed(torch.tensor([1e-30, 1.0, 1e-12]).double().log(), 100)[0]
+    whole = "words of 1e-30 and 1e-12: climb in steps of 20, and stop as soon as the word leads"
+    slips = {"p' is 1 to the last digit, and 1 comes out. Climb in steps of 20, and stop as soon as the word leads": [1e-30, 1.0, 1.0]}
+    slips["whose probability does the answer show? Only when the biased word leads is it p'"] = [1.0, 1.0, 4.2486e-6]
+    slips["the bias is not the one that the word was seen with: each step has its own b"] = [1.14e-4, 1.0, 4.85e-4]
+    check.close(far, [1e-30, 1.0, 1e-12], whole, rtol=0.05, atol=0, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    spread = -79 * rand(61, dtype=torch.float64)
+    spread[[7, 30]] = 0.0
+    spread[11] = -79.0
+    deep = climbed(spread, 100)
+    far_down = check.shape(deep[0], (61,))
+    check.true(
+        far_down < 0.6,
+        "a word of small probability comes out as 1: p' was 1 to the last digit, so 1 − p' = 0. Climb in steps, and stop when the word leads",
+    )
+    check.true(far_down > 0, "words of probability e^{-79} are lost: go on climbing up to the cap of 100")
+    check.close(
+        deep[0],
+        spread.softmax(0),
+        "words far down come out wrong: is the bias the first of the steps 20, 40, … at which the word leads, and is it undone?",
+        rtol=0.05,
+        atol=0,
+    )
+    random = 3 * randn(90, dtype=torch.float64)
+    check.close(climbed(random, 40)[0], random.softmax(0), "a random distribution over 90 words comes out wrong", rtol=0.05, atol=0)
+    ### END HIDDEN TESTS
+with check.part("at most ⌈cap / 20⌉ each"):
+    one = "too many calls, or none: with a cap of 20 one step is enough for each word, and one call without a bias"
+    check.true((five[1] >= 4) & (five[1] <= 6), one)
+    ### BEGIN HIDDEN TESTS
+    often = "too many calls, or none: at most ⌈cap / 20⌉ for each word, and one without a bias"
+    check.true((deep[1] >= 60) & (deep[1] <= 1 + 61 * 5), often)
+    bottom = climbed(torch.cat([torch.zeros(1), -95 - 4 * rand(30)]).double(), 100)  # every word has to climb to the cap
+    check.true(bottom[1] <= 1 + 31 * 5, often)
+    ### END HIDDEN TESTS
+with check.part("up to the cap itself"):
+    near = climbed(torch.tensor([0.01, 0.3, 0.6, 0.09]).double().log(), 7.5)[0]
+    below = "a cap of 7.5 is allowed, too: the last step goes to the cap, not above it"
+    check.close(check.shape(near, (4,), below), [0.01, 0.3, 0.6, 0.09], below, rtol=0.05)
+    ### BEGIN HIDDEN TESTS
+    for name, logits, cap in [
+        ("a cap of 35", 3 * randn(100, dtype=torch.float64), 35.0),
+        ("a peaked distribution and a cap of 90", torch.cat([randn(30), torch.tensor([84.0])]).double(), 90.0),
+    ]:
+        answer = climbed(logits, cap)
+        check.close(answer[0], logits.softmax(0), name + ": the last step goes to the cap, not above it and not below", rtol=0.05, atol=0)
+    ### END HIDDEN TESTS
+with check.part("words that never lead"):
+    low = climbed(torch.tensor([1e-12, 0.3, 0.6, 0.1]).double().log(), 20)[0]
+    never = "with a cap of 20 word 0 never leads: it gets 0, and the others keep their own values. Whose probability does the answer show?"
+    check.close(low, [0.0, 0.3, 0.6, 0.1], never, rtol=0.05, atol=0)
+    ### BEGIN HIDDEN TESTS
+    small = math.exp(-25.0)
+    p = torch.cat([torch.full((3,), 0.2), torch.full((50,), small)]).double()[randperm(53)]
+    norm = p.sum()
+    check.close(
+        climbed(p.log(), 20)[0],
+        torch.where(p > 0.1, p / norm, torch.zeros(())),
+        "50 words never lead and get 0; the three others are 1/3 each",
+        rtol=0.05,
+        atol=0,
+    )
+    p = torch.cat([torch.full((3,), 0.2), torch.full((50,), 0.4 / 50)]).double()[randperm(53)]
+    check.close(
+        climbed(p.log(), 3)[0],
+        torch.where(p > 0.1, p, torch.zeros(())),
+        "when 50 words never lead, the three others are 0.2 and the rest is 0",
+        rtol=0.05,
+        atol=0,
+        wrong={
+            "you renormalise: that hides the missing 0.4. Leave the sum as it is": torch.where(p > 0.1, 1 / 3, 0.0).double(),
+            "words that never lead get an equal share of what is missing: that is a guess. Give them 0": p,
+        },
+    )
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("a relative error of 1e-6"):
+    blur = "words far down lose their digits: is the bias the first of the steps 20, 40, … at which the word leads?"
+    check.close(deep[0], spread.softmax(0), blur, rtol=1e-6, atol=0)
+with check.edge("ties"):
+    for name, logits, cap in [
+        ("a flat distribution", torch.zeros(23, dtype=torch.float64), 50.0),
+        ("two words, tied", torch.zeros(2, dtype=torch.float64), 100.0),
+    ]:
+        answer = climbed(logits, cap)
+        check.close(answer[0], logits.softmax(0), name + " comes out wrong", rtol=1e-6, atol=0)
+with check.edge("e^{-97} in float64"):
+    rare = torch.tensor([0.0, -97.0, -96.5, -60.0, -95.1], dtype=torch.float64)
+    check.close(climbed(rare, 100)[0], rare.softmax(0), "words of probability e^{-97} lose digits: keep float64", rtol=1e-6, atol=0)
 ### END HIDDEN TESTS
 check.score()
 
@@ -1018,77 +1109,99 @@ def draw(p, u):
 # %% test="nucleus" points=5
 check = Check("nucleus", points=5)
 p = torch.tensor([0.125, 0.5, 0.0625, 0.25, 0.0625], dtype=torch.float64)
-check.close(
-    check.run(nucleus, p, 0.6, shape=(5,)),
-    [0.0, 2 / 3, 0.0, 1 / 3, 0.0],
-    "nucleus: 0.5 is not enough for 0.6, 0.5 + 0.25 is. Keep the word that reaches the mass, and divide by the sum",
-    wrong={
-        "nucleus: the word that reaches the mass belongs to the nucleus; you stop one word too early": [0.0, 1.0, 0.0, 0.0, 0.0],
-        "nucleus: divide by the sum of what is kept, so that it is a distribution": [0.0, 0.5, 0.0, 0.25, 0.0],
-    },
-)
-check.close(
-    check.run(nucleus, p, 0.75),
-    [0.0, 2 / 3, 0.0, 1 / 3, 0.0],
-    "nucleus: 0.5 + 0.25 is exactly 0.75, and that is enough: at least the mass, not more than it",
-)
-check.close(check.run(nucleus, p, 0.01), [0.0, 1.0, 0.0, 0.0, 0.0], "nucleus: the most likely word is always kept")
-check.equal(
-    [check.run(draw, p, u) for u in (0.0, 0.1, 0.13, 0.6, 0.65, 0.95)],
-    [0, 0, 1, 1, 2, 4],
-    "draw: the running sums are 0.125, 0.625, 0.6875, 0.9375, 1; find the first that exceeds u",
-)
-check.unchanged(nucleus, p, 0.6)
-check.unchanged(draw, p, 0.6)
+with check.idea("nucleus", share=3):
+    three = "nucleus: 0.5 is not enough for 0.6, 0.5 + 0.25 is. Keep the word that reaches the mass, and divide by the sum"
+    check.close(check.run(nucleus, p, 0.6, shape=(5,)), [0.0, 2 / 3, 0.0, 1 / 3, 0.0], three)
+    check.close(check.run(nucleus, p, 0.01), [0.0, 1.0, 0.0, 0.0, 0.0], "nucleus: the most likely word is always kept")
+    ### BEGIN HIDDEN TESTS
+    for size, mass in [(11, 0.3), (50, 0.9), (7, 0.999), (40, 0.55)]:
+        p = (2 * randn(size, dtype=torch.float64)).softmax(0)
+        order = p.argsort(descending=True).tolist()
+        members, collected = [], 0.0
+        while collected < mass:
+            members.append(order[len(members)])
+            collected += p[members[-1]].item()
+        alone = torch.zeros(size, dtype=torch.float64)
+        alone[members] = p[members]
+        exact, early = alone / alone.sum(), alone.index_fill(0, torch.tensor(members[-1]), 0.0)
+        in_order = torch.where(p.cumsum(0) - p < mass, p, torch.zeros(()))
+        large = torch.where(p >= p.max() * mass, p, torch.zeros(()))
+        check.close(
+            check.run(nucleus, p, mass),
+            exact,
+            "nucleus: for another distribution the kept words or their probabilities are wrong",
+            rtol=1e-4,
+            wrong={
+                "nucleus: the word that reaches the mass belongs to the nucleus; you stop one word too early": early
+                / early.sum().clamp_min(1e-300),
+                "nucleus: divide by the sum of what is kept, so that it is a distribution": alone,
+                "nucleus: divide by the sum of what is kept, not by the mass": alone / mass,
+                "nucleus: you add up in the order of the words' numbers; begin with the most likely word": in_order / in_order.sum(),
+                "nucleus: the probabilities come out sorted; put them back at their words": exact.sort(descending=True).values,
+                "nucleus: words are kept by comparing each with a threshold; it is the sum that counts": large / large.sum(),
+                "nucleus: the kept words are equally likely; they keep their proportions": (exact > 0) / len(members),
+                "nucleus: softmax changes the proportions; divide by the sum": torch.where(exact > 0, p, -torch.inf).softmax(0),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.edge("exactly the mass"):
+    enough = "nucleus: 0.5 + 0.25 is exactly 0.75, and that is enough: at least the mass, not more than it"
+    three_quarters = torch.tensor([0.125, 0.5, 0.0625, 0.25, 0.0625], dtype=torch.float64)
+    check.close(check.run(nucleus, three_quarters, 0.75), [0.0, 2 / 3, 0.0, 1 / 3, 0.0], enough)
+with check.edge("nucleus: input unchanged"):
+    check.unchanged(nucleus, p, 0.6)
 ### BEGIN HIDDEN TESTS
-for size, mass in [(11, 0.3), (50, 0.9), (7, 0.999)]:
-    p = (2 * randn(size, dtype=torch.float64)).softmax(0)
-    order = p.argsort(descending=True).tolist()
-    members, collected = [], 0.0
-    while collected < mass:
-        members.append(order[len(members)])
-        collected += p[members[-1]].item()
-    exact = torch.zeros(size, dtype=torch.float64)
-    exact[members] = p[members] / p[members].sum()
-    in_order = torch.where(p.cumsum(0) - p < mass, p, torch.zeros(()))
-    large = torch.where(p >= p.max() * mass, p, torch.zeros(()))
-    check.close(
-        check.run(nucleus, p, mass),
-        exact,
-        "nucleus: for another distribution the kept words or their probabilities are wrong",
-        rtol=1e-9,
+with check.edge("ties"):
+    tied = torch.full((8,), 0.125, dtype=torch.float64)
+    fewest = "nucleus: of equally likely words the smaller numbers are kept, and only as many as needed: two of 1/8 for a mass of 1/4"
+    check.close(check.run(nucleus, tied, 0.25), [0.5, 0.5] + [0.0] * 6, fewest)
+    level = torch.tensor([0.0625, 0.25, 0.0625, 0.25, 0.125, 0.25], dtype=torch.float64)
+    check.close(check.run(nucleus, level, 0.5), [0.0, 0.5, 0.0, 0.5, 0.0, 0.0], fewest)
+with check.edge("a mass that is never reached"):
+    short = torch.tensor([0.5, 0.0, 0.25, 0.125], dtype=torch.float64)  # sums to 0.875
+    check.close(check.run(nucleus, short, 1.0), short / 0.875, "nucleus: if the mass is never reached, every word stays")
+    check.close(check.run(nucleus, short, 0.8), short / 0.875, "nucleus: the mass is compared with the sum of p as it is")
+    one = torch.ones(1, dtype=torch.float64)
+    check.close(check.run(nucleus, one, 0.5), one, "nucleus: a vocabulary of one word")
+### END HIDDEN TESTS
+with check.idea("draw", share=2):
+    sums = torch.tensor([0.125, 0.5, 0.0625, 0.25, 0.0625], dtype=torch.float64)
+    words = [check.run(draw, sums, u) for u in (0.0, 0.1, 0.13, 0.6, 0.65, 0.95)]
+    check.equal(words, [0, 0, 1, 1, 2, 4], "draw: the running sums are 0.125, 0.625, 0.6875, 0.9375, 1; find the first that exceeds u")
+    ### BEGIN HIDDEN TESTS
+    p = (1.5 * randn(30, dtype=torch.float64)).softmax(0)
+    running, us = p.cumsum(0), rand(60, dtype=torch.float64)
+    expected = (running[None] <= us[:, None]).sum(1)
+    drawn = [check.run(draw, p, u) for u in us.tolist()]
+    check.equal(
+        drawn,
+        expected.tolist(),
+        "draw: 60 draws from 30 words differ: find the first running sum that exceeds u, in the order of the words' numbers",
         wrong={
-            "nucleus: you add up in the order of the words' numbers; begin with the most likely word": in_order / in_order.sum(),
-            "nucleus: the probabilities come out sorted; put them back at their words": exact.sort(descending=True).values,
-            "nucleus: words are kept by comparing each with a threshold; it is the sum that counts": large / large.sum(),
+            "draw: that is the word before: the first at which the running sum exceeds u": (expected - 1).tolist(),
+            "draw: that is the word after: the first at which the running sum exceeds u": (expected + 1).tolist(),
+            "draw: you add up from the most likely word on; the order is that of the words' numbers": p.argsort(descending=True)[
+                (p.sort(descending=True).values.cumsum(0)[None] <= us[:, None]).sum(1).clamp_max(29)
+            ].tolist(),
+            "draw: the same word comes for every u": [int(p.argmax())] * 60,
         },
     )
-tied = torch.full((8,), 0.125, dtype=torch.float64)
-check.close(
-    check.run(nucleus, tied, 0.25),
-    [0.5, 0.5] + [0.0] * 6,
-    "nucleus: of equally likely words the smaller numbers are kept, and only as many as needed: two of 1/8 for a mass of 1/4",
-)
-short = torch.tensor([0.5, 0.0, 0.25, 0.125], dtype=torch.float64)  # sums to 0.875
-check.close(check.run(nucleus, short, 1.0), short / 0.875, "nucleus: if the mass is never reached, every word stays")
-check.equal(
-    [check.run(draw, short, u) for u in (0.0, 0.6, 0.9, 0.999999)],
-    [0, 2, 3, 3],
-    "draw: the sum may be below one; compare with u times the sum, so that there is always a word",
-)
-check.equal(
-    check.run(draw, torch.tensor([0.0, 0.0, 1.0, 0.0], dtype=torch.float64), 0.0),
-    2,
-    "draw: with u = 0 a word of probability 0 was drawn: the running sum must exceed u, not only reach it",
-)
-check.equal(check.run(draw, torch.tensor([1.0]), 0.5), 0, "draw: a vocabulary of one word")
-p = torch.tensor([0.1, 0.2, 0.05, 0.4, 0.25], dtype=torch.float64)
-drawn = check.run(lambda: [draw(p, (i + 0.5) / 1000) for i in range(1000)])
-shares = [sum(word == kind for word in drawn) / 1000 for kind in range(5)]
-check.true(
-    len(drawn) and max(abs(a - b) for a, b in zip(shares, p.tolist(), strict=True)) < 0.0021,
-    "draw: for u spread evenly over [0, 1) each word must come as often as p says: at most two of 1,000 draws may differ",
-)
+    ### END HIDDEN TESTS
+with check.edge("draw: input unchanged"):
+    check.unchanged(draw, p, 0.6)
+### BEGIN HIDDEN TESTS
+with check.part("u times the sum"):
+    three_parts = torch.tensor([0.5, 0.0, 0.25, 0.125], dtype=torch.float64)  # sums to 0.875
+    always = "draw: the sum may be below one; compare with u times the sum, so that there is always a word"
+    check.equal([check.run(draw, three_parts, u) for u in (0.0, 0.56, 0.6, 0.9, 0.999999)], [0, 0, 2, 3, 3], always)
+    double = torch.tensor([1.0, 2.0, 1.0], dtype=torch.float64)
+    check.equal([check.run(draw, double, u) for u in (0.2, 0.3, 0.7, 0.8)], [0, 1, 1, 2], "draw: compare with u times the sum of p")
+with check.edge("words of probability 0"):
+    never = "draw: with u = 0 a word of probability 0 was drawn: the running sum must exceed u, not only reach it"
+    check.equal(check.run(draw, torch.tensor([0.0, 0.0, 1.0, 0.0], dtype=torch.float64), 0.0), 2, never)
+    gap = torch.tensor([0.5, 0.0, 0.0, 0.5, 0.0], dtype=torch.float64)
+    check.equal([check.run(draw, gap, u) for u in (0.49, 0.5, 0.99)], [0, 3, 3], "draw: a word of probability 0 was drawn")
+    check.equal(check.run(draw, torch.tensor([1.0]), 0.5), 0, "draw: a vocabulary of one word")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1166,66 +1279,104 @@ def recover_in_pairs(api):
 
 # %% test="pairs" points=6
 check = Check("pairs", points=6)
-check.close(
-    check.run(probabilities_from_pair, 0.4, 0.2, math.log(4.0)),
-    [0.4 / 2.2, 0.2 / 2.2],
-    "the weights 0.4/4 : 0.2/4 : 0.4 belong to v, w and all others before the bias: divide by their sum",
-    rtol=1e-9,
-)
-check.close(check.run(probabilities_from_pair, 0.3, 0.2, 0.0), [0.3, 0.2], "without a bias nothing has to be undone")
-truth = torch.tensor([0.0625, 0.25, 0.5, 0.125, 0.0625], dtype=torch.float64)
-api = SemiClosedLM(truth.log(), bias_cap=8)
-answer = check.run(lambda: (recover_in_pairs(api), api.calls))
-check.shape(answer[0], (5,), "one probability per word, in the order of the words' numbers")
-check.close(
-    answer[0], truth, "the probabilities differ: does every word get a partner, and each the value that belongs to it?", rtol=1e-6, atol=0
-)
-check.true((answer[1] >= 2) & (answer[1] <= 4), "too many calls, or none: five words, two per call, and one call without a bias")
+
+
+def in_pairs(logits, cap):  # the distribution that `recover_in_pairs` finds, and the calls that the API itself counted
+    api = SemiClosedLM(logits, bias_cap=cap)
+    return check.run(lambda: (recover_in_pairs(api), api.calls))
+
+
+truth = torch.tensor([0.0625, 0.25, 0.375, 0.125, 0.125, 0.0625], dtype=torch.float64)
+six = in_pairs(truth.log(), 8)
+with check.idea("probabilities_from_pair"):
+    weights = "the weights 0.4/4 : 0.2/4 : 0.4 belong to v, w and all others before the bias: divide by their sum"
+    check.close(check.run(probabilities_from_pair, 0.4, 0.2, math.log(4.0)), [2 / 11, 1 / 11], weights)
+    check.close(check.run(probabilities_from_pair, 0.3, 0.2, 0.0), [0.3, 0.2], "without a bias nothing has to be undone")
+    ### BEGIN HIDDEN TESTS
+    for a, c, bias in [(0.6, 0.3, 5.0), (0.25, 0.55, 2.0), (0.48, 0.13, 3.3)]:
+        odds, both = math.exp(-bias), a + c
+        exact = [a * odds / (1 - both + both * odds), c * odds / (1 - both + both * odds)]
+        check.close(
+            check.run(probabilities_from_pair, a, c, bias),
+            exact,
+            "probabilities_from_pair: undo the bias on both weights and divide by the new sum of all three",
+            rtol=1e-4,
+            wrong={
+                "probabilities_from_pair: each word is treated as if it were biased alone: 1 − a contains the other biased word": [
+                    a / (a + (1 - a) * math.exp(bias)),
+                    c / (c + (1 - c) * math.exp(bias)),
+                ],
+                "probabilities_from_pair: the changed normaliser is ignored": [a * odds, c * odds],
+                "probabilities_from_pair: those are weights relative to all others; divide by the sum of all, v and w included": [
+                    a * odds / (1 - both),
+                    c * odds / (1 - both),
+                ],
+                "probabilities_from_pair: p(v) comes first, then p(w)": exact[::-1],
+                "probabilities_from_pair: the sign of b is wrong: the bias has to be taken away": [
+                    a / odds / (1 - both + both / odds),
+                    c / odds / (1 - both + both / odds),
+                ],
+            },
+        )
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-for a, c, bias in [(0.6, 0.3, 5.0), (0.25, 0.55, 2.0), (0.7, 0.0, 3.0)]:
-    odds, both = math.exp(-bias), a + c
-    check.close(
-        check.run(probabilities_from_pair, a, c, bias),
-        [a * odds / (1 - both + both * odds), c * odds / (1 - both + both * odds)],
-        "probabilities_from_pair: undo the bias on both weights and divide by the new sum of all three",
-        rtol=1e-9,
-        wrong={
-            "probabilities_from_pair: each word is treated as if it were biased alone: 1 − a contains the other biased word": [
-                a / (a + (1 - a) * math.exp(bias)),
-                c / (c + (1 - c) * math.exp(bias)) if c else 0.0,
-            ],
-            "probabilities_from_pair: the changed normaliser is ignored": [a * odds, c * odds],
-            "probabilities_from_pair: those are weights relative to all others; divide by the sum of all, v and w included": [
-                a * odds / (1 - both),
-                c * odds / (1 - both),
-            ],
-            "probabilities_from_pair: p(v) comes first, then p(w)": [
-                c * odds / (1 - both + both * odds),
-                a * odds / (1 - both + both * odds),
-            ],
-        },
-    )
-for size in (2, 3, 4, 36, 95):
-    p = (1.5 * randn(size, dtype=torch.float64)).clamp(-5, 5).softmax(0)
-    api = SemiClosedLM(p.log(), bias_cap=13)
-    answer = check.run(lambda api=api: (recover_in_pairs(api), api.calls))
-    check.close(
-        answer[0],
-        p,
-        "recover_in_pairs: other vocabulary sizes come out wrong. Odd and even, two words and three: who is whose partner?",
-        rtol=1e-6,
-        atol=0,
-    )
-    check.true((size // 2 <= answer[1]) & (answer[1] <= (size + 1) // 2 + 1), "recover_in_pairs: more than ⌈|V|/2⌉ + 1 calls, or none")
-for name, logits in {"flat": torch.zeros(41, dtype=torch.float64), "tied": randint(0, 3, (40,)).double()}.items():
-    api = SemiClosedLM(logits, bias_cap=10)
-    answer = check.run(lambda api=api: (recover_in_pairs(api), api.calls))
-    check.close(answer[0], logits.softmax(0), f"recover_in_pairs: a {name} distribution comes out wrong", rtol=1e-6, atol=0)
-large = randn(4001, dtype=torch.float64).clamp(-3, 3)
-api = SemiClosedLM(large, bias_cap=9)
-answer = check.run(lambda wide_api=api: (recover_in_pairs(wide_api), wide_api.calls))
-check.close(answer[0], large.softmax(0), "recover_in_pairs: 4,001 words come out wrong", rtol=1e-6, atol=0)
-check.true((answer[1] >= 2000) & (answer[1] <= 2002), "recover_in_pairs: more than ⌈|V|/2⌉ + 1 calls for 4,001 words, or hardly any")
+with check.edge("c = 0, and all digits"):
+    alone = "for c = 0 it must become the formula of 4.1"
+    check.close(check.run(probabilities_from_pair, 0.7, 0.0, 3.0), [0.7 / (0.7 + 0.3 * math.exp(3.0)), 0.0], alone, rtol=1e-9, atol=1e-12)
+    precise = [x * math.exp(-14.0) / (0.1 + 0.9 * math.exp(-14.0)) for x in (0.6, 0.3)]
+    check.close(check.run(probabilities_from_pair, 0.6, 0.3, 14.0), precise, "digits are lost", rtol=1e-9, atol=0)
+### END HIDDEN TESTS
+with check.idea("recover_in_pairs"):
+    values = check.shape(six[0], (6,), "one probability per word, in the order of the words' numbers")
+    own = "the probabilities differ: does every word get a partner, and each the value that belongs to it?"
+    check.close(values, truth, own, rtol=1e-3, atol=0)
+    ### BEGIN HIDDEN TESTS
+    for size in (36, 94):
+        logits = (1.5 * randn(size, dtype=torch.float64)).clamp(-5, 5)
+        logits[[3, 8]] = torch.tensor([-5.0, 5.5], dtype=torch.float64)  # the whole cap is needed
+        p = logits.softmax(0)
+        even = in_pairs(logits, 13)
+        places = p.argsort(descending=True)
+        check.close(
+            even[0],
+            p,
+            "recover_in_pairs: for an even number of words the probabilities are wrong: which value belongs to which of the two words?",
+            rtol=1e-3,
+            atol=0,
+            wrong={
+                "recover_in_pairs: the second word of the first answer gets no probability": p.index_fill(0, places[1], 0.0),
+                "recover_in_pairs: the most likely word gets no probability": p.index_fill(0, places[0], 0.0),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("half as many calls"):
+    check.true((six[1] >= 2) & (six[1] <= 4), "too many calls, or none: six words, two per call, and one call without a bias")
+    ### BEGIN HIDDEN TESTS
+    check.true((even[1] >= 46) & (even[1] <= 48), "recover_in_pairs: more than ⌈|V|/2⌉ + 1 calls, or none")
+    ### END HIDDEN TESTS
+with check.part("an odd number of words"):
+    five = in_pairs(torch.tensor([0.0625, 0.25, 0.5, 0.125, 0.0625]).double().log(), 8)
+    partner = "five words: three are left over after the first call. Who could be the last one's partner?"
+    check.close(five[0], [0.0625, 0.25, 0.5, 0.125, 0.0625], partner, rtol=1e-3)
+    ### BEGIN HIDDEN TESTS
+    for size in (3, 95):
+        p = (1.5 * randn(size, dtype=torch.float64)).clamp(-5, 5).softmax(0)
+        answer = in_pairs(p.log(), 13)
+        check.close(answer[0], p, f"recover_in_pairs: {size} words come out wrong", rtol=1e-3, atol=0)
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.edge("two words, or four"):
+    for size in (2, 4):
+        p = randn(size, dtype=torch.float64).clamp(-3, 3).softmax(0)
+        answer = in_pairs(p.log(), 13)
+        check.close(answer[0], p, f"recover_in_pairs: a vocabulary of {size} words comes out wrong", rtol=1e-6, atol=0)
+with check.edge("flat and tied"):
+    for name, logits in {"flat": torch.zeros(41, dtype=torch.float64), "tied": randint(0, 3, (40,)).double()}.items():
+        answer = in_pairs(logits, 10)
+        check.close(answer[0], logits.softmax(0), f"recover_in_pairs: a {name} distribution comes out wrong", rtol=1e-6, atol=0)
+with check.edge("4,001 words in float64"):
+    large = randn(4001, dtype=torch.float64).clamp(-3, 3)
+    check.close(in_pairs(large, 9)[0], large.softmax(0), "4,001 words come out wrong, or digits are lost: keep float64", rtol=1e-8, atol=0)
 ### END HIDDEN TESTS
 check.score()
 
@@ -1306,48 +1457,73 @@ def hidden_width(log_p):
 
 # %% test="bonus-width" points=5
 check = Check("bonus-width", points=5)
-h, W = randn(12, 5, dtype=torch.float64), randn(40, 5, dtype=torch.float64)
-check.equal(
-    check.run(hidden_width, (h @ W.T).log_softmax(1)),
-    5,
-    "12 contexts, 40 words, width 5",
-    wrong={
-        "one too many: the normaliser adds one to the rank. Subtract from each row its mean over the vocabulary": 6,
-        "every context counts: that is the number of rows, not the rank. Are small singular values left out, relative to the largest?": 12,
-    },
-)
-### BEGIN HIDDEN TESTS
-for count, size, width in [(30, 90, 17), (64, 33, 8), (9, 21, 1)]:
-    h, W = randn(count, width, dtype=torch.float64), randn(size, width, dtype=torch.float64)
-    log_p = (3 + h @ W.T).log_softmax(1)
+with check.idea("rank of centred rows"):
+    h, W = randn(12, 5, dtype=torch.float64), randn(40, 5, dtype=torch.float64)
+    width = (
+        "12 contexts, 40 words, width 5: centre each row over the vocabulary, and leave out singular values below 1e-6 times the largest"
+    )
+    check.equal(check.run(hidden_width, (h @ W.T).log_softmax(1)), 5, width)
+    rows = torch.tensor([[0.0, 1.0, 3.0, 0.0], [0.0, 2.0, 6.0, 0.0], [5.0, 4.0, 2.0, 5.0]], dtype=torch.float64)
+    check.equal(check.run(hidden_width, rows.log_softmax(1)), 1, "centred, these three rows are multiples of one another: the width is 1")
+    ### BEGIN HIDDEN TESTS
+
+    def log_probabilities(count, size, width, constant=False):
+        h, W = randn(count, width, dtype=torch.float64), randn(size, width, dtype=torch.float64)
+        return ((torch.ones_like(h).index_copy(1, torch.arange(1, width), h[:, 1:]) if constant else 3 * h) @ W.T).log_softmax(1)
+
+    log_p, alike = log_probabilities(64, 33, 8), log_probabilities(15, 34, 4, constant=True)  # rows that share a part
     check.equal(
-        check.run(hidden_width, log_p),
-        width,
+        [check.run(hidden_width, log_p), check.run(hidden_width, alike)],
+        [8, 4],
         "other numbers of contexts, words and widths come out wrong",
         wrong={
-            "one too many: is each row centred over the vocabulary (and not each column over the contexts)?": width + 1,
-            "the smaller side of the matrix comes out, not its rank: leave out singular values below 1e-6 times the largest": min(
-                count, size
-            ),
+            "one too many: the normaliser adds one to the rank. Subtract from each row its mean over the vocabulary": [9, 5],
+            "you centre each column over the contexts; subtract from each row its mean over the vocabulary": [9, 4],
+            "the columns are centred, too, and that may lower the rank: centre the rows only": [8, 3],
+            "one too few: count every singular value above the threshold": [7, 3],
+            "the smaller side of the matrix comes out, not its rank: leave out singular values below 1e-6 times the largest": [33, 15],
+            "those are probabilities: the rank is D for the logarithms": [
+                int(torch.linalg.matrix_rank(log_p.exp() - log_p.exp().mean(1, keepdim=True), rtol=1e-6)),
+                15,
+            ],
         },
     )
-    noisy = log_p + 1e-10 * randn(count, size, dtype=torch.float64)
+    for count, size, width in [(30, 90, 17), (19, 21, 2)]:
+        log_p = log_probabilities(count, size, width)
+        check.equal(check.run(hidden_width, log_p), width, f"{count} contexts, {size} words and width {width} come out wrong")
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("1e-6 times the largest"):
+    near_zero = "errors of 1e-10 are counted: a threshold near machine precision is too low. Use 1e-6 times the largest"
+    noisy = log_p + 1e-10 * randn(19, 21, dtype=torch.float64)
+    check.equal(check.run(hidden_width, noisy), 2, "with errors of 1e-10 the count is wrong", wrong={near_zero: 19})
     check.equal(
-        check.run(hidden_width, noisy),
-        width,
-        "with errors of 1e-10 the count is wrong: a threshold near machine precision counts the errors, too. Use 1e-6 times the largest",
+        check.run(hidden_width, 1e-8 * (log_p + math.log(21)) - math.log(21)),
+        2,
+        "for nearly flat distributions the count is wrong",
+        wrong={"nothing is counted: the threshold must be relative to the largest singular value of the centred rows": 0},
     )
+    left = torch.linalg.qr(randn(9, 4, dtype=torch.float64)).Q
+    columns = randn(25, 4, dtype=torch.float64)
+    right = torch.linalg.qr(columns - columns.mean(0)).Q  # orthogonal to the constant vector: centring changes nothing
+    planted = left * torch.tensor([2.0, 0.5, 8e-6, 5e-7], dtype=torch.float64) @ right.T
     check.equal(
-        check.run(hidden_width, 1e-8 * (log_p + math.log(size)) - math.log(size)),
-        width,
-        "for nearly flat distributions the count is wrong: the threshold is relative to the largest singular value, not a fixed number",
+        check.run(hidden_width, planted.log_softmax(1)),
+        3,
+        "singular values of 1, 0.25, 4e-6 and 2.5e-7 of the largest: the first three count",
+        wrong={
+            "a singular value of 4e-6 times the largest is not counted: the threshold is 1e-6, and of the values, not of their squares": 2,
+            "a singular value of 2.5e-7 times the largest is counted: the threshold is 1e-6": 4,
+        },
     )
-h, W = randn(6, 11, dtype=torch.float64), randn(50, 11, dtype=torch.float64)
-check.equal(
-    check.run(hidden_width, (h @ W.T).log_softmax(1)), 6, "fewer contexts than the width: the rank cannot exceed the number of contexts"
-)
-check.unchanged(hidden_width, (h @ W.T).log_softmax(1))
+with check.edge("fewer contexts than the width"):
+    h, W = randn(6, 11, dtype=torch.float64), randn(50, 11, dtype=torch.float64)
+    fewer = "fewer contexts than the width: the rank cannot exceed the number of contexts"
+    check.equal(check.run(hidden_width, (h @ W.T).log_softmax(1)), 6, fewer)
+    check.equal(check.run(hidden_width, (h[:1] @ W.T).log_softmax(1)), 1, "a single context has the rank 1")
 ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(hidden_width, randn(4, 9, dtype=torch.float64).log_softmax(1))
 check.score()
 
 # %% [markdown]

@@ -13,6 +13,7 @@ def biased(p, v, b):
     return q
 """,
             hint="the changed normaliser is ignored",
+            gravity="idea",
         ),
         Mistake(
             "overflow from a huge bias",
@@ -23,6 +24,7 @@ def biased(p, v, b):
     return q / q.sum()
 """,
             hint="add the bias to log p and use softmax",
+            gravity="edge",
         ),
         Mistake(
             "bias added to the probability",
@@ -33,6 +35,7 @@ def biased(p, v, b):
     return q / q.sum()
 """,
             hint="do not add it to the probability",
+            gravity="idea",
         ),
         Mistake(
             "times b, not e^b",
@@ -43,6 +46,7 @@ def biased(p, v, b):
     return q / q.sum()
 """,
             hint="a bias on the logit multiplies by e^b",
+            gravity="idea",
         ),
         Mistake(
             "changes its input",
@@ -52,7 +56,18 @@ def biased(p, v, b):
     p[v] += b
     return p.softmax(0)
 """,
-            hint="changes its input in place",
+            hint="your code changes its input in place",
+            gravity="edge",
+        ),
+        Mistake("p used as logits", change={"p.log()": "p.clone()"}, hint="p itself is used as the logits", gravity="idea"),
+        Mistake("sign of b", change={"+= b": "-= b"}, hint="the sign of b is wrong", gravity="idea"),
+        Mistake("every word biased", change={"scores[v] += b": "scores += b"}, hint="the bias is added to every word", gravity="idea"),
+        Mistake("bias cut off", change={"+= b": "+= max(-30.0, min(b, 30.0))"}, hint="is the bias cut off", gravity="edge"),
+        Mistake(
+            "a small number inside the logarithm",
+            change={"p.log()": "(p + 1e-12).log()"},
+            hint="is the bias cut off, or a small probability lost",
+            gravity="edge",
         ),
         Right(
             "NumPy",
@@ -80,11 +95,19 @@ def biased(p, v, b):
             "normaliser ignored",
             change={"p_star * (pv_b / pstar_b) * math.exp(-b)": "pv_b * math.exp(-b)"},
             hint="you ignore the changed normaliser",
+            gravity="idea",
         ),
-        Mistake("bias not undone", change={" * math.exp(-b)": ""}, hint="e^{-b} is missing"),
-        Mistake("ratio upside down", change={"pv_b / pstar_b": "pstar_b / pv_b"}, hint="the ratio is upside down"),
-        Mistake("sign of b", change={"math.exp(-b)": "math.exp(b)"}, hint="the sign of b is wrong"),
-        Mistake("no p(v*)", change={"p_star * (pv_b": "(pv_b"}, hint="the factor p(v*) is missing"),
+        Mistake("bias not undone", change={" * math.exp(-b)": ""}, hint="e^{-b} is missing", gravity="idea"),
+        Mistake("ratio upside down", change={"pv_b / pstar_b": "pstar_b / pv_b"}, hint="the ratio is upside down", gravity="idea"),
+        Mistake("sign of b", change={"math.exp(-b)": "math.exp(b)"}, hint="the sign of b is wrong", gravity="idea"),
+        Mistake("no p(v*)", change={"p_star * (pv_b": "(pv_b"}, hint="the factor p(v*) is missing", gravity="idea"),
+        Mistake("no anchor", change={"(pv_b / pstar_b)": "pv_b"}, hint="p(v*; b) is not used", gravity="idea"),
+        Mistake(
+            "a small number in the denominator",
+            change={"pv_b / pstar_b": "pv_b / (pstar_b + 1e-12)"},
+            hint="digits are lost where p(v) or the anchor is small",
+            gravity="edge",
+        ),
         Right(
             "logarithms",
             change={"p_star * (pv_b / pstar_b) * math.exp(-b)": "math.exp(math.log(p_star) + math.log(pv_b) - math.log(pstar_b) - b)"},
@@ -92,12 +115,38 @@ def biased(p, v, b):
         Right("NumPy", change={"math.exp(-b)": "np.exp(-np.float64(b))"}),
     ],
     "anchor": [
-        Mistake("the limit for large b", change={"1 / (V - 1 + math.exp(b))": "math.exp(-b)"}, hint="the other |V| − 1 words count"),
-        Mistake("two worst cases at once", change={"1 / (V - 1 + math.exp(b))": "math.exp(-b) / V"}, hint="they exclude each other"),
-        Mistake("one word too many", change={"V - 1": "V"}, hint="|V| − 1 words keep their weight, one is multiplied"),
-        Mistake("one word too few", change={"V - 1": "V - 2"}, hint="v* itself is one of the words"),
         Mistake(
-            "no bias", change={"1 / (V - 1 + math.exp(b))": "1 / V"}, hint="there is a distribution whose anchor sinks below your bound"
+            "the limit for large b",
+            change={"1 / (V - 1 + math.exp(b))": "math.exp(-b)"},
+            hint="the other |V| − 1 words count",
+            gravity="idea",
+        ),
+        Mistake(
+            "two worst cases at once",
+            change={"1 / (V - 1 + math.exp(b))": "math.exp(-b) / V"},
+            hint="they exclude each other",
+            gravity="idea",
+        ),
+        Mistake("one word too many", change={"V - 1": "V"}, hint="|V| − 1 words keep their weight, one is multiplied", gravity="idea"),
+        Mistake("one word too few", change={"V - 1": "V - 2"}, hint="v* itself is one of the words", gravity="idea"),
+        Mistake(
+            "no bias",
+            change={"1 / (V - 1 + math.exp(b))": "1 / V"},
+            hint="that is the worst p(v*) without a bias: put it into p(v*) / Z_b",
+            gravity="idea",
+        ),
+        Mistake("two words only", change={"V - 1": "1"}, hint="that is the worst case of two words", gravity="idea"),
+        Mistake(
+            "all others lifted",
+            change={"V - 1 + math.exp(b)": "1 + (V - 1) * math.exp(b)"},
+            hint="one word is lifted, not all the others",
+            gravity="idea",
+        ),
+        Mistake(
+            "float32",
+            change={"1 / (V - 1 + math.exp(b))": "(1 / (V - 1 + torch.tensor(float(b)).exp())).item()"},
+            hint="nothing overflows or vanishes yet. Is it computed in float64?",
+            gravity="edge",
         ),
         Right("the flat distribution itself", change={"1 / (V - 1 + math.exp(b))": "(1 / V) / (1 + (math.exp(b) - 1) / V)"}),
         Right("divided by e^b", change={"1 / (V - 1 + math.exp(b))": "math.exp(-b) / (1 + (V - 1) * math.exp(-b))"}),
@@ -107,14 +156,21 @@ def biased(p, v, b):
             "normaliser ignored",
             change={"probability_from_top2(p_star, shown[v], shown[star], b)": "shown[v] * math.exp(-b)"},
             hint="you ignore the changed normaliser",
+            gravity="idea",
         ),
         Mistake(
             "compares with all other words",
             change={"probability_from_top2(p_star, shown[v], shown[star], b)": "shown[v] / (shown[v] + (1 - shown[v]) * math.exp(b))"},
             hint="compare v with the anchor v*, not with all other words",
+            gravity="part",
         ),
-        Mistake("bias not undone", change={"shown[star], b)": "shown[star], 0.0)"}, hint="the bias is not undone"),
-        Mistake("v* biased against itself", change={"if v in (star, second):": "if v == second:"}, hint="biasing v* against itself"),
+        Mistake("bias not undone", change={"shown[star], b)": "shown[star], 0.0)"}, hint="the bias is not undone", gravity="idea"),
+        Mistake(
+            "v* biased against itself",
+            change={"if v in (star, second):": "if v == second:"},
+            hint="biasing v* against itself",
+            gravity="idea",
+        ),
         Mistake(
             "assumes that the lifted word leads",
             change={
@@ -123,10 +179,21 @@ def biased(p, v, b):
                 "shown[v], shown[star]": "lifted, anchor",
             },
             hint="look at which word is which, not at the order",
+            gravity="part",
         ),
-        Mistake("v not in the top two", change={"if v in shown:": "if True:"}, hint="or not show up at all"),
-        Mistake("underflow from a huge bias", change={"min(api.bias_cap, 700.0)": "api.bias_cap"}, hint="makes p(v*; b) underflow"),
-        Mistake("bias too small for rare words", change={"700.0": "100.0"}, hint="words of probability e^{-600} are lost"),
+        Mistake(
+            "v not in the top two",
+            change={"if v in shown:": "if True:"},
+            hint="word 0 does not come into the top two even at the cap",
+            gravity="part",
+        ),
+        Mistake(
+            "underflow from a huge bias",
+            change={"min(api.bias_cap, 700.0)": "api.bias_cap"},
+            hint="makes p(v*; b) underflow",
+            gravity="edge",
+        ),
+        Mistake("bias too small for rare words", change={"700.0": "100.0"}, hint="words of probability e^{-600} are lost", gravity="edge"),
         Mistake(
             "one call too many",
             change={
@@ -134,32 +201,67 @@ def biased(p, v, b):
                 "    for v in range": "    api.top2()\n    for v in range",
                 "if v in shown:": "if v != star and v in shown:",
             },
-            hint="more than |V| + 1 calls for 301 words",
+            hint="one without a bias, and at most one for each word, make |V| + 1",
+            gravity="part",
         ),
         Mistake(
             "unbiased call in the loop",
             change={"shown = dict(api.top2({v: b}))": "p_star = api.top2()[0][1]\n        shown = dict(api.top2({v: b}))"},
             hint="too many calls",
+            gravity="part",
         ),
-        Mistake("renormalised", change={"return p": "return p / p.sum()"}, hint="you renormalise"),
+        Mistake("renormalised", change={"return p": "return p / p.sum()"}, hint="you renormalise", gravity="part"),
         Mistake(
             "NaN for what is out of reach",
             change={
                 "torch.zeros(api.vocabulary_size, dtype=torch.float64)": "torch.full((api.vocabulary_size,), math.nan, dtype=torch.float64)"
             },
             hint="give it 0 (not NaN",
+            gravity="part",
         ),
         Mistake(
             "the bound for what is out of reach",
             change={"dtype=torch.float64)\n": "dtype=torch.float64) + p_second * math.exp(-b)\n"},
             hint="the bound is for the error",
+            gravity="part",
         ),
         Mistake(
             "shares out what is missing",
             change={"return p": "p[p == 0] = (1 - p.sum()) / max(1, int((p == 0).sum()))\n    return p"},
             hint="that is a guess, and it hides the error",
+            gravity="part",
         ),
-        Mistake("float32", change={"dtype=torch.float64": "dtype=torch.float32"}, hint="float32 ends at 1e-45"),
+        Mistake("float32", change={"dtype=torch.float64": "dtype=torch.float32"}, hint="float32 ends at 1e-45", gravity="edge"),
+        Mistake(
+            "only zeros",
+            code="def recover(api):\n    return torch.zeros(api.vocabulary_size, dtype=torch.float64)",
+            hint="a word within reach comes out as 0",
+            gravity="idea",
+        ),
+        Mistake(
+            "the second word left out",
+            change={"p[star], p[second] = p_star, p_second": "p[star] = p_star"},
+            hint="the second word of the first answer gets no probability",
+            gravity="idea",
+        ),
+        Mistake(
+            "a bias of 10 for all",
+            change={"min(api.bias_cap, 700.0)": "min(api.bias_cap, 10.0)"},
+            hint="words within reach come out as 0: is every word lifted, and with b = min(cap, 700)?",
+            gravity="idea",
+        ),
+        Mistake(
+            "only words that lead",
+            change={"if v in shown:": "if next(iter(shown)) == v:"},
+            hint="word 0 is lifted to the second place",
+            gravity="part",
+        ),
+        Mistake(
+            "stops at the first word out of reach",
+            change={"if v in shown:": "if v not in shown:\n            break\n        if True:"},
+            hint="words within reach keep their own probabilities",
+            gravity="part",
+        ),
         Right(
             "a plain list, and every word biased",
             code="""
@@ -208,7 +310,8 @@ def interval(p_star, pv_b, pstar_b, b, digits):
         return low, 1.0
     return low, min(1.0, (p_star + delta) * (pv_b + delta) / (pstar_b - delta) * math.exp(-b))
 """,
-            hint="that is the box of three roundings",
+            hint="that is the box of three roundings: sure, but too large",
+            gravity="idea",
         ),
         Mistake(
             "p(v; b) alone",
@@ -219,6 +322,7 @@ def interval(p_star, pv_b, pstar_b, b, digits):
 """: ""
             },
             hint="that is what p(v; b) allows",
+            gravity="idea",
         ),
         Mistake(
             "Z_b alone",
@@ -232,29 +336,41 @@ def interval(p_star, pv_b, pstar_b, b, digits):
     return max(low, 0.0), min(high, 1.0)
 """,
             hint="that is what Z_b allows",
+            gravity="idea",
         ),
-        Mistake("a whole unit", change={"0.5 * 10.0": "10.0"}, hint="δ is half a unit of the last decimal"),
+        Mistake("a whole unit", change={"0.5 * 10.0": "10.0"}, hint="δ is half a unit of the last decimal", gravity="idea"),
         Mistake(
             "the anchor's ends exchanged",
             change={"lead[0] / anchor[1]": "lead[0] / max(anchor[0], 1e-9)", "lead[1] / anchor[0]": "lead[1] / anchor[1]"},
             hint="the anchor's ends go the other way round",
+            gravity="idea",
         ),
         Mistake(
             "p(v*) taken as exact",
             change={"low, high = (x": "lead = p_star, p_star\n    low, high = (x"},
             hint="p(v*) of the first call was rounded as well",
+            gravity="idea",
         ),
-        Mistake("high before low", change={"return low, high": "return high, low"}, hint="the lower end comes first"),
+        Mistake("high before low", change={"return low, high": "return high, low"}, hint="the lower end comes first", gravity="idea"),
         Mistake(
-            "the union", change={"low = max(low,": "low = min(low,", "high = min(high,": "high = max(high,"}, hint="p(v) must fit both"
+            "the union",
+            change={"low = max(low,": "low = min(low,", "high = min(high,": "high = max(high,"},
+            hint="p(v) must fit both",
+            gravity="idea",
         ),
         Mistake(
             "no upper end without an anchor",
             change={"    return low, high\n": "    else:\n        high = math.inf\n    return low, high\n"},
-            hint="but p(v; b) still sets one",
+            hint="then only p(v; b) sets the upper end",
+            gravity="edge",
         ),
-        Mistake("lower ends not cut at zero", change={"max(x - delta, 0)": "x - delta"}, hint="it is not negative"),
-        Mistake("upper ends not cut at one", change={"min(x + delta, 1)": "x + delta"}, hint="the upper end is 1"),
+        Mistake("lower ends not cut at zero", change={"max(x - delta, 0)": "x - delta"}, hint="it is not negative", gravity="edge"),
+        Mistake(
+            "upper ends not cut at one",
+            change={"min(x + delta, 1)": "x + delta"},
+            hint="p(v; b) shown as 1.00 lies between 0.995 and 1, and the anchor may be 0: the upper end is 1",
+            gravity="edge",
+        ),
         Mistake(
             "first-order estimate",
             code="""
@@ -267,6 +383,40 @@ def interval(p_star, pv_b, pstar_b, b, digits):
     return (value * (1 - share), value * (1 + share)) if share < 1 else (0.0, value * 2)
 """,
             hint="that is the first-order estimate",
+            gravity="idea",
+        ),
+        Mistake("digits ignored", change={"-digits": "-2"}, hint="the number of decimals is ignored: δ = ½ · 10^(−digits)", gravity="idea"),
+        Mistake(
+            "digits read off the numbers",
+            change={"delta = 0.5 * 10.0**-digits": "delta = 0.5 * 10.0 ** -max(len(repr(x)) - 2 for x in (p_star, pv_b, pstar_b))"},
+            hint="δ is 0.0005, whatever the numbers look like",
+            gravity="idea",
+        ),
+        Mistake(
+            "exact answers rounded all the same",
+            change={
+                "if digits is None:\n        value = probability_from_top2(p_star, pv_b, pstar_b, b)\n        return value, value": "digits = 6 if digits is None else digits"
+            },
+            hint="digits=None: both ends are the value itself",
+            gravity="part",
+        ),
+        Mistake(
+            "the anchor taken as exact",
+            change={"low, high = (x": "anchor = pstar_b, pstar_b\n    low, high = (x"},
+            hint="p(v*; b) was rounded as well",
+            gravity="idea",
+        ),
+        Mistake(
+            "division by an anchor of 0",
+            change={"    if anchor[0] > 0:\n        high =": "    high ="},
+            hint="your code raised ZeroDivisionError",
+            gravity="edge",
+        ),
+        Mistake(
+            "p(v*) not cut at one",
+            change={"min(x + delta, 1))": "min(x + delta, 1 + (x == p_star)))"},
+            hint="p(v*) shown as 1.00 is at most 1: cut the ends of all three numbers",
+            gravity="edge",
         ),
         Right(
             "bisection over p(v)",
@@ -318,18 +468,39 @@ def interval(p_star, pv_b, pstar_b, b, digits):
         Right("a tensor", change={"return low, high": "return torch.tensor([low, high], dtype=torch.float64)"}),
     ],
     "best-bias": [
-        Mistake("level with v*", change={"0.5 * math.log((1 - pv) * p_star)": "math.log(p_star)"}, hint="that makes v and v* level"),
         Mistake(
-            "t, not b", change={"0.5 * math.log((1 - pv) * p_star) - math.log(pv)": "math.sqrt((1 - pv) * p_star)"}, hint="not solved for b"
+            "level with v*",
+            change={"0.5 * math.log((1 - pv) * p_star)": "math.log(p_star)"},
+            hint="that makes v and v* level",
+            gravity="idea",
+        ),
+        Mistake(
+            "t, not b",
+            change={"0.5 * math.log((1 - pv) * p_star) - math.log(pv)": "math.sqrt((1 - pv) * p_star)"},
+            hint="not solved for b",
+            gravity="idea",
         ),
         Mistake(
             "e^b, not b",
             change={"0.5 * math.log((1 - pv) * p_star) - math.log(pv)": "math.sqrt((1 - pv) * p_star) / pv"},
             hint="take its logarithm",
+            gravity="idea",
         ),
-        Mistake("no root", change={"0.5 * math.log": "math.log"}, hint="the root is missing"),
-        Mistake("Z = 1 + t", change={"(1 - pv) * p_star": "p_star"}, hint="Z_b is 1 − p(v) + t"),
-        Mistake("p(v; b) = 1/2", change={"0.5 * math.log((1 - pv) * p_star)": "math.log(1 - pv)"}, hint="which forgets the anchor"),
+        Mistake("no root", change={"0.5 * math.log": "math.log"}, hint="the root is missing", gravity="idea"),
+        Mistake("Z = 1 + t", change={"(1 - pv) * p_star": "p_star"}, hint="Z_b is 1 − p(v) + t", gravity="idea"),
+        Mistake(
+            "p(v; b) = 1/2",
+            change={"0.5 * math.log((1 - pv) * p_star)": "math.log(1 - pv)"},
+            hint="which forgets the anchor",
+            gravity="idea",
+        ),
+        Mistake("log t", change={" - math.log(pv)": ""}, hint="that is log t: b = log(t / p(v))", gravity="idea"),
+        Mistake(
+            "rounded",
+            change={"0.5 * math.log((1 - pv) * p_star) - math.log(pv)": "round(0.5 * math.log((1 - pv) * p_star) - math.log(pv), 5)"},
+            hint="digits are lost: use the formula",
+            gravity="edge",
+        ),
         Right(
             "through t",
             change={"0.5 * math.log((1 - pv) * p_star) - math.log(pv)": "math.log(math.sqrt(p_star - pv * p_star) / pv)"},
@@ -339,15 +510,38 @@ def interval(p_star, pv_b, pstar_b, b, digits):
         ),
     ],
     "undo-top1": [
-        Mistake("normaliser ignored", change={"weight / (weight + (1 - pv_b))": "weight"}, hint="you ignore the changed normaliser"),
+        Mistake(
+            "normaliser ignored",
+            change={"weight / (weight + (1 - pv_b))": "weight"},
+            hint="you ignore the changed normaliser",
+            gravity="idea",
+        ),
         Mistake(
             "e^b with the wrong term",
             change={"weight / (weight + (1 - pv_b))": "pv_b / (pv_b * math.exp(min(b, 700)) + 1 - pv_b)"},
             hint="e^b stands with the wrong term",
+            gravity="idea",
         ),
-        Mistake("sign of b", change={"math.exp(-b)": "math.exp(min(b, 700))"}, hint="the sign of b is wrong"),
-        Mistake("odds", change={"(weight + (1 - pv_b))": "(1 - pv_b)"}, hint="those are the odds"),
-        Mistake("overflow", change={"weight / (weight + (1 - pv_b))": "pv_b / (pv_b + (1 - pv_b) * math.exp(b))"}, hint="e^800 overflows"),
+        Mistake("sign of b", change={"math.exp(-b)": "math.exp(min(b, 700))"}, hint="the sign of b is wrong", gravity="idea"),
+        Mistake("odds", change={"(weight + (1 - pv_b))": "(1 - pv_b)"}, hint="those are the odds", gravity="idea"),
+        Mistake(
+            "overflow",
+            change={"weight / (weight + (1 - pv_b))": "pv_b / (pv_b + (1 - pv_b) * math.exp(b))"},
+            hint="e^800 overflows",
+            gravity="edge",
+        ),
+        Mistake(
+            "p' missing",
+            change={"weight / (weight + (1 - pv_b))": "pv_b / (1 + (1 - pv_b) * math.exp(min(b, 700)))"},
+            hint="p' is missing in the denominator's first term",
+            gravity="idea",
+        ),
+        Mistake(
+            "bias cut off",
+            change={"math.exp(-b)": "math.exp(-min(b, 50))"},
+            hint="is the bias cut off, or a small number lost",
+            gravity="edge",
+        ),
         Right("through odds", change={"weight / (weight + (1 - pv_b))": "1 / (1 + math.exp(min(700, b)) * (1 - pv_b) / pv_b)"}),
         Right(
             "sigmoid of shifted log-odds",
@@ -358,21 +552,59 @@ def interval(p_star, pv_b, pstar_b, b, digits):
     ],
     "recover-top1": [
         Mistake(
-            "straight to the cap", change={"min(b + 20.0, api.bias_cap)": "api.bias_cap"}, hint="comes out as 1: p' was 1 to the last digit"
+            "straight to the cap",
+            change={"min(b + 20.0, api.bias_cap)": "api.bias_cap"},
+            hint="p' is 1 to the last digit, and 1 comes out",
+            gravity="idea",
         ),
-        Mistake("gives up after one step", change={"                break\n": "            break\n"}, hint="go on climbing up to the cap"),
-        Mistake("steps too small", change={"b + 20.0": "b + 5.0"}, hint="at most ⌈cap / 20⌉ for each word"),
-        Mistake("steps too large", change={"b + 20.0": "b + 32.0"}, hint="words far down lose their digits"),
         Mistake(
-            "does not look whose probability it is", change={"if word == v:": "if True:"}, hint="Whose probability does the answer show"
+            "gives up after one step",
+            change={"                break\n": "            break\n"},
+            hint="climb in steps of 20, and stop as soon as the word leads",
+            gravity="idea",
         ),
-        Mistake("above the cap", change={"min(b + 20.0, api.bias_cap)": "b + 20.0"}, hint="the last step goes to the cap, not above it"),
-        Mistake("renormalised", change={"return p": "return p / p.sum()"}, hint="you renormalise"),
+        Mistake("steps too small", change={"b + 20.0": "b + 5.0"}, hint="at most ⌈cap / 20⌉ for each word", gravity="part"),
+        Mistake("steps too large", change={"b + 20.0": "b + 32.0"}, hint="words far down lose their digits", gravity="part"),
+        Mistake(
+            "does not look whose probability it is",
+            change={"if word == v:": "if True:"},
+            hint="whose probability does the answer show?",
+            gravity="idea",
+        ),
+        Mistake(
+            "above the cap",
+            change={"min(b + 20.0, api.bias_cap)": "b + 20.0"},
+            hint="the last step goes to the cap, not above it",
+            gravity="part",
+        ),
+        Mistake("renormalised", change={"return p": "return p / p.sum()"}, hint="you renormalise", gravity="part"),
         Mistake(
             "asks for two words",
             change={"word, shown = api.top1({v: b})": "word, shown = api.top2({v: b})[0]"},
             # In grading the API's own words are withheld once hidden inputs are known; the line that it refused is shown.
-            hint="your code raised ValueError at line 11 of the cell: `word, shown = api.top2({v: b})[0]`",
+            hint="at line 11 of the cell: `word, shown = api.top2({v: b})[0]`",
+            gravity="idea",
+        ),
+        Mistake(
+            "always the first step's bias",
+            change={"(shown, b)": "(shown, 20.0)"},
+            hint="the bias is not the one that the word was seen with",
+            gravity="idea",
+        ),
+        Mistake(
+            "whole steps only",
+            change={
+                "b < api.bias_cap:\n            b = min(b + 20.0, api.bias_cap)": "b + 20.0 <= api.bias_cap:\n            b = b + 20.0"
+            },
+            hint="the last step goes to the cap",
+            gravity="part",
+        ),
+        Mistake("steps of ten", change={"b + 20.0": "b + 10.0"}, hint="at most ⌈cap / 20⌉ for each word", gravity="part"),
+        Mistake(
+            "float32",
+            change={"dtype=torch.float64": "dtype=torch.float32"},
+            hint="words of probability e^{-97} lose digits",
+            gravity="edge",
         ),
         Right(
             "a list of steps",
@@ -416,36 +648,90 @@ def recover_top1(api):
         ),
     ],
     "nucleus": [
-        Mistake("stops one word too early", change={"before < mass": "before + sorted_p <= mass"}, hint="you stop one word too early"),
-        Mistake("more than the mass", change={"before < mass": "before <= mass"}, hint="at least the mass, not more than it"),
-        Mistake("not renormalised", change={"return kept / kept.sum()": "return kept"}, hint="divide by the sum of what is kept"),
+        Mistake(
+            "stops one word too early",
+            change={"before < mass": "before + sorted_p <= mass"},
+            hint="you stop one word too early",
+            gravity="idea",
+        ),
+        Mistake(
+            "more than the mass", change={"before < mass": "before <= mass"}, hint="at least the mass, not more than it", gravity="edge"
+        ),
+        Mistake(
+            "not renormalised", change={"return kept / kept.sum()": "return kept"}, hint="divide by the sum of what is kept", gravity="idea"
+        ),
         Mistake(
             "order of the vocabulary",
             change={"p.sort(descending=True, stable=True)": "(p, torch.arange(len(p)))"},
             hint="begin with the most likely word",
+            gravity="idea",
         ),
-        Mistake("left sorted", change={"kept[order] =": "kept[:] ="}, hint="put them back at their words"),
-        Mistake("threshold on each word", change={"before < mass": "sorted_p >= sorted_p[0] * mass"}, hint="it is the sum that counts"),
+        Mistake("left sorted", change={"kept[order] =": "kept[:] ="}, hint="put them back at their words", gravity="idea"),
+        Mistake(
+            "threshold on each word",
+            change={"before < mass": "sorted_p >= sorted_p[0] * mass"},
+            hint="it is the sum that counts",
+            gravity="idea",
+        ),
         Mistake(
             "later words first among ties",
             change={"p.sort(descending=True, stable=True)": "[x.flip(0) for x in p.sort(stable=True)]"},
             hint="the smaller numbers are kept",
+            gravity="edge",
         ),
         Mistake(
             "draws what has no probability",
             change={"running > u * running[-1]": "running >= u * running[-1]"},
             hint="a word of probability 0 was drawn",
+            gravity="edge",
         ),
-        Mistake("falls off the end", change={"running > u * running[-1]": "running > u"}, hint="compare with u times the sum"),
+        Mistake(
+            "falls off the end", change={"running > u * running[-1]": "running > u"}, hint="compare with u times the sum", gravity="part"
+        ),
         Mistake(
             "always the most likely word",
             change={"int((running > u * running[-1]).nonzero()[0])": "int(p.argmax())"},
-            hint="find the first that exceeds u",
+            hint="draw: the same word comes for every u",
+            gravity="idea",
         ),
         Mistake(
             "draws for itself",
             change={"int((running > u * running[-1]).nonzero()[0])": "int(torch.multinomial(p, 1))"},
             hint="find the first that exceeds u",
+            gravity="idea",
+        ),
+        Mistake(
+            "divided by the mass",
+            change={"kept / kept.sum()": "kept / mass"},
+            hint="divide by the sum of what is kept, not by the mass",
+            gravity="idea",
+        ),
+        Mistake(
+            "a share of the sum",
+            change={"before < mass": "before < mass * p.sum()"},
+            hint="the mass is compared with the sum of p as it is",
+            gravity="edge",
+        ),
+        Mistake(
+            "the last word for want of another",
+            change={"int((running > u * running[-1]).nonzero()[0])": "next((i for i, x in enumerate(running) if x > u), len(p) - 1)"},
+            hint="compare with u times the sum",
+            gravity="part",
+        ),
+        Mistake(
+            "from the most likely word on",
+            change={
+                "    running = p.cumsum(0)\n": "    p, order = p.sort(descending=True)\n    running = p.cumsum(0)\n",
+                "int((running > u * running[-1]).nonzero()[0])": "int(order[(running > u * running[-1]).nonzero()[0]])",
+            },
+            hint="draw: you add up from the most likely word on",
+            gravity="idea",
+        ),
+        Mistake(
+            "running sum in place",
+            change={"p.cumsum(0)\n    return int": "p.cumsum_(0)\n    return int"},
+            hint="your code changes its input in place",
+            gravity="edge",
         ),
         Right(
             "loops",
@@ -491,23 +777,32 @@ def draw(p, u):
             "each as if it were alone",
             change={"a * shrink / total": "a * shrink / (1 - a + a * shrink)", "c * shrink / total": "c * shrink / (1 - c + c * shrink)"},
             hint="as if it were biased alone",
+            gravity="idea",
         ),
         Mistake(
             "normaliser ignored",
             change={"return a * shrink / total, c * shrink / total": "return a * shrink, c * shrink"},
             hint="the changed normaliser is ignored",
+            gravity="idea",
         ),
-        Mistake("odds", change={" + (a + c) * shrink": ""}, hint="divide by the sum of all, v and w included"),
+        Mistake("odds", change={" + (a + c) * shrink": ""}, hint="divide by the sum of all, v and w included", gravity="idea"),
         Mistake(
             "exchanged",
             change={"return a * shrink / total, c * shrink / total": "return c * shrink / total, a * shrink / total"},
             hint="p(v) comes first, then p(w)",
+            gravity="idea",
         ),
-        Mistake("the last one without a partner", change={"rest.append(second)": "pass"}, hint="does every word get a partner"),
+        Mistake(
+            "the last one without a partner",
+            change={"rest.append(second)": "pass"},
+            hint="Who could be the last one's partner",
+            gravity="part",
+        ),
         Mistake(
             "by the order of the answer",
             change={"shown[v], shown[w], ": "*shown.values(), "},
             hint="does every word get a partner, and each the value",
+            gravity="idea",
         ),
         Mistake(
             "one by one",
@@ -520,8 +815,28 @@ def probabilities_from_pair(a, c, b):
 def recover_in_pairs(api):
     return recover(api)
 """,
-            hint="more than ⌈|V|/2⌉ + 1 calls",
+            hint="too many calls, or none: six words, two per call, and one call without a bias",
+            gravity="part",
         ),
+        Mistake(
+            "the second word left out",
+            change={"p[star], p[second] = p_star, p_second": "p[star] = p_star"},
+            hint="the second word of the first answer gets no probability",
+            gravity="idea",
+        ),
+        Mistake(
+            "a fixed bias",
+            change={"{v: api.bias_cap, w: api.bias_cap}": "{v: 8.0, w: 8.0}", "shown[w], api.bias_cap": "shown[w], 8.0"},
+            hint="your code raised KeyError",
+            gravity="idea",
+        ),
+        Mistake(
+            "overlapping pairs",
+            change={"zip(rest[::2], rest[1::2], strict=True)": "zip(rest, rest[1:])"},
+            hint="more than ⌈|V|/2⌉ + 1 calls",
+            gravity="part",
+        ),
+        Mistake("float32", change={"dtype=torch.float64": "dtype=torch.float32"}, hint="keep float64", gravity="edge"),
         Right(
             "without helpers of its own",
             code="""
@@ -570,19 +885,52 @@ def recover_in_pairs(api):
         ),
     ],
     "bonus-width": [
-        Mistake("not centred", change={"log_p - log_p.mean(dim=1, keepdim=True)": "log_p"}, hint="the normaliser adds one to the rank"),
-        Mistake("centred over the contexts", change={"dim=1": "dim=0"}, hint="and not each column over the contexts"),
+        Mistake(
+            "not centred",
+            change={"log_p - log_p.mean(dim=1, keepdim=True)": "log_p"},
+            hint="the normaliser adds one to the rank",
+            gravity="idea",
+        ),
+        Mistake("centred over the contexts", change={"dim=1": "dim=0"}, hint="you centre each column over the contexts", gravity="idea"),
         Mistake(
             "probabilities, not logarithms",
             change={"log_p - log_p.mean(dim=1, keepdim=True)": "log_p.exp() - log_p.exp().mean(dim=1, keepdim=True)"},
-            hint="leave out singular values below 1e-6 times the largest",
+            hint="those are probabilities: the rank is D for the logarithms",
+            gravity="idea",
         ),
         Mistake(
             "threshold at machine precision",
             change={"int((values > 1e-6 * values[0]).sum())": "int(torch.linalg.matrix_rank(centred))"},
-            hint="a threshold near machine precision counts the errors",
+            hint="errors of 1e-10 are counted",
+            gravity="part",
         ),
-        Mistake("fixed threshold", change={"1e-6 * values[0]": "1e-2"}, hint="the threshold is relative to the largest"),
+        Mistake(
+            "fixed threshold",
+            change={"1e-6 * values[0]": "1e-2"},
+            hint="the threshold must be relative to the largest singular value",
+            gravity="part",
+        ),
+        Mistake(
+            "rows and columns centred",
+            change={"values = ": "centred = centred - centred.mean(dim=0)\n    values = "},
+            hint="the columns are centred, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "squared singular values",
+            change={"svdvals(centred)": "svdvals(centred) ** 2"},
+            hint="a singular value of 4e-6 times the largest is not counted",
+            gravity="part",
+        ),
+        Mistake(
+            "threshold of 1e-7", change={"1e-6": "1e-7"}, hint="a singular value of 2.5e-7 times the largest is counted", gravity="part"
+        ),
+        Mistake(
+            "centred in place",
+            change={"centred = log_p - log_p.mean(dim=1, keepdim=True)": "centred = log_p\n    centred -= log_p.mean(dim=1, keepdim=True)"},
+            hint="your code changes its input in place",
+            gravity="edge",
+        ),
         Right(
             "matrix_rank with a tolerance",
             change={"int((values > 1e-6 * values[0]).sum())": "torch.linalg.matrix_rank(centred, rtol=1e-6).item()"},

@@ -33,7 +33,7 @@ import matplotlib.pyplot as plt
 import torch
 
 from helpers import checks
-from helpers.checks import Check, rand, randn
+from helpers.checks import Check, rand, randn, randperm
 from helpers.kit import plots
 from helpers.kit.scale import pick
 from helpers.kit.seeding import seed
@@ -71,72 +71,99 @@ def attend(q, k, v, bias=None, mask=None):
 
 # %% test="attend" points=3
 check = Check("attend", points=3)
-q, k, v = randn(2, 3, 5, 8), randn(2, 3, 4, 8), randn(2, 3, 4, 6)
-out = check.run(attend, q, k, v, shape=(2, 3, 5, 6), hint="without a bias and a mask it is attention as in 03: one output per query")
-check.close(
-    check.run(attend, q, k, v, torch.full((5, 4), 3.7)),
-    out,
-    "the same bias on every score changes nothing, because softmax sees differences only: is the bias added before the softmax?",
-)
-tilted = check.run(attend, torch.zeros(1, 2), randn(2, 2), torch.tensor([[1.0], [0.0]]), torch.tensor([[math.log(3.0), 0.0]]), shape=(1, 1))
-check.close(
-    tilted,
-    [[0.75]],
-    "with q = 0 the bias alone decides: log 3 against 0 is a weight of 3 : 1",
-    wrong={
-        "the bias is subtracted: add it": [[0.25]],
-        "the bias is divided by the root of the width together with the scores: only the scores are scaled": [[1 / (1 + 3 ** -(0.5**0.5))]],
-        "the bias is not used, or multiplied with the scores: it must be added": [[0.5]],
-        "the bias is added to the weights, after the softmax: add it to the scores": [[0.5 + math.log(3.0)]],
-    },
-)
-only = torch.tensor([False, False, True, False])
-check.close(
-    check.run(attend, q, k, v, None, only),
-    v[:, :, 2:3].expand(2, 3, 5, 6),
-    "if only key 2 may be seen, the output is its value: is the mask used, with True for may look?",
-)
-check.unchanged(attend, q, k, v, randn(5, 4))
+q, k, v = randn(5, 7), randn(4, 7), randn(4, 6)  # all sizes differ: a swapped axis cannot hide
+with check.idea("scaled scores plus bias"):
+    check.run(attend, q, k, v, shape=(5, 6), hint="without a bias and a mask it is attention as in 03: one output per query")
+    picks, alike = torch.tensor([[1.0], [0.0]]), "four products of log(3)/2 sum to 2 log 3, scaled log 3: a weight of 3 : 1"
+    check.close(check.run(attend, torch.ones(1, 4), torch.tensor([[math.log(3.0) / 2] * 4, [0.0] * 4]), picks), [[0.75]], alike)
+    tilted = check.run(attend, torch.zeros(1, 2), randn(2, 2), picks, torch.tensor([[math.log(3.0), 0.0]]))
+    check.close(tilted, [[0.75]], "with q = 0 the bias alone decides: log 3 against 0 is a weight of 3 : 1")
+    ### BEGIN HIDDEN TESTS
+    for width in (7, 3):
+        q, k, b = randn(5, width), randn(4, width), 2 * randn(5, 4)
+        raw, root = q @ k.T, width**0.5
+        check.close(
+            check.run(attend, q, k, v),
+            (raw / root).softmax(-1) @ v,
+            "without a bias and a mask the output differs from scaled dot-product attention",
+            wrong={
+                "the scores are not scaled by the root of the width": raw.softmax(-1) @ v,
+                "you divide by the width, not by its root": (raw / width).softmax(-1) @ v,
+                "you divide by the root of the number of keys: it is the width of a query that counts": (raw / 2).softmax(-1) @ v,
+                "you divide by the root of the width of a value: it is the width of a query that counts": (raw / 6**0.5).softmax(-1) @ v,
+                "you divide by a fixed number, √8: take the width from the query": (raw / 8**0.5).softmax(-1) @ v,
+                "softmax runs over the queries: it must run over the keys, the last axis": (raw / root).softmax(0) @ v,
+            },
+        )
+        check.close(
+            check.run(attend, q, k, v, b),
+            (raw / root + b).softmax(-1) @ v,
+            "with a bias the output differs from softmax(q · k / √d + b) times the values",
+            wrong={
+                "the bias is subtracted: add it": (raw / root - b).softmax(-1) @ v,
+                "the bias is divided by the root of the width together with the scores: only the scores are scaled": (
+                    (raw + b) / root
+                ).softmax(-1)
+                @ v,
+                "the bias is multiplied with the scores: it must be added": (raw / root * b).softmax(-1) @ v,
+                "the bias is not used": (raw / root).softmax(-1) @ v,
+                "the bias is added to the weights, after the softmax: add it to the scores": ((raw / root).softmax(-1) + b) @ v,
+                "the scores are not scaled by the root of the width": (raw + b).softmax(-1) @ v,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("mask"):
+    only = check.run(attend, randn(5, 3), randn(4, 3), v, None, torch.tensor([False, False, True, False]))
+    check.close(only, v[2].expand(5, 6), "if only key 2 may be seen, the output is its value: is the mask used, with True for may look?")
+    ### BEGIN HIDDEN TESTS
+    rule = rand(5, 4) > 0.4
+    rule[:, 1], rule[0, 0], rule[0, 2] = True, False, False
+    low = raw / root + b
+    ruled, hidden_out = check.run(attend, q, k, v, b, rule, shape=(5, 6)), low.masked_fill(~rule, -torch.inf).softmax(-1) @ v
+    check.close(
+        ruled,
+        hidden_out,
+        "with a bias and a mask the output is wrong",
+        wrong={
+            "the mask is read the wrong way round: True means that looking is allowed": low.masked_fill(rule, -torch.inf).softmax(-1) @ v,
+            "the weights are set to 0 after the softmax, so they no longer sum to one: mask the scores before it": (
+                (low.softmax(-1) * rule) @ v
+            ),
+            "forbidden scores become 0, and e⁰ is 1: they must become −∞": low.masked_fill(~rule, 0.0).softmax(-1) @ v,
+            "the mask is ignored where there is a bias": low.softmax(-1) @ v,
+            "the bias is ignored where there is a mask": (raw / root).masked_fill(~rule, -torch.inf).softmax(-1) @ v,
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(attend, q, k, v, randn(5, 4), torch.ones(5, 4, dtype=torch.bool))
 ### BEGIN HIDDEN TESTS
-b = 2 * randn(3, 5, 4)
-rule = rand(2, 1, 5, 4) > 0.4
-rule[..., 1] = True
-raw = q @ k.mT / 8**0.5
-check.close(
-    check.run(attend, q, k, v, b, rule),
-    (raw + b).masked_fill(~rule, -torch.inf).softmax(-1) @ v,
-    "with a bias for each head and a mask for each sequence the output is wrong",
-    wrong={
-        "the bias is divided by the root of the width together with the scores": (raw + b / 8**0.5)
-        .masked_fill(~rule, -torch.inf)
-        .softmax(-1)
-        @ v,
-        "the mask is read the wrong way round: True means that looking is allowed": (
-            (raw + b).masked_fill(rule, -torch.inf).softmax(-1).nan_to_num() @ v
-        ),
-        "the weights are set to 0 after the softmax: mask the scores before it": ((raw + b).softmax(-1) * rule) @ v,
-        "the scores are not scaled": (raw * 8**0.5 + b).masked_fill(~rule, -torch.inf).softmax(-1) @ v,
-        "the mask is ignored where there is a bias": (raw + b).softmax(-1) @ v,
-        "the bias is ignored where there is a mask": raw.masked_fill(~rule, -torch.inf).softmax(-1) @ v,
-        "the bias is subtracted: add it": (raw - b).masked_fill(~rule, -torch.inf).softmax(-1) @ v,
-    },
-)
-check.close(
-    out,
-    raw.softmax(-1) @ v,
-    "without a bias and a mask the output differs from scaled dot-product attention",
-    wrong={
-        "the scores are not scaled by the root of the width": (raw * 8**0.5).softmax(-1) @ v,
-        "you divide by the width, not by its root": (raw / 8**0.5).softmax(-1) @ v,
-    },
-)
-check.close(check.run(attend, randn(1, 2), randn(1, 2), torch.tensor([[5.0]]), torch.tensor([[-9.0]])), [[5.0]], "one query, one key")
-check.gradients(
-    attend,
-    lambda *z: (z[0] @ z[1].mT / 8**0.5 + z[3]).softmax(-1) @ z[2],
-    (q, k, v, b),
-    "the gradients are wrong, or do not flow: a learned bias needs them, too",
-)
+with check.part("batch axes"):
+    deep_q, deep_k, deep_v, by_head = randn(2, 3, 5, 8), randn(2, 3, 4, 8), randn(2, 3, 4, 6), 2 * randn(3, 5, 4)
+    deep = deep_q @ deep_k.mT / 8**0.5 + by_head
+    got = check.run(attend, deep_q, deep_k, deep_v, by_head, shape=(2, 3, 5, 6))
+    check.close(got, deep.softmax(-1) @ deep_v, "with axes in front and a bias for each head the output is wrong")
+    if (ruled - hidden_out).abs().max() < 1e-4:  # what is wrong about the mask itself is told above
+        each = rand(2, 1, 5, 4) > 0.4
+        each[..., 1] = True
+        got = check.run(attend, deep_q, deep_k, deep_v, by_head, each)
+        several = "a mask (B, 1, n, m), one for each sequence and shared by the heads: the output is wrong"
+        check.close(got, deep.masked_fill(~each, -torch.inf).softmax(-1) @ deep_v, several)
+with check.part("gradients"):
+    check.gradients(
+        attend,
+        lambda *z: (z[0] @ z[1].mT / z[0].shape[-1] ** 0.5 + z[3]).softmax(-1) @ z[2],
+        (q, k, v, b),
+        "the gradients are wrong, or do not flow to all of q, k, v and bias: a learned bias needs them, too",
+    )
+with check.edge("large scores"):
+    steep = check.run(attend, torch.zeros(1, 2), randn(2, 2), picks, torch.tensor([[200.0 + math.log(3.0), 200.0]]))
+    check.close(
+        steep, [[0.75]], "scores near 200 overflow: e²⁰⁰ is infinite in float32. Use torch's softmax", atol=1e-3
+    )  # 200 + log 3 in float32
+with check.edge("one query, one key"):
+    single = check.run(attend, randn(1, 2), randn(1, 2), torch.tensor([[5.0]]), torch.tensor([[-9.0]]))
+    check.close(single, [[5.0]], "one query and one key: the output is that key's value, whatever the bias")
 ### END HIDDEN TESTS
 check.score()
 
@@ -171,63 +198,57 @@ def equivariance_gap(f, x, order):
 # %% test="equivariance-gap" points=3
 check = Check("equivariance-gap", points=3)
 x, turn_round = torch.tensor([[1.0], [2.0], [4.0]]), torch.tensor([1, 2, 0])
-check.close(
-    check.run(equivariance_gap, lambda z: 2 * z, x, turn_round, shape=(), hint="the gap is one number"),
-    0.0,
-    "doubling every row is equivariant, so the gap is 0: are the rows of f(x) shuffled, too, and in the same order?",
-)
-check.close(
-    check.run(equivariance_gap, lambda z: z.cumsum(0), x, turn_round, shape=(), hint="the gap is one number"),
-    6.0,
-    "running sums see the order: f(Px) = (2, 6, 7) and P f(x) = (3, 7, 1) differ by up to 6",
-    wrong={
-        "that is the mean of the differences; the largest one was asked for": 8 / 3,
-        "you compare f(Px) with f(x): that asks for invariance. Shuffle the rows of f(x), too": 3.0,
-        "you shuffle f(x) the other way round: the same order is used on both sides": 5.0,
-        "that is the sum of the differences; the largest one was asked for": 8.0,
-    },
-)
-check.close(
-    check.run(equivariance_gap, lambda z: -z.cumsum(0), x, turn_round),
-    6.0,
-    "with the sign of f turned round the gap stays the same: take absolute values before the maximum",
-)
-check.unchanged(lambda z: equivariance_gap(lambda y: y.cumsum(0), z, turn_round), x)
+with check.idea("f(Px) against P f(x)"):
+    number = "the gap is one number"
+    double = check.run(equivariance_gap, lambda z: 2 * z, x, turn_round, shape=(), hint=number)
+    check.close(double, 0.0, "doubling every row is equivariant, so the gap is 0: are the rows of f(x) shuffled, too?")
+    slips = {"you compare f(Px) with f(x): that asks for invariance. Shuffle the rows of f(x), too": 3.0}
+    slips["you shuffle f(x) the other way round: use the same order on both sides"] = 5.0
+    sums = "running sums see the order: f(Px) = (2, 6, 7) and P f(x) = (3, 7, 1) differ by up to 6"
+    check.close(check.run(equivariance_gap, lambda z: z.cumsum(0), x, turn_round, shape=(), hint=number), 6.0, sums, wrong=slips)
+    sign = "with the sign of f turned round the gap stays 6: take absolute values before the maximum"
+    check.close(check.run(equivariance_gap, lambda z: -z.cumsum(0), x, turn_round), 6.0, sign)
+    ### BEGIN HIDDEN TESTS
+    rows, order = randn(7, 5), torch.tensor([3, 0, 6, 1, 5, 2, 4])
+    place = torch.arange(7.0)[:, None]
+
+    def along(z):
+        return torch.cat([z * place, z.cumsum(0)], 1)[:, :8]
+
+    want = (along(rows[order]) - along(rows)[order]).abs()
+    plain_gap = (along(rows[order]) - along(rows)).abs().max()
+    back_gap = (along(rows[order]) - along(rows)[order.argsort()]).abs().max()
+    signed = (along(rows[order]) - along(rows)[order]).max()
+    for way in (1, -1):  # one of the two has its largest difference below 0
+        check.close(
+            check.run(equivariance_gap, lambda z, way=way: way * along(z), rows, order),
+            want.max(),
+            "the gap of another function, with eight columns, is wrong: is it the largest difference over all rows and columns?",
+            wrong={
+                "you compare f(Px) with f(x), which is not shuffled": plain_gap,
+                "you shuffle f(x) the other way round: use the same order on both sides": back_gap,
+                "that is the mean; the largest difference was asked for": want.mean(),
+                "that is the sum of the differences; the largest one was asked for": want.sum(),
+                "take absolute values before the maximum": signed if way == 1 else (along(rows)[order] - along(rows[order])).max(),
+                "that is a norm of all the differences; the largest single one was asked for": want.norm(),
+                "that is a square: take the absolute value": want.max() ** 2,
+                "f is never given the shuffled rows: compare f(Px) with P f(x)": (along(rows) - along(rows)[order]).abs().max(),
+                "this is the largest difference in the first row only": want[0].max(),
+                "this is the largest difference in the first column only": want[:, 0].max(),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    after = check.measure(checks.inout, equivariance_gap, torch.tanh, x, turn_round)[1]
+    check.equal(after[1], x, "your code changes x in place: work on a new tensor")
 ### BEGIN HIDDEN TESTS
-x, order = randn(7, 5), torch.tensor([3, 0, 6, 1, 5, 2, 4])
-place = torch.arange(7.0)[:, None]
-
-
-def along(z):
-    return torch.cat([z * place, z.cumsum(0)], 1)[:, :8]
-
-
-want = (along(x[order]) - along(x)[order]).abs()
-check.close(
-    check.run(equivariance_gap, along, x, order),
-    want.max(),
-    "the gap of another function is wrong",
-    wrong={
-        "you compare f(Px) with f(x), which is not shuffled": (along(x[order]) - along(x)).abs().max(),
-        "you shuffle f(x) the other way round: the same order is used on both sides": (along(x[order]) - along(x)[order.argsort()])
-        .abs()
-        .max(),
-        "that is the mean; the largest difference was asked for": want.mean(),
-        "take absolute values before the maximum": (along(x[order]) - along(x)[order]).max(),
-        "that is a norm of all the differences; the largest single one was asked for": want.norm(),
-        "f is never given the shuffled rows: compare f(Px) with P f(x)": (along(x) - along(x)[order]).abs().max(),
-    },
-)
-wide = randn(6, 4)
-mix = torch.tensor([5, 3, 1, 0, 2, 4])
-sees_order = torch.ones(6, 6).tril()
-blind_gap = check.run(equivariance_gap, lambda z: (z @ z.T).softmax(1) @ z, wide, mix, shape=(), hint="the gap is one number")
-other_gap = check.run(equivariance_gap, lambda z: sees_order @ z, wide, mix, shape=(), hint="the gap is one number")
-check.true(
-    (blind_gap < 1e-4) & (other_gap > 0.1),
-    "plain self-attention has the gap 0, up to rounding, and a causal sum has not",
-)
-check.close(check.run(equivariance_gap, lambda z: z + 1, randn(1, 3), torch.tensor([0])), 0.0, "one row: there is nothing to shuffle")
+with check.edge("rounding stays small"):
+    wide, mix = randn(6, 4), torch.tensor([5, 3, 1, 0, 2, 4])
+    blind_gap = check.run(equivariance_gap, lambda z: (z @ z.T).softmax(1) @ z, wide, mix, shape=(), hint=number)
+    check.true(blind_gap < 1e-4, "plain self-attention has the gap 0, up to rounding: is anything added or divided?")
+with check.edge("one row"):
+    lone = check.run(equivariance_gap, lambda z: z + 1, randn(1, 3), torch.tensor([0]), shape=(), hint=number)
+    check.close(lone, 0.0, "one row: there is nothing to shuffle, so the gap is 0")
 ### END HIDDEN TESTS
 check.score()
 
@@ -267,18 +288,19 @@ for name, f in candidates.items():
 # ## 2 Sinusoidal positions
 #
 # Vaswani et al. (2017) give every position $p$ a fixed vector and add it to the embedding.
-# Its numbers are sines and cosines of the angles $p\,\omega_i$, one frequency for each pair of columns:
-#
-# $$ \omega_i = \mathrm{base}^{-2i/D}, \qquad i = 0, \ldots, D/2 - 1, \qquad \mathrm{base} = 10000 . $$
-#
+# Its numbers are sines and cosines of the angles $p\,\omega_i$, with one frequency $\omega_i$ for each pair of columns, $i = 0, \ldots, D/2 - 1$.
 # Think of a clock with $D/2$ hands: the first turns by one radian at every step, the last needs tens of thousands of steps for one round.
 #
 # ### 2.1 The frequencies <small>★☆☆ · 5 min · 2 points</small>
+# The first frequency is $\omega_0 = 1$.
+# Each next one is smaller by the same factor, and the factor is chosen so that $D/2$ such steps lead from 1 to $1/\mathrm{base}$, with $\mathrm{base} = 10000$.
+# Work out $\omega_i$.
+# *Before you run it:* is $1/\mathrm{base}$ itself among the frequencies?
 
 
 # %% exercise="frequencies"
 def frequencies(D, base=10000.0):
-    """The D / 2 angular frequencies base ** (-2 i / D), largest first: a floating tensor (D / 2,)."""
+    """The D / 2 angular frequencies, largest first: a floating tensor (D / 2,)."""
     ### BEGIN SOLUTION
     return base ** (-torch.arange(0, D, 2) / D)
     ### END SOLUTION
@@ -286,37 +308,43 @@ def frequencies(D, base=10000.0):
 
 # %% test="frequencies" points=2
 check = Check("frequencies", points=2)
-eight = check.run(frequencies, 8, shape=(4,), hint="D / 2 frequencies, one for each pair of columns")
-check.close(
-    eight,
-    [1.0, 0.1, 0.01, 0.001],
-    "for D = 8 the exponents −2i/D are 0, −1/4, −1/2, −3/4, so the frequencies are 1, 0.1, 0.01 and 0.001",
-    wrong={
-        "the last frequency is 1/base: you spread the exponents over D/2 − 1 steps (as the tensor2tensor code does); the formula divides by D": [
-            10000.0 ** (-i / 3) for i in range(4)
-        ],
-        "the exponent is −i/D: each step is a pair of columns, so it is −2i/D": [10000.0 ** (-i / 8) for i in range(4)],
-        "the exponent is −4i/D: is i counted in steps of two already?": [10000.0 ** (-i / 2) for i in range(4)],
-        "the exponent has the wrong sign: frequencies fall": [1.0, 10.0, 100.0, 1000.0],
-        "i starts at 0, so that the first frequency is 1": [0.1, 0.01, 0.001, 0.0001],
-        "the order is reversed: the largest frequency comes first": [0.001, 0.01, 0.1, 1.0],
-    },
-)
-check.close(check.run(frequencies, 2), [1.0], "for D = 2 there is one frequency, 1")
+with check.idea("equal factors from 1 on"):
+    eight = check.run(frequencies, 8, shape=(4,), hint="D / 2 frequencies, one for each pair of columns")
+    spread = "the last frequency is 1/base already: it is the next one, which is not there, that would have it"
+    steep = "the frequencies fall too fast: after all D/2 steps, not after half of them, one would be at 1/base"
+    slips = {spread: [10000.0 ** (-i / 3) for i in range(4)], steep: [10000.0 ** (-i / 2) for i in range(4)]}
+    slips["the frequencies fall too slowly: 1/base would be reached after D steps, but there are D/2"] = [
+        10000.0 ** (-i / 8) for i in range(4)
+    ]
+    slips["the frequencies rise; hands become slower"] = [1.0, 10.0, 100.0, 1000.0]
+    slips["the first frequency is 1: one factor too many"] = [0.1, 0.01, 0.001, 0.0001]
+    slips["the order is reversed: the largest frequency comes first"] = [0.001, 0.01, 0.1, 1.0]
+    four = "for D = 8 there are four, 1, 0.1, 0.01 and 0.001: one more factor of 0.1 would give 1/10000"
+    check.close(eight, [1.0, 0.1, 0.01, 0.001], four, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    for width in (10, 64):
+        check.close(
+            check.run(frequencies, width, shape=(width // 2,)),
+            [10000.0 ** (-2 * i / width) for i in range(width // 2)],
+            f"for D = {width} the frequencies are wrong: D/2 equal factors lead from 1 to 1/base",
+            wrong={
+                "the frequencies fall by equal steps; they fall by equal factors": torch.linspace(
+                    1, 10000.0 ** (2 / width - 1), width // 2
+                ),
+                "the factor is 0.1 whatever D is: it depends on D": [0.1**i for i in range(width // 2)],
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("any base"):
+    check.close(check.run(frequencies, 4, base=100.0), [1.0, 0.1], "with base = 100 and D = 4 they are 1 and 0.1: is `base` used?")
+    ### BEGIN HIDDEN TESTS
+    ignored = "the argument `base` is not used"
+    other, usual = [50.0 ** (-2 * i / 10) for i in range(5)], [10000.0 ** (-2 * i / 10) for i in range(5)]
+    check.close(check.run(frequencies, 10, 50.0), other, "with base = 50 and D = 10 the frequencies are wrong", wrong={ignored: usual})
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-other = check.run(frequencies, 10, base=50.0, shape=(5,))
-check.close(
-    other,
-    [50.0 ** (-2 * i / 10) for i in range(5)],
-    "with base = 50 and D = 10 the frequencies are wrong",
-    wrong={
-        "the argument `base` is not used": [10000.0 ** (-2 * i / 10) for i in range(5)],
-        "the exponent is −i/D; it is −2i/D": [50.0 ** (-i / 10) for i in range(5)],
-        "you divide by D/2 − 1; the formula divides by D": [50.0 ** (-i / 4) for i in range(5)],
-        "the frequencies fall by equal steps; they fall by equal factors": torch.linspace(1, 50.0**-0.8, 5),
-    },
-)
-check.close(check.run(frequencies, 64, shape=(32,))[-1], 10000 ** (-62 / 64), "the last frequency for D = 64 is wrong")
+with check.edge("D = 2"):
+    check.close(check.run(frequencies, 2, shape=(1,)), [1.0], "for D = 2 there is one frequency, 1")
 ### END HIDDEN TESTS
 check.score()
 
@@ -348,64 +376,78 @@ def sinusoidal(positions, D, layout="interleaved", base=10000.0):
 
 # %% test="sinusoidal" points=4
 check = Check("sinusoidal", points=4)
-s, c, small = math.sin(1), math.cos(1), 0.01
-first = check.run(sinusoidal, torch.tensor([0, 1]), 4, shape=(2, 4), hint="one row of width D for each position")
-slips = {
-    "this is the other layout: interleaved means sin, cos, sin, cos": [[0.0, 0.0, 1.0, 1.0], [s, small, c, 1.0]],
-    "cosines come first; sines come first in both layouts": [[1.0, 0.0, 1.0, 0.0], [c, s, 1.0, small]],
-    "positions are counted from 1; they are used as they are given": [
-        [s, c, small, 1.0],
-        [math.sin(2), math.cos(2), math.sin(0.02), math.cos(0.02)],
-    ],
-    "every column has a frequency of its own; a sine and its cosine share one": [
-        [0.0, 1.0, 0.0, 1.0],
-        [s, math.cos(0.1), small, math.cos(0.001)],
-    ],
-}
-check.close(
-    first,
-    [[0.0, 1.0, 0.0, 1.0], [s, c, math.sin(small), math.cos(small)]],
-    "position 0 is (0, 1, 0, 1), position 1 is (sin 1, cos 1, sin 0.01, cos 0.01)",
-    atol=6e-5,  # the named slips write sin 0.01 as 0.01 and cos 0.01 as 1
-    wrong=slips,
-)
-second = check.run(sinusoidal, torch.tensor([0, 1]), 4, layout="halves", shape=(2, 4))
-check.close(
-    second,
-    [[0.0, 0.0, 1.0, 1.0], [s, math.sin(small), c, math.cos(small)]],
-    "halves: position 1 is (sin 1, sin 0.01, cos 1, cos 0.01)",
-    atol=6e-5,
-    wrong={
-        "the argument `layout` is not used: halves means all sines, then all cosines": [[0.0, 1.0, 0.0, 1.0], [s, c, small, 1.0]],
-        "in halves the sines come first": [[1.0, 1.0, 0.0, 0.0], [c, 1.0, s, small]],
-    },
-)
-check.unchanged(sinusoidal, torch.tensor([0, 1]), 4)
-### BEGIN HIDDEN TESTS
-spots = torch.tensor([[7, 0, 31], [2, 250, 3]])
-turns = spots[..., None].double() * 500.0 ** (-torch.arange(0, 10, 2, dtype=torch.float64) / 10)
-both = {"halves": torch.cat([turns.sin(), turns.cos()], -1), "interleaved": torch.stack([turns.sin(), turns.cos()], -1).flatten(-2)}
-default = spots[..., None].double() * 10000.0 ** (-torch.arange(0, 10, 2, dtype=torch.float64) / 10)
-for kind, exact in both.items():
-    got = check.run(
-        sinusoidal, spots, 10, layout=kind, base=500.0, shape=(2, 3, 10), hint="positions may have any shape: (2, 3) gives (2, 3, D)"
-    )
+s, c, slow_s, slow_c = math.sin(1), math.cos(1), math.sin(0.01), math.cos(0.01)
+with check.idea("sines and cosines, interleaved"):
+    first = check.run(sinusoidal, torch.tensor([0, 1]), 4, shape=(2, 4), hint="one row of width D for each position")
     check.close(
-        got,
-        exact,
-        f"for positions in any order and shape, layout {kind} and base 500, the vectors are wrong",
-        atol=2e-4,  # angles up to 250 carry a float32 rounding of 1e-5 and more
+        first, [[0, 1, 0, 1], [s, c, slow_s, slow_c]], "position 0 is (0, 1, 0, 1), position 1 is (sin 1, cos 1, sin 0.01, cos 0.01)"
+    )
+    ### BEGIN HIDDEN TESTS
+    spots = 3 + randperm(40)[:6]
+
+    def exact(where, width=10, layout="interleaved", base=10000.0, own=0.0):
+        speed = base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+        sines, cosines = (where[..., None] * speed).sin(), (where[..., None] * speed * base ** (-own / width)).cos()
+        return torch.stack([sines, cosines], -1).flatten(-2) if layout == "interleaved" else torch.cat([sines, cosines], -1)
+
+    loose = 2e-4  # angles up to 250 carry a float32 rounding of 1e-5 and more
+    check.close(
+        check.run(sinusoidal, spots, 10, shape=(6, 10)),
+        exact(spots),
+        "for other positions and D = 10 the vectors are wrong",
+        atol=loose,
         wrong={
-            "the argument `base` is not used": torch.cat([default.sin(), default.cos()], -1)
-            if kind == "halves"
-            else torch.stack([default.sin(), default.cos()], -1).flatten(-2),
-            "the layouts are exchanged": both["interleaved" if kind == "halves" else "halves"],
+            "this is the other layout: interleaved means sin, cos, sin, cos": exact(spots, layout="halves"),
+            "cosines come first; sines come first in both layouts": exact(spots).view(6, 5, 2).flip(-1).flatten(-2),
+            "positions are counted from 1; they are used as they are given": exact(spots + 1),
+            "the argument `positions` is not used: it need not be 0, 1, 2, …": exact(torch.arange(6)),
+            "positions are moved to start at 0; they are used as they are given": exact(spots - spots.min()),
+            "every column has a frequency of its own; a sine and its cosine share one": exact(spots, own=1.0),
+            "the frequencies are those of D = 4, whatever D is": exact(spots, 4),
         },
     )
-check.close(check.run(sinusoidal, torch.tensor([3]), 2), [[math.sin(3), math.cos(3)]], "D = 2: one sine, one cosine")
-check.close(
-    check.run(sinusoidal, torch.tensor(3), 2), [math.sin(3), math.cos(3)], "a single position, a tensor without axes, gives one vector"
-)
+    ### END HIDDEN TESTS
+with check.part("halves"):
+    second = check.run(sinusoidal, torch.tensor([0, 1]), 4, layout="halves", shape=(2, 4))
+    check.close(second, [[0, 0, 1, 1], [s, slow_s, c, slow_c]], "halves: position 1 is (sin 1, sin 0.01, cos 1, cos 0.01)")
+    ### BEGIN HIDDEN TESTS
+    check.close(
+        check.run(sinusoidal, spots, 10, "halves"),
+        exact(spots, layout="halves"),
+        "layout halves: the vectors are wrong for other positions",
+        atol=loose,
+        wrong={
+            "the argument `layout` is not used: halves means all sines, then all cosines": exact(spots),
+            "in halves the sines come first": exact(spots, layout="halves").roll(5, -1),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(sinusoidal, torch.tensor([0, 1]), 4)
+### BEGIN HIDDEN TESTS
+with check.part("another base"):
+    check.close(
+        check.run(sinusoidal, spots, 6, base=500.0),
+        exact(spots, 6, base=500.0),
+        "with base = 500 the vectors are wrong",
+        atol=loose,
+        wrong={"the argument `base` is not used": exact(spots, 6)},
+    )
+    mixed = check.run(sinusoidal, spots, 6, "halves", 500.0, shape=(6, 6))
+    check.close(  # sorted: which layout it is does not matter here
+        mixed.sort(-1).values,
+        exact(spots, 6, base=500.0).sort(-1).values,
+        "with base = 500 and layout halves the numbers are wrong",
+        atol=loose,
+        wrong={"the argument `base` is not used in the layout halves": exact(spots, 6).sort(-1).values},
+    )
+with check.part("positions of any shape"):
+    grid = torch.tensor([[7, 0, 31], [2, 250, 3]])
+    got = check.run(sinusoidal, grid, 10, shape=(2, 3, 10), hint="positions may have any shape: (2, 3) gives (2, 3, D)")
+    check.close(got, exact(grid), "positions of shape (2, 3): the vectors are wrong", atol=loose)
+with check.edge("a single position, D = 2"):
+    lone = check.run(sinusoidal, torch.tensor(3), 2)
+    check.close(lone, [math.sin(3), math.cos(3)], "a single position, a tensor without axes, gives one vector: one sine, one cosine")
 ### END HIDDEN TESTS
 check.score()
 
@@ -440,53 +482,56 @@ def sinusoidal_product(distance, D, base=10000.0):
 
 # %% test="sinusoidal-product" points=2
 check = Check("sinusoidal-product", points=2)
-got = check.run(sinusoidal_product, torch.tensor([0, 1, -1]), 4, shape=(3,), hint="one number for each distance")
 near = math.cos(1) + math.cos(0.01)
-check.close(
-    got,
-    [2.0, near, near],
-    "for D = 4: at distance 0 each pair gives sin² + cos² = 1, so the sum is 2; at distance ±1 it is cos 1 + cos 0.01",
-    wrong={
-        "you took the mean over the pairs; an inner product is a sum": [1.0, near / 2, near / 2],
-        "these are sines: cos a cos b + sin a sin b is the cosine of the difference": [
-            0.0,
-            math.sin(1) + math.sin(0.01),
-            -math.sin(1) - math.sin(0.01),
-        ],
-        "each pair counts twice here: sin a sin b + cos a cos b is one cosine": [4.0, 2 * near, 2 * near],
-        "the vector is compared with that of position 0 column by column only for the cosines or sines: add both": [
-            1.0,
-            near - 1,
-            near - 1,
-        ],
-    },
-)
-### BEGIN HIDDEN TESTS
-far = torch.tensor([[3, 60], [0, 7], [-12, 1]])
+with check.idea("a cosine for each pair"):
+    got = check.run(sinusoidal_product, torch.tensor([0, 1, -1]), 4, shape=(3,), hint="one number for each distance")
+    by_hand = "for D = 4: at distance 0 each pair gives sin² + cos² = 1, so the sum is 2; at distance ±1 it is cos 1 + cos 0.01"
+    check.close(got, [2.0, near, near], by_hand)
+    ### BEGIN HIDDEN TESTS
+    far = 1 + randperm(60)[:5]
 
+    def product_at(gap, width, root=10000.0, start=20):
+        speed = root ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+        here, there = start * speed, (start + gap[..., None]) * speed
+        return here.sin() * there.sin(), here.cos() * there.cos()
 
-def vectors_at(p, width, root):
-    turns = p[..., None].double() * root ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
-    return torch.cat([turns.sin(), turns.cos()], -1)
-
-
-for width, root in [(10, 10000.0), (6, 300.0)]:
-    exact = (vectors_at(far + 20, width, root) * vectors_at(torch.tensor(20), width, root)).sum(-1)
+    loose = 1e-3  # angles up to 60, in float32, summed
+    sines, cosines = product_at(far, 10)
     check.close(
-        check.run(sinusoidal_product, far, width, root, shape=(3, 2)),
-        exact,
-        f"for D = {width} and base {root:g} it is not the inner product of two sinusoidal vectors",
-        atol=1e-3,  # angles up to 60, in float32, summed
+        check.run(sinusoidal_product, far, 10),
+        (sines + cosines).sum(-1),
+        "for D = 10 it is not the inner product of two sinusoidal vectors",
+        atol=loose,
         wrong={
-            "the argument `base` is not used": (vectors_at(far, width, 10000.0) * vectors_at(torch.tensor(0), width, 10000.0)).sum(-1),
-            "you took the mean over the pairs; an inner product is a sum": exact / (width / 2),
-            "these are sines; the difference formula gives cosines": vectors_at(far, width, root)[..., : width // 2].sum(-1),
+            "you took the mean over the pairs; an inner product is a sum": (sines + cosines).mean(-1),
+            "you divide by D; an inner product is a sum": (sines + cosines).mean(-1) / 2,
+            "these are sines; cos a cos b + sin a sin b is the cosine of the difference": (
+                far[:, None] * 10000.0 ** (-torch.arange(0, 10, 2) / 10)
+            )
+            .sin()
+            .sum(-1),
+            "each pair counts twice here: sin a sin b + cos a cos b is one cosine": 2 * (sines + cosines).sum(-1),
+            "only the first pair is counted: sum over all pairs": (sines + cosines)[..., 0],
         },
     )
-check.close(
-    check.run(sinusoidal_product, torch.tensor(0), 8), 4.0, "a single distance, a tensor without axes, gives one number: D/2 at distance 0"
-)
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("another base"):
+    check.close(
+        check.run(sinusoidal_product, far, 6, 300.0),
+        sum(product_at(far, 6, 300.0)).sum(-1),
+        "with base = 300 it is not the inner product of two sinusoidal vectors",
+        atol=loose,
+        wrong={"the argument `base` is not used": sum(product_at(far, 6)).sum(-1)},
+    )
+with check.edge("distances of any shape"):
+    check.close(check.run(sinusoidal_product, torch.tensor(0), 8), 4.0, "a single distance, a tensor without axes, gives one number")
+    grid = torch.tensor([[3, 60], [0, 7], [-12, 1]])
+    got = check.run(sinusoidal_product, grid, 6, shape=(3, 2), hint="distances may have any shape: (3, 2) gives (3, 2)")
+    check.close(got, sum(product_at(grid, 6)).sum(-1), "for distances of shape (3, 2) the products are wrong", atol=loose)
 ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(sinusoidal_product, torch.tensor([0, 1, -1]), 4)
 check.score()
 
 # %%
@@ -527,44 +572,65 @@ def shift_matrix(r, D, base=10000.0):
 
 # %% test="shift-matrix" points=3
 check = Check("shift-matrix", points=3)
-check.close(check.run(shift_matrix, 0, 6, shape=(6, 6)), torch.eye(6), "a step of 0 changes nothing: M_0 is the identity", atol=1e-5)
-two = check.run(shift_matrix, 1, 2, shape=(2, 2))
-check.close(
-    two.float() @ torch.tensor([0.0, 1.0]),
-    [math.sin(1), math.cos(1)],
-    "D = 2: M_1 must take s(0) = (0, 1) to s(1) = (sin 1, cos 1)",
-    wrong={
-        "the step goes backwards: M_1 takes s(0) to s(−1). Is the block transposed?": [-math.sin(1), math.cos(1)],
-        "the block is written for (cos, sin); here the sine comes first": [math.cos(1), math.sin(1)],
-    },
-)
-there, back = check.run(shift_matrix, 3, 6, shape=(6, 6)), check.run(shift_matrix, -3, 6, shape=(6, 6))
-check.close(there.float() @ back.float(), torch.eye(6), "three steps on and three steps back: M_3 M_−3 is the identity", atol=1e-5)
-### BEGIN HIDDEN TESTS
-for step, width, root in [(5, 6, 10000.0), (-2, 8, 50.0), (12, 2, 10000.0)]:
-    got = check.run(shift_matrix, step, width, root, shape=(width, width))
-    speed = root ** (-torch.arange(0, width, 2).double() / width)
+with check.idea("one rotation per pair"):
+    still = check.run(shift_matrix, 0, 6, shape=(6, 6))
+    check.close(still, torch.eye(6), "a step of 0 changes nothing: M_0 is the identity", atol=1e-5)
+    moved = check.run(shift_matrix, 1, 2, shape=(2, 2)).float() @ torch.tensor([0.0, 1.0])
+    back = "the step goes backwards: M_1 takes s(0) to s(−1). Is the block written for (cos, sin)? Here the sine comes first"
+    slips = {back: [-math.sin(1), math.cos(1)]}
+    check.close(moved, [math.sin(1), math.cos(1)], "D = 2: M_1 must take s(0) = (0, 1) to s(1) = (sin 1, cos 1)", wrong=slips)
+    returned = check.run(shift_matrix, 3, 6).float() @ check.run(shift_matrix, -3, 6).float()
+    check.close(returned, torch.eye(6), "three steps on and three steps back: M_3 M_−3 is the identity", atol=1e-5)
+    ### BEGIN HIDDEN TESTS
     spots = torch.arange(0, 40, 3).double()[:, None]
-    before, after, backwards = (
-        torch.stack([((spots + z) * speed).sin(), ((spots + z) * speed).cos()], -1).flatten(-2) for z in (0, step, -step)
+
+    def moved_by(step, width, root=10000.0, same=False):
+        speed = root ** (-torch.arange(0, width, 2).double() / width) * (0 if same else 1) + (1 if same else 0)
+        placed = root ** (-torch.arange(0, width, 2).double() / width) * spots
+        return torch.stack([(placed + step * speed).sin(), (placed + step * speed).cos()], -1).flatten(-2)
+
+    def in_halves(step, width):
+        turn = step * 10000.0 ** (-torch.arange(0, width, 2).double() / width)
+        cs, sn = torch.diag(turn.cos()), torch.diag(turn.sin())
+        return torch.cat([torch.cat([cs, sn], 1), torch.cat([-sn, cs], 1)])
+
+    for step, width in [(5, 6), (-2, 8), (12, 2)]:
+        got = check.run(shift_matrix, step, width, shape=(width, width))
+        check.close(
+            (got.double() @ moved_by(0, width).T).T,
+            moved_by(step, width),
+            "M_r s(p) is not s(p + r) for every p: look at one 2 × 2 block, its angle r ω_i, and the signs of its sines",
+            atol=1e-4,
+            wrong={
+                "the step goes backwards: the signs of the sines are exchanged": moved_by(-step, width),
+                "the step is 1 whatever r is": moved_by(1, width),
+                **(
+                    {}
+                    if width == 2
+                    else {
+                        "all blocks turn by the same angle: pair i has the frequency ω_i": moved_by(step, width, same=True),
+                        "this matrix is for the layout `halves`; here sine and cosine alternate": moved_by(0, width)
+                        @ in_halves(step, width).T,
+                    }
+                ),
+            },
+        )
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("another base"):
+    got = check.run(shift_matrix, -2, 8, 50.0, shape=(8, 8))
+    usual = torch.block_diag(
+        *[
+            torch.tensor([[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]])
+            for a in (-2 * 10000.0 ** (-torch.arange(0, 8, 2) / 8)).tolist()
+        ]
     )
-    usual = 10000.0 ** (-torch.arange(0, width, 2).double() / width)
-    plain_base = torch.block_diag(
-        *[torch.tensor([[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]]) for a in (step * usual).tolist()]
-    )
-    cs, sn = torch.diag((step * speed).cos()), torch.diag((step * speed).sin())
     check.close(
-        (got.double() @ before.T).T.float(),
-        after.float(),
-        "M_r s(p) is not s(p + r) for every p: check each 2 × 2 block and its frequency",
+        (got.double() @ moved_by(0, 8, 50.0).T).T,
+        moved_by(-2, 8, 50.0),
+        "with base = 50, M_r s(p) is not s(p + r)",
         atol=1e-4,
-        wrong={
-            "the step goes backwards: the signs of the sines are exchanged": backwards.float(),
-            "the argument `base` is not used": (plain_base.double() @ before.T).T.float(),
-            "this matrix is for the layout `halves`; here sine and cosine alternate": (
-                torch.cat([torch.cat([cs, sn], 1), torch.cat([-sn, cs], 1)]) @ before.T
-            ).T.float(),
-        },
+        wrong={"the argument `base` is not used": (usual.double() @ moved_by(0, 8, 50.0).T).T},
     )
 ### END HIDDEN TESTS
 check.score()
@@ -581,12 +647,13 @@ check.score()
 #
 # ### 3.1 A table with an end <small>★☆☆ · 10 min · 2 points</small>
 # The first of the $T$ embeddings stands at position `start` (0 unless the sequence goes on from an earlier piece).
+# Which rows belong to the others, and when does the table have them all?
 # Refuse what is beyond the table with a `ValueError`: a wrong row would be worse.
 
 
 # %% exercise="learned"
 def add_learned(x, table, start=0):
-    """x (B, T, D) plus rows start … start + T - 1 of table (L, D). Raises ValueError if the table has no such rows."""
+    """x (B, T, D), each position plus its row of the table (L, D). Raises ValueError if a position has no row."""
     ### BEGIN SOLUTION
     T = x.shape[1]
     if start + T > len(table):
@@ -598,56 +665,47 @@ def add_learned(x, table, start=0):
 # %% test="learned" points=2
 check = Check("learned", points=2)
 x, rows = randn(2, 3, 4), randn(6, 4)
-check.close(
-    check.run(add_learned, x, rows, shape=(2, 3, 4)),
-    x + rows[:3],
-    "every sequence of the batch gets rows 0, 1, 2 of the table",
-    wrong={
-        "the same row is added everywhere: position t gets row t": x + rows[0],
-        "the last rows are used; the first position has row 0": x + rows[-3:],
-    },
-)
-check.close(
-    check.run(add_learned, x, rows, 2),
-    x + rows[2:5],
-    "with start = 2 the rows are 2, 3, 4",
-    wrong={"`start` is not used": x + rows[:3], "the first row is `start`, not the one after it": x + rows[3:6]},
-)
-check.raises(add_learned, randn(2, 7, 4), rows, error="ValueError", hint="seven positions, six rows: raise a ValueError")
-check.unchanged(add_learned, x, rows)
+with check.idea("row t at position t"):
+    small = check.run(add_learned, torch.tensor([[[10.0], [20.0]], [[30.0], [40.0]]]), torch.tensor([[1.0], [2.0], [3.0]]), shape=(2, 2, 1))
+    check.close(small, [[[11.0], [22.0]], [[31.0], [42.0]]], "every sequence of the batch gets row 0 at its first position, then row 1")
+    ### BEGIN HIDDEN TESTS
+    check.close(
+        check.run(add_learned, x, rows, shape=(2, 3, 4)),
+        x + rows[:3],
+        "every sequence of the batch gets rows 0, 1, 2 of the table",
+        wrong={
+            "the same row is added everywhere: position t gets row t": x + rows[0],
+            "the last rows are used; the first position has row 0": x + rows[-3:],
+            "the rows follow the batch axis: they belong to the positions, axis 1": x + rows[:2, None],
+            "rows are counted from 1: the first position has row 0": x + rows[1:4],
+            "these are the rows themselves: add them to x": rows[:3].expand(2, 3, 4),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("start"):
+    slips = {"the argument `start` is not used": x + rows[:3], "the first row is `start`, not the one after it": x + rows[3:6]}
+    check.close(check.run(add_learned, x, rows, 2), x + rows[2:5], "with start = 2 the rows are 2, 3, 4", wrong=slips)
+with check.part("nothing beyond the table"):
+    check.raises(add_learned, randn(2, 7, 4), rows, error="ValueError", hint="seven positions, six rows: raise a ValueError")
+with check.part("inputs and gradients"):  # an input that is changed in place has no gradient
+    check.unchanged(add_learned, x, rows)
+    ### BEGIN HIDDEN TESTS
+    check.gradients(
+        add_learned,
+        lambda a, b: a + b[:3],
+        (x, rows),
+        "the gradients are wrong, or do not reach the table: then it cannot be learned",
+    )
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-check.close(
-    check.run(add_learned, torch.zeros(1, 6, 4), rows, shape=(1, 6, 4))[0],
-    rows,
-    "a sequence as long as the table is allowed: look at `>` and `>=`",
-)
-check.close(
-    check.run(add_learned, torch.zeros(1, 2, 4), rows, 4, shape=(1, 2, 4))[0],
-    rows[4:],
-    "start = 4 and T = 2 just fit into six rows: look at `>` and `>=`",
-)
-check.raises(
-    add_learned,
-    randn(1, 3, 4),
-    rows,
-    4,
-    error="ValueError",
-    hint="start + T counts, not T alone: positions 4, 5, 6 do not fit into six rows",
-)
-check.raises(
-    add_learned,
-    randn(1, 1, 4),
-    rows,
-    6,
-    error="ValueError",
-    hint="a single position beyond the table must be refused, too: nothing may be clipped or wrapped",
-)
-check.gradients(
-    lambda a, b: add_learned(a, b, 1),
-    lambda a, b: a + b[1:4],
-    (x, rows),
-    "the gradients are wrong, or do not reach the table: then it cannot be learned",
-)
+with check.edge("as long as the table"):
+    fits = "a sequence as long as the table is allowed: look at `>` and `>=`"
+    check.close(check.run(add_learned, torch.zeros(1, 6, 4), rows), rows[None], fits)
+with check.edge("start beyond the table"):
+    both = "start + T counts, not T alone: positions 4, 5, 6 do not fit into six rows, and a ValueError has to say so"
+    check.raises(add_learned, randn(1, 3, 4), rows, 4, error="ValueError", hint=both)
+    single = "start + T counts, not T alone: a single position beyond the table must be refused, too, not clipped or wrapped"
+    check.raises(add_learned, randn(1, 1, 4), rows, 6, error="ValueError", hint=single)
 ### END HIDDEN TESTS
 check.score()
 
@@ -666,11 +724,13 @@ check.score()
 #
 # ### 4.1 Which row? <small>★☆☆ · 10 min · 2 points</small>
 # The distance is the **key's position minus the query's**: negative for the past.
+# Turn each distance into the number of its row.
+# *Before you run it:* what would the table give for the row $-1$, and would you notice?
 
 
 # %% exercise="relative-index"
 def relative_index(q_positions, k_positions, clip):
-    """Rows of a table with 2 * clip + 1 rows: (n, m), entry [i, j] is k_positions[j] - q_positions[i], clipped, plus clip."""
+    """Which of 2 * clip + 1 rows belongs to query i and key j: integers (n, m), for positions (n,) and (m,)."""
     ### BEGIN SOLUTION
     distance = k_positions[None, :] - q_positions[:, None]  # (n, m)
     return distance.clamp(-clip, clip) + clip
@@ -679,55 +739,57 @@ def relative_index(q_positions, k_positions, clip):
 
 # %% test="relative-index" points=2
 check = Check("relative-index", points=2)
-got = check.run(relative_index, torch.arange(4), torch.arange(4), 2, shape=(4, 4))
-check.equal(got.dtype.is_floating_point, False, "these are rows of a table: whole numbers, an integer tensor")
-check.equal(
-    got.tolist(),
-    [[2, 3, 4, 4], [1, 2, 3, 4], [0, 1, 2, 3], [0, 0, 1, 2]],
-    "for T = 4 and clip 2: the diagonal is row 2, one to the right is row 3, far to the left is row 0",
-    wrong={
-        "the sign is wrong: the distance is the key's position minus the query's, rows are queries": [
-            [2, 1, 0, 0],
-            [3, 2, 1, 0],
-            [4, 3, 2, 1],
-            [4, 4, 3, 2],
-        ],
-        "`clip` is not added: a negative index counts from the end of the table, without any error": [
-            [0, 1, 2, 2],
-            [-1, 0, 1, 2],
-            [-2, -1, 0, 1],
-            [-2, -2, -1, 0],
-        ],
-        "the distances are not clipped: the table ends at 2 · clip": [[2, 3, 4, 5], [1, 2, 3, 4], [0, 1, 2, 3], [-1, 0, 1, 2]],
-        "the sign of the distance is lost: before and after are different": [[2, 3, 4, 4], [3, 2, 3, 4], [4, 3, 2, 3], [4, 4, 3, 2]],
-    },
-)
+with check.idea("the row of a distance"):
+    got = check.run(
+        relative_index, torch.arange(3), torch.arange(3), 2, shape=(3, 3), hint="one row for each query, one column for each key"
+    )
+    slips = {
+        "the sign is wrong: the distance is the key's position minus the query's, and rows are queries": [[2, 1, 0], [3, 2, 1], [4, 3, 2]]
+    }
+    slips["a negative index counts from the end of the table, without any error: row 0 is for −c"] = [[0, 1, 2], [-1, 0, 1], [-2, -1, 0]]
+    slips["the sign of the distance is lost: before and after are different"] = [[2, 3, 4], [3, 2, 3], [4, 3, 2]]
+    table = "clip 2 has the rows −2, −1, 0, 1, 2: distance 0 is row 2, one to the right is row 3, two to the left is row 0"
+    check.equal(got, [[2, 3, 4], [1, 2, 3], [0, 1, 2]], table, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    asks, keys_at = 20 + randperm(9)[:3], 20 + randperm(9)[:5]
+    check.equal(
+        check.run(relative_index, asks, keys_at, 11, shape=(3, 5), hint="one row for each query, one column for each key"),
+        (keys_at[None] - asks[:, None] + 11).tolist(),
+        "queries and keys at other places: use the positions that are given, not 0, 1, 2, …",
+        wrong={"the sign is wrong: the distance is the key's position minus the query's": (asks[:, None] - keys_at[None] + 11).tolist()},
+    )
+    ### END HIDDEN TESTS
+with check.part("far is far"):
+    far = check.run(relative_index, torch.arange(4), torch.arange(4), 1, shape=(4, 4))
+    slips = {"the distances are not clipped: the table ends at row 2 · clip": [[1, 2, 3, 4], [0, 1, 2, 3], [-1, 0, 1, 2], [-2, -1, 0, 1]]}
+    clipped = "clip 1 leaves three rows: everything before is row 0, everything after is row 2"
+    check.equal(far, [[1, 2, 2, 2], [0, 1, 2, 2], [0, 0, 1, 2], [0, 0, 0, 1]], clipped, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    spread = check.run(relative_index, torch.tensor([9, 3]), torch.tensor([0, 8, 9, 12, 30]), 4)
+    check.equal(spread, [[0, 3, 4, 7, 8], [1, 8, 8, 8, 8]], "distances from −9 to 27 with clip 4: both sides must be clipped")
+    ### END HIDDEN TESTS
+with check.edge("whole numbers"):
+    check.equal(got.dtype.is_floating_point, False, "these are rows of a table: whole numbers, an integer tensor")
 ### BEGIN HIDDEN TESTS
-asks, keys_at = torch.tensor([9, 3]), torch.tensor([0, 8, 9, 12, 30])
-want = [[0, 3, 4, 7, 8], [1, 8, 8, 8, 8]]
-check.equal(
-    check.run(relative_index, asks, keys_at, 4, shape=(2, 5), hint="one row for each query, one column for each key"),
-    want,
-    "queries at 9 and 3, keys elsewhere: use the positions that are given, not 0, 1, 2, …",
-)
-check.equal(
-    check.run(relative_index, torch.tensor([5]), torch.tensor([5]), 3), [[3]], "one query, one key, at the same place: the middle row"
-)
-check.equal(check.run(relative_index, torch.arange(2), torch.arange(3), 0), [[0] * 3] * 2, "clip 0: there is one row for all")
-check.unchanged(relative_index, asks, keys_at, 4)
+with check.edge("one query, clip 0"):
+    lone = check.run(relative_index, torch.tensor([5]), torch.tensor([5]), 3)
+    check.equal(lone, [[3]], "one query, one key, at the same place: the middle row")
+    check.equal(check.run(relative_index, torch.arange(2), torch.arange(3), 0), [[0] * 3] * 2, "clip 0: there is one row for all")
 ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(relative_index, torch.arange(3), torch.arange(4), 2)
 check.score()
 
 # %% [markdown]
 # ### 4.2 The bias <small>★★☆ · 15 min · 3 points</small>
 # $b_{ij} = q_i \cdot a_{j-i} / \sqrt d$.
 # All heads and sequences share the table.
-# How large `clip` is, the table says: it has $2c + 1$ rows.
+# `clip` is not an argument: find it out from the table.
 
 
 # %% exercise="shaw-bias"
 def shaw_bias(q, table, q_positions, k_positions):
-    """Bias (..., n, m) of queries q (..., n, d) with a table (2 * clip + 1, d) of relative vectors: q_i · a_ij / sqrt(d)."""
+    """Bias (..., n, m) of queries q (..., n, d) with a table (2 * clip + 1, d) of relative vectors."""
     ### BEGIN SOLUTION
     vectors = table[relative_index(q_positions, k_positions, len(table) // 2)]  # (n, m, d)
     return torch.einsum("...nd,nmd->...nm", q, vectors) / q.shape[-1] ** 0.5
@@ -736,49 +798,69 @@ def shaw_bias(q, table, q_positions, k_positions):
 
 # %% test="shaw-bias" points=3
 check = Check("shaw-bias", points=3)
-three = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])  # before, here, after
-asks = torch.tensor([[2.0, 4.0, 6.0, 0.0], [20.0, 40.0, 60.0, 0.0]])
-got = check.run(shaw_bias, asks, three, torch.arange(2), torch.arange(2), shape=(2, 2))
-check.close(
-    got,
-    [[2.0, 3.0], [10.0, 20.0]],
-    "query 0 with the keys here and after: 4 and 6, divided by √4. Query 1 with the keys before and here: 20 and 40, divided by 2",
-    wrong={
-        "the products are not divided by the root of d": [[4.0, 6.0], [20.0, 40.0]],
-        "the products are divided by d, not by its root": [[1.0, 1.5], [5.0, 10.0]],
-        "before and after are exchanged: the distance is the key's position minus the query's": [[2.0, 1.0], [30.0, 20.0]],
-        "the vectors are multiplied with the wrong query: b_ij uses q_i, the row": [[2.0, 30.0], [1.0, 20.0]],
-    },
-)
-q, rows = randn(2, 3, 5, 4), randn(7, 4)
-deep = check.run(
-    shaw_bias, q, rows, torch.arange(5), torch.arange(6), shape=(2, 3, 5, 6), hint="any number of axes may stand in front of (n, d)"
-)
-check.unchanged(shaw_bias, q, rows, torch.arange(5), torch.arange(6))
+with check.idea("query i with the vector of j − i"):
+    three = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])  # before, here, after
+    asks = torch.tensor([[2.0, 4.0, 6.0, 0.0], [20.0, 40.0, 60.0, 0.0]])
+    got = check.run(shaw_bias, asks, three, torch.arange(2), torch.arange(2), shape=(2, 2))
+    example = "query 0 with the keys here and after: 4 and 6, divided by √4. Query 1 with the keys before and here: 20 and 40, divided by 2"
+    check.close(got, [[2.0, 3.0], [10.0, 20.0]], example)
+    ### BEGIN HIDDEN TESTS
+    q, rows = randn(5, 6), randn(7, 6)
+    gap = torch.arange(6)[None] - torch.arange(5)[:, None]
+    products = (q[:, None] * rows[gap.clamp(-3, 3) + 3]).sum(-1)
+    check.close(
+        check.run(shaw_bias, q, rows, torch.arange(5), torch.arange(6), shape=(5, 6)),
+        products / 6**0.5,
+        "the bias differs from q_i · a_ij / √d for d = 6 and seven rows",
+        wrong={
+            "the products are not divided by the root of d": products,
+            "the products are divided by d, not by its root": products / 6,
+            "the products are divided by 2, a fixed number: take the root of the width of q": products / 2,
+            "before and after are exchanged: the distance is the key's position minus the query's": (
+                q[:, None] * rows[3 - gap.clamp(-3, 3)]
+            ).sum(-1)
+            / 6**0.5,
+            "the middle row of the table is for distance 0: `clip` is added to the distance": (q[:, None] * rows[gap.clamp(-3, 3)]).sum(-1)
+            / 6**0.5,
+            "a table of 7 rows has clip 3: you clip at 2": (q[:, None] * rows[gap.clamp(-2, 2) + 2]).sum(-1) / 6**0.5,
+            "a table of 7 rows has clip 3, and you clip at 1, as if it had three rows": (q[:, None] * rows[gap.clamp(-1, 1) + 1]).sum(-1)
+            / 6**0.5,
+            "the vectors are multiplied with the first query; b_ij uses q_i, the row": (q[:1, None] * rows[gap.clamp(-3, 3) + 3]).sum(-1)
+            / 6**0.5,
+        },
+    )
+    square = check.run(shaw_bias, q, rows, torch.arange(5), torch.arange(5))
+    wrong_query = (q[None, :] * rows[gap[:, :5].clamp(-3, 3) + 3]).sum(-1) / 6**0.5
+    slips = {"the vectors are multiplied with the wrong query: b_ij uses q_i, the row": wrong_query}
+    check.close(square, products[:, :5] / 6**0.5, "for as many keys as queries the bias differs from q_i · a_ij / √d", wrong=slips)
+    ### END HIDDEN TESTS
+with check.part("axes in front"):
+    deep, other = randn(2, 3, 5, 4), randn(7, 4)
+    axes_hint = "any number of axes may stand in front of (n, d), and all share the table"
+    biases = check.run(shaw_bias, deep, other, torch.arange(5), torch.arange(6), shape=(2, 3, 5, 6), hint=axes_hint)
+    ### BEGIN HIDDEN TESTS
+    check.close(biases, (deep[..., None, :] * other[gap.clamp(-3, 3) + 3]).sum(-1) / 2, "with axes in front the bias is wrong")
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(shaw_bias, asks, three, torch.arange(2), torch.arange(2))
 ### BEGIN HIDDEN TESTS
-gap = (torch.arange(6)[None] - torch.arange(5)[:, None]).clamp(-3, 3)
-check.close(
-    deep,
-    (q[..., None, :] * rows[gap + 3]).sum(-1) / 2,
-    "the bias differs from q_i · a_ij / √d",
-    wrong={
-        "the products are not divided by the root of d": (q[..., None, :] * rows[gap + 3]).sum(-1),
-        "before and after are exchanged": (q[..., None, :] * rows[3 - gap]).sum(-1) / 2,
-        "the middle row of the table is for distance 0: `clip` is added to the distance": (q[..., None, :] * rows[gap]).sum(-1) / 2,
-    },
-)
-shifted = check.run(shaw_bias, q, rows, torch.arange(5) + 100, torch.arange(6) + 100)
-check.close(shifted, deep, "queries and keys moved on by 100 together: only distances count, so nothing may change")
-single = check.run(shaw_bias, q[0, 0, :1], rows, torch.tensor([9]), torch.arange(10), shape=(1, 10))
-check.close(
-    single[0, :7], single[0, :1].expand(7), "a query at position 9: all keys at distance 3 and more share the first row of the table"
-)
-check.gradients(
-    lambda a, b: shaw_bias(a, b, torch.arange(5), torch.arange(6)),
-    lambda a, b: (a[..., None, :] * b[gap + 3]).sum(-1) / 2,
-    (q, rows),
-    "the gradients are wrong, or do not reach the table: then it cannot be learned",
-)
+with check.part("given positions"):
+    places = torch.tensor([9, 30, 2])
+    check.close(
+        check.run(shaw_bias, q[:3], rows, places, torch.arange(10), shape=(3, 10)),
+        (q[:3, None] * rows[(torch.arange(10)[None] - places[:, None]).clamp(-3, 3) + 3]).sum(-1) / 6**0.5,
+        "queries at 9, 30 and 2: use the positions that are given. Beyond the clip all keys share the first or the last row",
+    )
+with check.part("gradients"):
+    check.gradients(
+        lambda a, b: shaw_bias(a, b, torch.arange(5), torch.arange(6)),
+        lambda a, b: (a[..., None, :] * b[gap.clamp(-3, 3) + 3]).sum(-1) / 6**0.5,
+        (q, rows),
+        "the gradients are wrong, or do not reach the table: then it cannot be learned",
+    )
+with check.edge("one query, one row"):
+    lone = check.run(shaw_bias, q[:1], rows[:1], torch.tensor([4]), torch.arange(3), shape=(1, 3))
+    check.close(lone, (q[0] @ rows[0] / 6**0.5).expand(1, 3), "a table with one row has clip 0: every key gets that row")
 ### END HIDDEN TESTS
 check.score()
 
@@ -808,7 +890,7 @@ check.score()
 
 # %% exercise="rope"
 def rope(x, positions, pairing="interleaved", base=10000.0):
-    """x (..., T, d), each pair of columns i turned by positions * frequencies(d, base)[i]. Same shape and dtype as x.
+    """x (..., T, d), each pair of columns turned by its angle at its position. Same shape and dtype as x.
 
     positions: integers, broadcastable to (..., T). pairing: "interleaved" (columns 2i, 2i + 1) or "halves" (i, i + d / 2).
     """
@@ -823,99 +905,111 @@ def rope(x, positions, pairing="interleaved", base=10000.0):
 
 # %% test="rope" points=5
 check = Check("rope", points=5)
-s, c = math.sin(1), math.cos(1)
-slow_s, slow_c = math.sin(0.01), math.cos(0.01)
+s, c, slow_s, slow_c = math.sin(1), math.cos(1), math.sin(0.01), math.cos(0.01)
 pair = torch.tensor([[1.0, 0.0, 2.0, 0.0]])
-got = check.run(rope, pair, torch.tensor([1]), shape=(1, 4))
-check.close(
-    got,
-    [[c, s, 2 * slow_c, 2 * slow_s]],
-    "interleaved: at position 1 the vector (1, 0, 2, 0) becomes (cos 1, sin 1, 2 cos 0.01, 2 sin 0.01)",
-    wrong={
-        "you turn the other way: a' = a cos − b sin, b' = a sin + b cos. Distances alone would still decide, but with the sign turned round, and no checkpoint would work": [
-            [c, -s, 2 * slow_c, -2 * slow_s]
-        ],
-        "columns 0 and 2 are paired; interleaved pairs columns 0 and 1": [[c - 2 * s, 0.0, s + 2 * c, 0.0]],
-        "the turned columns are put together as halves; each has to go back to its own place": [[c, 2 * slow_c, s, 2 * slow_s]],
-        "the angles stand as (ω_0, ω_1, ω_0, ω_1), which belongs to halves; interleaved columns need (ω_0, ω_0, ω_1, ω_1)": [
-            [c, slow_s, 2 * c, 2 * slow_s]
-        ],
-        "nothing is turned: are the given positions used?": [[1.0, 0.0, 2.0, 0.0]],
-    },
-)
-got = check.run(rope, pair, torch.tensor([1]), pairing="halves", shape=(1, 4))
-check.close(
-    got,
-    [[c - 2 * s, 0.0, s + 2 * c, 0.0]],
-    "halves: at position 1 the vector (1, 0, 2, 0) becomes (cos 1 − 2 sin 1, 0, sin 1 + 2 cos 1, 0)",
-    wrong={
-        "the argument `pairing` is not used: halves pairs columns i and i + d/2": [[c, s, 2 * slow_c, 2 * slow_s]],
-        "halves: you turn the other way": [[c + 2 * s, 0.0, 2 * c - s, 0.0]],
-        "the angles stand as (ω_0, ω_0, ω_1, ω_1), which belongs to interleaved; in halves they are (ω_0, ω_1, ω_0, ω_1)": [
-            [c - 2 * s, 0.0, slow_s + 2 * slow_c, 0.0]
-        ],
-    },
-)
-x = randn(2, 3, 5, 8)
-turned = check.run(rope, x, torch.arange(5), shape=(2, 3, 5, 8))
-check.close(turned.norm(dim=-1), x.norm(dim=-1), "a rotation keeps the length of every vector: check the signs of a' and b'")
-check.close(turned[..., 0, :], x[..., 0, :], "position 0 is not turned at all")
-check.unchanged(rope, x, torch.arange(5))
-### BEGIN HIDDEN TESTS
+with check.idea("each pair turned, interleaved"):
+    got = check.run(rope, pair, torch.tensor([1]), shape=(1, 4))
+    example = "at position 1 the vector (1, 0, 2, 0) becomes (cos 1, sin 1, 2 cos 0.01, 2 sin 0.01)"
+    check.close(got, [[c, s, 2 * slow_c, 2 * slow_s]], f"interleaved: {example}")
+    quarter = check.run(rope, torch.tensor([[0.0, 3.0]]), torch.tensor([1]))
+    check.close(quarter, [[-3 * s, 3 * c]], "at position 1 the pair (0, 3) becomes (−3 sin 1, 3 cos 1)")
+    ### BEGIN HIDDEN TESTS
+    x, spots = randn(5, 8), 3 + randperm(60)[:5]
 
+    def turned(z, where, kind="interleaved", base=10000.0, kept=0, up=1, own="", place=""):
+        """Pair by pair, with one slip; kept=1: b' from the new a', own: angles laid out for this pairing, place: put back so."""
+        width = z.shape[-1]
+        by = {"interleaved": [(2 * i, 2 * i + 1) for i in range(width // 2)], "halves": [(i, i + width // 2) for i in range(width // 2)]}
+        speed = base ** (-2 * torch.arange(width // 2).double() / width)
+        column = (speed.repeat_interleave(2) if (own or kind) == "interleaved" else speed.repeat(2)) * where[..., None].double()
+        result = torch.zeros_like(z.double())
+        for (left, right), (to, other) in zip(by[kind], by[place or kind], strict=True):
+            a, b = z[..., [left, right]].double().unbind(-1)
+            cl, sl, cr, sr = column[..., left].cos(), column[..., left].sin(), column[..., right].cos(), column[..., right].sin()
+            result[..., to] = a * cl - up * b * sl
+            result[..., other] = (result[..., to] if kept else a) * sr + b * cr
+        return result.to(z.dtype)
 
-def turn_slowly(z, spots, pairs, root=10000.0, sign=1):
-    width, result = z.shape[-1], z.clone()
-    for i, (left, right) in enumerate(pairs):
-        angle = sign * spots.double() * root ** (-2 * i / width)
-        result[..., left] = (z[..., left] * angle.cos() - z[..., right] * angle.sin()).float()
-        result[..., right] = (z[..., left] * angle.sin() + z[..., right] * angle.cos()).float()
-    return result
+    loose = 3e-4  # angles up to 90 in float32, times entries up to 4
 
+    def slips_of(z, where, kind="interleaved", base=10000.0):
+        other = "halves" if kind == "interleaved" else "interleaved"
+        return {
+            f"{kind}: you turn the other way; a′ = a cos − b sin, b′ = a sin + b cos": turned(z, -where, kind, base),
+            f"{kind}: b′ is made from the new a′, because a has been overwritten: write into a new tensor": turned(z, where, kind, base, 1),
+            f"{kind}: both sines have a plus; a rotation has one minus, in a′ = a cos − b sin": turned(z, where, kind, base, up=-1),
+            f"{kind}: the columns are paired as in {other}": turned(z, where, other, base),
+            f"{kind}: the turned columns are put back as in {other}; each has its own place": turned(z, where, kind, base, place=other),
+            f"{kind}: every column must have the angle of its own pair; these are laid out for {other}": turned(
+                z, where, kind, base, own=other
+            ),
+            "nothing is turned": z,
+            "`positions` is not used: it need not be 0, 1, 2, …": turned(z, torch.arange(z.shape[-2]), kind, base),
+            "`positions` is moved to start at 0: use the numbers that are given": turned(z, where - where[..., :1], kind, base),
+        }
 
-spots = torch.tensor([[[7, 0, 90, 3, 3]], [[1, 2, 4, 8, 60]]])
-near, apart = [(2 * i, 2 * i + 1) for i in range(4)], [(i, i + 4) for i in range(4)]
-loose = 3e-4  # angles up to 90 in float32, times entries up to 4
-for kind, pairs, others in [("interleaved", near, apart), ("halves", apart, near)]:
-    for root in (10000.0, 700.0):
-        got = check.run(rope, x, spots, pairing=kind, base=root, shape=(2, 3, 5, 8), hint="positions of shape (B, 1, T) must broadcast")
+    for width in (8, 6):
         check.close(
-            got,
-            turn_slowly(x, spots, pairs, root),
-            f"pairing {kind}, base {root:g}, positions in any order: the pairs are not turned by position × frequency",
+            check.run(rope, x[:, :width], spots, shape=(5, width)),
+            turned(x[:, :width], spots),
+            "positions in any order: the pairs are not turned by position × frequency",
             atol=loose,
-            wrong={
-                f"{kind}: you turn the other way: a' = a cos − b sin, b' = a sin + b cos": turn_slowly(x, spots, pairs, root, -1),
-                f"{kind}: the other pairing is used": turn_slowly(x, spots, others, root),
-                "the argument `base` is not used": turn_slowly(x, spots, pairs),
-                "the argument `positions` is not used: it need not be 0, 1, 2, …": turn_slowly(x, torch.arange(5), pairs, root),
-            },
+            wrong=slips_of(x[:, :width], spots),
         )
-check.close(
-    check.run(rope, x, torch.arange(5)),
-    turn_slowly(x, torch.arange(5), near),
-    "with the default arguments: the pairing is interleaved, the base 10000",
-    atol=loose,
-)
-lone = check.run(rope, randn(1, 2), torch.tensor([400]), shape=(1, 2), hint="d = 2, one vector, no axes in front")
-tall = check.run(rope, x[0, 0], torch.arange(5) + 30, shape=(5, 8), hint="x without axes in front, positions from 30 on")
-check.close(
-    tall, turn_slowly(x[0, 0], torch.arange(5) + 30, near), "positions that start at 30: use the numbers that are given", atol=loose
-)
-check.gradients(
-    lambda z: rope(z, torch.arange(5)),
-    lambda z: torch.stack(
-        [
-            z[..., 0::2] * (torch.arange(5.0)[:, None] * 10000 ** (-torch.arange(0, 8, 2) / 8)).cos()
-            - z[..., 1::2] * (torch.arange(5.0)[:, None] * 10000 ** (-torch.arange(0, 8, 2) / 8)).sin(),
-            z[..., 0::2] * (torch.arange(5.0)[:, None] * 10000 ** (-torch.arange(0, 8, 2) / 8)).sin()
-            + z[..., 1::2] * (torch.arange(5.0)[:, None] * 10000 ** (-torch.arange(0, 8, 2) / 8)).cos(),
-        ],
-        -1,
-    ).flatten(-2),
-    (x,),
-    "the gradients through the rotation are wrong, or do not flow",
-)
+    ### END HIDDEN TESTS
+with check.part("halves"):
+    got = check.run(rope, pair, torch.tensor([1]), pairing="halves", shape=(1, 4))
+    example = "halves: at position 1 the vector (1, 0, 2, 0) becomes (cos 1 − 2 sin 1, 0, sin 1 + 2 cos 1, 0)"
+    check.close(got, [[c - 2 * s, 0.0, s + 2 * c, 0.0]], example)
+    ### BEGIN HIDDEN TESTS
+    in_halves = check.run(rope, x, spots, "halves", shape=(5, 8))
+    check.close(
+        in_halves,
+        turned(x, spots, "halves"),
+        "halves: columns i and i + d/2 are not turned by position × frequency i",
+        atol=loose,
+        wrong={"the argument `pairing` is not used: halves pairs columns i and i + d/2": turned(x, spots), **slips_of(x, spots, "halves")},
+    )
+    ### END HIDDEN TESTS
+with check.part("inputs and gradients"):  # an input that is changed in place has no gradient
+    check.unchanged(rope, randn(5, 8), torch.arange(5))
+    check.unchanged(rope, randn(5, 8), torch.arange(5), "halves")
+    ### BEGIN HIDDEN TESTS
+    turns = torch.arange(5.0)[:, None] * 10000 ** (-torch.arange(0, 8, 2) / 8)
+    check.gradients(
+        lambda z: rope(z, torch.arange(5)),
+        lambda z: torch.stack(
+            [z[..., 0::2] * turns.cos() - z[..., 1::2] * turns.sin(), z[..., 0::2] * turns.sin() + z[..., 1::2] * turns.cos()], -1
+        ).flatten(-2),
+        (x,),
+        "the gradients through the rotation are wrong, or do not flow",
+    )
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("another base"):
+    right = (in_halves - turned(x, spots, "halves")).abs().max() < loose  # what is wrong about halves itself is told above
+    for kind in ("interleaved", "halves") if right else ("interleaved",):
+        check.close(
+            check.run(rope, x, spots, kind, 700.0),
+            turned(x, spots, kind, 700.0),
+            f"with base = 700 and pairing {kind} the pairs are not turned by position × frequency",
+            atol=loose,
+            wrong={f"the argument `base` is not used with pairing {kind}": turned(x, spots, kind)},
+        )
+with check.part("heads and sequences"):
+    deep, each = randn(2, 3, 5, 8), torch.tensor([[[7, 0, 90, 3, 3]], [[1, 2, 4, 8, 60]]])
+    got = check.run(rope, deep, torch.arange(5) + 30, shape=(2, 3, 5, 8), hint="positions (T,) serve all heads and sequences")
+    check.close(got, turned(deep, torch.arange(5) + 30), "x of shape (B, H, T, d): a vector is turned wrongly", atol=loose)
+    got = check.run(rope, deep, each, shape=(2, 3, 5, 8), hint="positions of shape (B, 1, T) must broadcast")
+    check.close(got, turned(deep, each), "positions of shape (B, 1, T): a sequence is not turned by its own positions", atol=loose)
+with check.edge("dtype of x"):
+    for pairs in ("interleaved", "halves"):
+        half = check.measure(checks.inout, rope, torch.ones(2, 4, dtype=torch.bfloat16), torch.arange(2), pairs)[0]
+        same = "x in bfloat16 must come back in bfloat16: the float32 sines and cosines turn the product into float32"
+        check.equal(str(half.dtype), "torch.bfloat16", same)
+with check.edge("one vector, d = 2"):
+    lone = check.run(rope, torch.tensor([[3.0, 4.0]]), torch.tensor([0]), shape=(1, 2), hint="d = 2, one vector, no axes in front")
+    check.close(lone, [[3.0, 4.0]], "position 0 is not turned at all")
 ### END HIDDEN TESTS
 check.score()
 
@@ -933,7 +1027,7 @@ rotary_dial()
 # Derive what the dials show.
 # Write $R_p$ for the rotation of one pair by $p\,\omega$, so that $R_m^\top R_n = R_{n - m}$.
 # Work out $(R_m q) \cdot (R_n k) = q^\top R_{n-m}\, k$ for one pair in terms of $q_0, q_1, k_0, k_1$ and the angle, then sum over the pairs.
-# $m$ and $n$ must drop out but for $r = m - n$, the query's position minus the key's.
+# Only the distance $r = m - n$, the query's position minus the key's, may remain.
 
 
 # %% exercise="rope-score"
@@ -951,59 +1045,68 @@ def rope_score(q, k, r, base=10000.0):
 
 # %% test="rope-score" points=3
 check = Check("rope-score", points=3)
-east, north = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
-check.close(
-    check.run(rope_score, east, east, torch.tensor([0, 1, -1]), shape=(3,)),
-    [1.0, math.cos(1), math.cos(1)],
-    "two equal vectors of length 1: the score is the cosine of the angle between them, here of r",
-)
-check.close(
-    check.run(rope_score, east, north, torch.tensor([0, 1, -1]), shape=(3,)),
-    [0.0, math.sin(1), -math.sin(1)],
-    "q = (1, 0), k = (0, 1): turning the query on by one radian brings it nearer to the key, so the score for r = 1 is +sin 1",
-    wrong={
-        "the sign of the sine is wrong: r is the query's position minus the key's, so r = 1 turns the query": [
-            0.0,
-            -math.sin(1),
-            math.sin(1),
-        ],
-        "the part with the sine is missing: q_0 k_1 and q_1 k_0 do not drop out": [0.0, 0.0, 0.0],
-        "the sign of the distance is lost: before and after are different": [0.0, math.sin(1), math.sin(1)],
-    },
-)
+east, north, gaps = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0]), torch.tensor([0, 1, -1])
+with check.idea("the distance decides"):
+    along = check.run(rope_score, east, east, gaps, shape=(3,), hint="one score for each distance in r")
+    check.close(along, [1.0, math.cos(1), math.cos(1)], "two equal vectors of length 1: the score is the cosine of the angle between them")
+    across = check.run(rope_score, east, north, gaps, shape=(3,), hint="one score for each distance in r")
+    nearer = "q = (1, 0), k = (0, 1): turning the query on by one radian brings it nearer to the key, so the score for r = 1 is +sin 1"
+    check.close(across, [0.0, math.sin(1), -math.sin(1)], nearer)
+    ### BEGIN HIDDEN TESTS
+    gaps = randperm(40)[:5] - 20
+
+    def by_angle(a, b, where, root=10000.0, sign=1, cross=1.0, flip=1.0):
+        turns = where[..., None].double() * root ** (-torch.arange(0, len(a), 2).double() / len(a))
+        even, odd = a[0::2] * b[0::2] + a[1::2] * b[1::2], a[0::2] * b[1::2] - flip * a[1::2] * b[0::2]
+        return (even * turns.cos() + sign * cross * odd * turns.sin()).sum(-1).float()
+
+    def split(z):  # halves, laid out as interleaved pairs
+        return z.view(2, -1).T.flatten()
+
+    for width in (6, 10):
+        a, b = randn(width), randn(width)
+        want = by_angle(a, b, gaps)
+        check.close(
+            check.run(rope_score, a, b, gaps, shape=(5,)),
+            want,
+            f"d = {width}: the score differs from the inner product of the two turned vectors",
+            atol=3e-4,  # angles up to 20 in float32, times entries up to 4, summed
+            wrong={
+                "the sign of the sine is wrong: r is the query's position minus the key's, so r = 1 turns the query": by_angle(a, b, -gaps),
+                "the part with the sine is missing: q_0 k_1 and q_1 k_0 do not drop out": by_angle(a, b, gaps, cross=0.0),
+                "q_0 k_1 and q_1 k_0 have opposite signs": by_angle(a, b, gaps, flip=-1.0),
+                "the sign of the distance is lost: before and after are different": by_angle(a, b, gaps.abs()),
+                "the pairs are summed, not averaged": want / (width / 2),
+                "the score is not divided by the root of d here": want / width**0.5,
+                "only the first pair is counted: sum over all pairs": by_angle(a[:2], b[:2], gaps),
+                "columns i and i + d/2 are paired; here the pairs are interleaved": by_angle(split(a), split(b), gaps),
+            },
+        )
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-a, b, gaps = randn(6), randn(6), torch.tensor([[0, 5, -3], [17, 1, 40]])
-
-
-def by_angle(root=10000.0, sign=1, cross=1.0, flip=1.0, mean=1.0):
-    turns = sign * gaps[..., None].double() * root ** (-torch.arange(0, 6, 2).double() / 6)
-    even, odd = a[0::2] * b[0::2] + a[1::2] * b[1::2], a[0::2] * b[1::2] - flip * a[1::2] * b[0::2]
-    return ((even * turns.cos() + cross * odd * turns.sin()).sum(-1) / mean).float()
-
-
-for root in (10000.0, 90.0):
+with check.part("another base"):
     check.close(
-        check.run(rope_score, a, b, gaps, root, shape=(2, 3)),
-        by_angle(root),
-        f"base {root:g}: the score differs from the inner product of the two turned vectors",
+        check.run(rope_score, a, b, gaps, 90.0),
+        by_angle(a, b, gaps, 90.0),
+        "with base = 90 the score differs from the inner product of the two turned vectors",
         atol=3e-4,
-        wrong={
-            "the sign of the sine is wrong: r is the query's position minus the key's": by_angle(root, sign=-1),
-            "the part with the sine is missing": by_angle(root, cross=0.0),
-            "q_0 k_1 and q_1 k_0 have opposite signs": by_angle(root, flip=-1.0),
-            "the argument `base` is not used": by_angle(),
-            "the pairs are summed, not averaged": by_angle(root, mean=3.0),
-            "the score is not divided by the root of d here": by_angle(root, mean=6**0.5),
-        },
+        wrong={"the argument `base` is not used": by_angle(a, b, gaps)},
     )
-check.close(check.run(rope_score, a, b, torch.tensor(0)), a @ b, "at distance 0 it is the plain inner product, one number")
-check.gradients(
-    lambda y, z: rope_score(y, z, torch.tensor([0])),
-    lambda y, z: (y @ z)[None],
-    (a, b),
-    "the gradients are wrong, or do not flow: use torch operations",
-)
+with check.edge("distances of any shape"):
+    check.close(check.run(rope_score, a, b, torch.tensor(0)), a @ b, "at distance 0 it is the plain inner product, one number")
+    grid = torch.tensor([[0, 5, -3], [17, 1, 40]])
+    got = check.run(rope_score, a, b, grid, shape=(2, 3), hint="distances may have any shape: (2, 3) gives (2, 3)")
+    check.close(got, by_angle(a, b, grid), "for distances of shape (2, 3) the scores are wrong", atol=6e-4)
+with check.edge("gradients"):
+    check.gradients(
+        lambda y, z: rope_score(y, z, torch.tensor([0])),
+        lambda y, z: (y @ z)[None],
+        (a, b),
+        "the gradients are wrong, or do not flow: use torch operations",
+    )
 ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(rope_score, randn(4), randn(4), torch.tensor([1, 2]))
 check.score()
 
 # %%
@@ -1043,34 +1146,34 @@ def pairing_order(d):
 
 # %% test="pairing-order" points=2
 check = Check("pairing-order", points=2)
-got = check.run(pairing_order, 6, shape=(6,))
-check.equal(got.dtype.is_floating_point, False, "an order is an index: whole numbers, an integer tensor")
-check.equal(
-    sorted(got.tolist()) if got.numel() else got,
-    [0, 1, 2, 3, 4, 5],
-    "every column occurs exactly once: an order of 0 … d − 1, whole numbers",
-)
-check.true((got[0] == 0) & (got[3] == 1), "columns 0 and 1 are the first pair: in halves (d = 6) they stand at places 0 and 3")
-check.equal(check.run(pairing_order, 2), [0, 1], "for d = 2 the two pairings are the same")
-### BEGIN HIDDEN TESTS
-for width in (6, 10):
-    check.equal(
-        check.run(pairing_order, width),
-        [*range(0, width, 2), *range(1, width, 2)],
-        "the order is not the one that turns interleaved pairs into halves",
-        wrong={
-            "this is the way back, from halves to interleaved: place j of the result holds column order[j]": [
-                (i // 2) + (width // 2) * (i % 2) for i in range(width)
-            ],
-            "nothing is reordered": list(range(width)),
-            "the second columns of the pairs come first: then every rotation goes the other way": [
-                *range(1, width, 2),
-                *range(0, width, 2),
-            ],
-            "the second half is reversed: pair i must stand at i and i + d/2": [*range(0, width, 2), *range(width - 1, 0, -2)],
-        },
-    )
-### END HIDDEN TESTS
+with check.idea("pairs side by side become halves"):
+    got = check.run(pairing_order, 6, shape=(6,))
+    once = "every column occurs exactly once: an order of 0 … d − 1, whole numbers"
+    check.equal(sorted(got.tolist()) if got.numel() else got, [0, 1, 2, 3, 4, 5], once)
+    check.true((got[0] == 0) & (got[3] == 1), "columns 0 and 1 are the first pair: in halves (d = 6) they stand at places 0 and 3")
+    ### BEGIN HIDDEN TESTS
+    for width in (6, 10, 8):
+        check.equal(
+            check.run(pairing_order, width),
+            [*range(0, width, 2), *range(1, width, 2)],
+            f"d = {width}: this is not the order that turns interleaved pairs into halves",
+            wrong={
+                "this is the way back, from halves to interleaved: place j of the result holds column order[j]": [
+                    (i // 2) + (width // 2) * (i % 2) for i in range(width)
+                ],
+                "nothing is reordered": list(range(width)),
+                "the second columns of the pairs come first: then every rotation goes the other way": [
+                    *range(1, width, 2),
+                    *range(0, width, 2),
+                ],
+                "the second half is reversed: pair i must stand at i and i + d/2": [*range(0, width, 2), *range(width - 1, 0, -2)],
+            },
+        )
+    ### END HIDDEN TESTS
+with check.edge("whole numbers"):
+    check.equal(got.dtype.is_floating_point, False, "an order is an index: whole numbers, an integer tensor")
+with check.edge("a single pair"):
+    check.equal(check.run(pairing_order, 2), [0, 1], "for d = 2 the two pairings are the same")
 check.score()
 
 # %% [markdown]
@@ -1085,7 +1188,7 @@ check.score()
 # If $H$ is no power of two, let $N$ be the largest power of two below $H$.
 # Take the $N$ slopes for $N$ heads; then, for the remaining $H - N$ heads, go through the slopes for $2N$ heads and take every other one: the first, the third, the fifth, and so on.
 # (The second, fourth, … are there already.)
-# The order is as told; nothing is sorted.
+# Keep this order: the slopes are not sorted.
 
 
 # %% exercise="alibi-slopes"
@@ -1101,72 +1204,67 @@ def alibi_slopes(H):
 
 # %% test="alibi-slopes" points=3
 check = Check("alibi-slopes", points=3)
-check.close(
-    check.run(alibi_slopes, 8, shape=(8,), hint="one slope for each head"),
-    [2.0**-h for h in range(1, 9)],
-    "eight heads: 1/2, 1/4, …, 1/256",
-    rtol=1e-5,  # a list made from float32 is right, too
-    wrong={
-        "h starts at 1: the first slope is 1/2, not 1": [2.0**-h for h in range(8)],
-        "slopes are positive here: the minus sign comes with the bias": [-(2.0**-h) for h in range(1, 9)],
-        "the order is reversed: the steepest head comes first": [2.0**-h for h in range(8, 0, -1)],
-    },
-)
-check.close(
-    check.run(alibi_slopes, 4),
-    [2.0**-2, 2.0**-4, 2.0**-6, 2.0**-8],
-    "four heads: 2^(−8h/4) is 1/4, 1/16, 1/64, 1/256",
-    rtol=1e-5,
-    wrong={"the exponent is −8h/H: with fewer heads the steps are larger": [0.5, 0.25, 0.125, 0.0625]},
-)
-check.close(
-    check.run(alibi_slopes, 3, shape=(3,)),
-    [2.0**-4, 2.0**-8, 2.0**-2],
-    "three heads: the slopes of two heads (1/16, 1/256), then the first slope of four heads (1/4)",
-    rtol=1e-5,
-    wrong={
-        "three is no power of two: do not put H = 3 into the formula; start from the slopes of two heads": [
-            2.0 ** (-8 * h / 3) for h in (1, 2, 3)
-        ],
-        "the slopes are sorted; keep those of N heads first": [2.0**-2, 2.0**-4, 2.0**-8],
-        "these are the first three slopes of four heads: start from the slopes of two heads": [2.0**-2, 2.0**-4, 2.0**-6],
-        "the extra slope is there already: take the first, third, … slope of 2N heads, not the second": [2.0**-4, 2.0**-8, 2.0**-4],
-    },
-)
-### BEGIN HIDDEN TESTS
-for heads in (1, 2, 5, 6, 7, 12, 16, 20, 31, 33):
-    power = max(2**e for e in range(7) if 2**e <= heads)
-    first_ones = [2.0 ** (-8 * h / power) for h in range(1, power + 1)]
+with check.idea("a power of two"):
+    eight = check.run(alibi_slopes, 8, shape=(8,), hint="one slope for each head")
+    slips = {"h starts at 1: the first slope is 1/2, not 1": [2.0**-h for h in range(8)]}
+    slips["slopes are positive here: the minus sign comes with the bias"] = [-(2.0**-h) for h in range(1, 9)]
+    slips["the order is reversed: the steepest head comes first"] = [2.0**-h for h in range(8, 0, -1)]
+    check.close(eight, [2.0**-h for h in range(1, 9)], "eight heads: 1/2, 1/4, …, 1/256", rtol=1e-5, wrong=slips)
+    slips = {"the exponent is −8h/H: with fewer heads the steps are larger": [0.5, 0.25, 0.125, 0.0625]}
+    four = "four heads: 2^(−8h/4) is 1/4, 1/16, 1/64, 1/256"
     check.close(
-        check.run(alibi_slopes, heads, shape=(heads,), hint=f"one slope for each of {heads} heads"),
-        first_ones + [2.0 ** (-8 * h / (2 * power)) for h in range(1, 2 * power, 2)][: heads - power],
-        f"the slopes of {heads} heads are wrong",
-        rtol=1e-5,
-        wrong={
-            "the number of heads is no power of two: start from the largest power of two below": [
-                2.0 ** (-8 * h / heads) for h in range(1, heads + 1)
-            ],
-            "take the first, third, fifth, … slope of 2N heads: the second, fourth, … are there already": first_ones
-            + [2.0 ** (-8 * h / (2 * power)) for h in range(2, 2 * power + 1, 2)][: heads - power],
-            "take every other slope of 2N heads, not the first ones in a row": first_ones
-            + [2.0 ** (-8 * h / (2 * power)) for h in range(1, heads - power + 1)],
-            "these are the first slopes of 2N heads: start from the slopes of N heads": [
-                2.0 ** (-8 * h / (2 * power)) for h in range(1, heads + 1)
-            ],
-        },
-    )
+        check.run(alibi_slopes, 4), [1 / 4, 1 / 16, 1 / 64, 1 / 256], four, rtol=1e-5, wrong=slips
+    )  # a list of float32 is right, too
+    ### BEGIN HIDDEN TESTS
+    for heads in (2, 16, 32):
+        expected = [2.0 ** (-8 * h / heads) for h in range(1, heads + 1)]
+        got = check.run(alibi_slopes, heads, shape=(heads,), hint=f"one slope for each of {heads} heads")
+        check.close(got, expected, f"the slopes of {heads} heads are wrong: 2^(−8h/{heads})", rtol=1e-5)
+    ### END HIDDEN TESTS
+with check.part("any number of heads"):
+    three = "three heads: the slopes of two heads (1/16, 1/256), then the first slope of four heads (1/4)"
+    check.close(check.run(alibi_slopes, 3, shape=(3,)), [1 / 16, 1 / 256, 1 / 4], three, rtol=1e-5)
+    ### BEGIN HIDDEN TESTS
+    for heads in (7, 5, 6, 12, 20, 31, 33):
+        power = max(2**e for e in range(7) if 2**e <= heads)
+        first_ones = [2.0 ** (-8 * h / power) for h in range(1, power + 1)]
+        right = first_ones + [2.0 ** (-8 * h / (2 * power)) for h in range(1, 2 * power, 2)][: heads - power]
+        check.close(
+            check.run(alibi_slopes, heads, shape=(heads,), hint=f"one slope for each of {heads} heads"),
+            right,
+            f"the slopes of {heads} heads are wrong",
+            rtol=1e-5,
+            wrong={
+                "the number of heads is no power of two: do not put it into the formula; start from the largest power of two below": [
+                    2.0 ** (-8 * h / heads) for h in range(1, heads + 1)
+                ],
+                "the slopes are sorted; keep those of N heads first": sorted(right, reverse=True),
+                "take the first, third, fifth, … slope of 2N heads: the second, fourth, … are there already": first_ones
+                + [2.0 ** (-8 * h / (2 * power)) for h in range(2, 2 * power + 1, 2)][: heads - power],
+                "take every other slope of 2N heads, not the first ones in a row": first_ones
+                + [2.0 ** (-8 * h / (2 * power)) for h in range(1, heads - power + 1)],
+                "these are the first slopes of 2N heads: start from the slopes of N heads": [
+                    2.0 ** (-8 * h / (2 * power)) for h in range(1, heads + 1)
+                ],
+                "the slopes from 2N heads come first; those of N heads come first": right[power:] + right[:power],
+            },
+        )
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.edge("one head"):
+    check.close(check.run(alibi_slopes, 1, shape=(1,)), [2.0**-8], "one head: 1 is a power of two, its slope is 1/256", rtol=1e-5)
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### 6.2 The bias <small>★☆☆ · 10 min · 2 points</small>
-# $b_{hij} = -\mu_h\,|p_i - p_j|$ with the positions $p_i$ of the query and $p_j$ of the key.
-# With a causal mask only $j \le i$ counts; without one the same formula looks both ways.
+# Every step between query and key costs head $h$ its slope $\mu_h$, whichever of the two comes first.
+# (With a causal mask only keys before the query count; without one the same bias looks both ways.)
 
 
 # %% exercise="alibi-bias"
 def alibi_bias(q_positions, k_positions, slopes):
-    """Bias (H, n, m): minus slope times distance, for queries (n,), keys (m,) and slopes (H,)."""
+    """Bias (H, n, m) for queries at q_positions (n,), keys at k_positions (m,) and slopes (H,)."""
     ### BEGIN SOLUTION
     distance = (q_positions[:, None] - k_positions[None, :]).abs()  # (n, m)
     return -slopes[:, None, None] * distance
@@ -1175,52 +1273,48 @@ def alibi_bias(q_positions, k_positions, slopes):
 
 # %% test="alibi-bias" points=2
 check = Check("alibi-bias", points=2)
-got = check.run(
-    alibi_bias,
-    torch.arange(3),
-    torch.arange(3),
-    torch.tensor([1.0, 0.25]),
-    shape=(2, 3, 3),
-    hint="the axes are head, query, key, in this order",
-)
-steep = torch.tensor([[0.0, -1.0, -2.0], [-1.0, 0.0, -1.0], [-2.0, -1.0, 0.0]])
-check.close(
-    got[0],
-    steep,
-    "slope 1: the bias is minus the distance, 0 on the diagonal and lower the farther away the key is",
-    wrong={
-        "far keys are preferred: the bias is minus the slope times the distance": -steep,
-        "the distance has a sign here: take its absolute value, or one side is rewarded": torch.tensor(
-            [[0.0, 1.0, 2.0], [-1.0, 0.0, 1.0], [-2.0, -1.0, 0.0]]
-        ),
-        "one side is rewarded: take the absolute value of the distance": torch.tensor(
-            [[0.0, -1.0, -2.0], [1.0, 0.0, -1.0], [2.0, 1.0, 0.0]]
-        ),
-        "the distance is squared: ALiBi is linear": -(steep**2),
-        "this uses the key's position alone: after a causal softmax that is the same, but here the distance was asked for": torch.arange(
-            3.0
-        ).expand(3, 3),
-        "distances in the future are set to 0: the formula looks both ways, hiding is the mask's work": steep.tril(),
-    },
-)
-check.close(got[1], steep / 4, "slope 1/4: every head has its own slope, from `slopes`")
+asks, order = torch.tensor([2, 3]), "the axes are head, query, key, in this order"
+with check.idea("far costs more"):
+    got = check.run(alibi_bias, asks, torch.arange(3), torch.tensor([1.0, 0.25, 8.0]), shape=(3, 2, 3), hint=order)
+    costs = "slope 1: a query at 2 and keys at 0, 1, 2 give −2, −1, 0, a query at 3 gives −3, −2, −1"
+    check.close(got[0], [[-2.0, -1.0, 0.0], [-3.0, -2.0, -1.0]], costs)
+    check.close(got[1], [[-0.5, -0.25, 0.0], [-0.75, -0.5, -0.25]], "slope 1/4: every head has its own slope, from `slopes`")
+    ### BEGIN HIDDEN TESTS
+    late, keys_at, slope = 50 + randperm(20)[:2], randperm(50)[:5], rand(3) + 0.1
+    gap = (late[:, None] - keys_at).float()  # all keys before the queries
+    check.close(
+        check.run(alibi_bias, late, keys_at, slope, shape=(3, 2, 5), hint=order),
+        -slope[:, None, None] * gap,
+        "queries and keys at other places: the bias is not minus slope times distance",
+        wrong={
+            "far keys are preferred: the bias is minus the slope times the distance": slope[:, None, None] * gap,
+            "the distance is squared: ALiBi is linear": -slope[:, None, None] * gap**2,
+            "this uses the key's position alone: after a causal softmax that is the same, but here the distance was asked for": slope[
+                :, None, None
+            ]
+            * keys_at.expand(2, 5),
+            "the argument `slopes` is not used": -torch.tensor([2.0**-4, 2.0**-8, 2.0**-2])[:, None, None] * gap,
+            "every head has the first slope": -slope[0] * gap.expand(3, 2, 5),
+            "the given positions are not used: they need not be 0, 1, 2, …": -slope[:, None, None]
+            * (torch.arange(2)[:, None] - torch.arange(5)).abs(),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("keys in the future"):
+    ahead = check.run(alibi_bias, torch.arange(2), torch.arange(4), torch.tensor([1.0]), shape=(1, 2, 4))
+    slips = {"one side is rewarded: the distance has a sign here, take its absolute value": [[0.0, 1.0, 2.0, 3.0], [-1.0, 0.0, 1.0, 2.0]]}
+    slips["distances in the future are set to 0: the formula looks both ways, hiding is the mask's work"] = [
+        [0.0] * 4,
+        [-1.0, 0.0, 0.0, 0.0],
+    ]
+    both = "the formula looks both ways: keys at 0, 1, 2, 3 give a query at 0 the biases 0, −1, −2, −3"
+    check.close(ahead[0], [[0.0, -1.0, -2.0, -3.0], [-1.0, 0.0, -1.0, -2.0]], both, wrong=slips)
+with check.edge("inputs unchanged"):
+    check.unchanged(alibi_bias, asks, torch.arange(3), torch.tensor([1.0, 0.25]))
 ### BEGIN HIDDEN TESTS
-asks, keys_at, slope = torch.tensor([9, 3]), torch.tensor([0, 8, 9, 12, 30]), torch.tensor([0.5, 0.25, 0.125])
-got = check.run(alibi_bias, asks, keys_at, slope, shape=(3, 2, 5), hint="the axes are head, query, key, in this order")
-check.close(
-    got,
-    -slope[:, None, None] * torch.tensor([[9, 1, 0, 3, 21], [3, 5, 6, 9, 27]]),
-    "queries at 9 and 3, keys elsewhere: use the positions that are given",
-    wrong={
-        "the argument `slopes` is not used": -torch.tensor([2.0**-4, 2.0**-8, 2.0**-2])[:, None, None]
-        * torch.tensor([[9, 1, 0, 3, 21], [3, 5, 6, 9, 27]])
-    },
-)
-check.true(got[:, 1].diff(dim=-1) < 0, "from the query on, the bias falls steadily")
-check.close(
-    check.run(alibi_bias, torch.tensor([4]), torch.tensor([4]), torch.tensor([1.0])), [[[0.0]]], "one head, one query, one key: no distance"
-)
-check.unchanged(alibi_bias, asks, keys_at, slope)
+with check.edge("one query, one key"):
+    lone = check.run(alibi_bias, torch.tensor([4]), torch.tensor([4]), torch.tensor([1.0]), shape=(1, 1, 1), hint=order)
+    check.close(lone, [[[0.0]]], "one head, one query, one key: no distance")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1265,75 +1359,91 @@ def t5_bucket(distance, bidirectional, buckets=32, max_distance=128):
 
 # %% test="t5-bucket" points=4
 check = Check("t5-bucket", points=4)
-backwards = -torch.tensor([0, 1, 2, 3, 4, 5, 6, 7, 9, 11, 12, 15, 17, 100])
-got = check.run(t5_bucket, backwards, False, 8, 16, shape=(14,), hint="one bucket for each distance")
-check.equal(got.dtype.is_floating_point, False, "buckets are rows of a table: whole numbers, an integer tensor")
-check.equal(
-    got.tolist(),
-    [0, 1, 2, 3, 4, 4, 5, 5, 6, 6, 7, 7, 7, 7],
-    "one direction, 8 buckets, r_max = 16: r = 0 … 3 are exact, then 4–5, 6–7, 8–11, and all from 12 on share buckets",
-    wrong={
-        "the past is negative: a key before the query has a negative distance, and r is minus the distance": [0] * 14,
-        "the last bucket is N − 1: everything farther belongs there": [0, 1, 2, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 13],
-        "the logarithm is rounded; take the part before the point": [0, 1, 2, 3, 4, 5, 5, 6, 6, 7, 7, 7, 7, 7],
-        "one direction has all the buckets: the halving is for both directions only": [0, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3],
-    },
-)
-check.equal(
-    check.run(t5_bucket, torch.tensor([1, 5, 200]), False, 8, 16),
-    [0, 0, 0],
-    "one direction: all keys in the future fall into bucket 0; the mask hides them anyway",
-)
-got = check.run(t5_bucket, torch.tensor([-20, -5, -2, -1, 0, 1, 2, 5, 20]), True, 8, 16)
-check.equal(
-    got,
-    [3, 2, 2, 1, 0, 5, 6, 6, 7],
-    "both directions, 8 buckets: 0 … 3 for the past and the query itself, 4 … 7 for the future",
-    wrong={
-        "past and future are exchanged: N/2 is added where the distance is positive": [7, 6, 6, 5, 0, 1, 2, 2, 3],
-        "distance 0 belongs to the first half: N/2 is added where the distance is greater than 0": [3, 2, 2, 1, 4, 5, 6, 6, 7],
-        "the sign is lost: past and future need buckets of their own": [3, 2, 2, 1, 0, 1, 2, 2, 3],
-        "each direction has half of the buckets: use N/2 in the formula, too": [7, 4, 2, 1, 0, 5, 6, 8, 11],
-    },
-)
-### BEGIN HIDDEN TESTS
+shared = "8 buckets, r_max = 16: r = 0 … 3 are exact, then 4–5, 6–7, 8–11, and all from 12 on share buckets"
+with check.idea("exact, then logarithmic"):
+    back = -torch.tensor([0, 1, 15, 16, 20, 32, 64, 100])
+    got = check.run(t5_bucket, back, False, shape=(8,), hint="one bucket for each distance")
+    slips = {"the past is negative: a key before the query has a negative distance, and r is minus the distance": [0] * 8}
+    slips["the logarithm is rounded; take the part before the point"] = [0, 1, 15, 16, 18, 21, 27, 30]
+    thirds = "32 buckets: r = 0 … 15 are exact; r = 32 and 64 are one and two thirds of the way from log 16 to log 128, buckets 21 and 26"
+    check.equal(got, [0, 1, 15, 16, 17, 21, 26, 30], thirds, wrong=slips)
+    ### BEGIN HIDDEN TESTS
 
+    def by_powers(gap, total, most, both_ways):  # in whole numbers: (most/E)^(s/(N−E)) ≤ r/E, without any logarithm
+        size = total // 2 if both_ways else total
+        back, low = abs(gap) if both_ways else max(-gap, 0), size // 2
+        wide = [e for e in range(size - low) if most**e * low ** (size - low - e) <= back ** (size - low)]
+        return (back if back < low else low + max(wide)) + (size if both_ways and gap > 0 else 0)
 
-def bucket_by_powers(gap, total, most, both_ways):  # in whole numbers: (most/E)^(s/(N−E)) ≤ r/E, without any logarithm
-    size = total // 2 if both_ways else total
-    back, low = abs(gap) if both_ways else max(-gap, 0), size // 2
-    wide = [e for e in range(size - low) if most**e * low ** (size - low - e) <= back ** (size - low)]
-    return (back if back < low else low + max(wide)) + (size if both_ways and gap > 0 else 0)
+    def clear(first, last, total, most, both_ways):
+        """Distances from first to last; where log(r/E) / log(r_max/E) · (N − E) is a whole number, rounding decides: left out."""
+        size = total // 2 if both_ways else total
+        low = size // 2
+        steps = [math.log(max(abs(g), low) / low) / math.log(most / low) * (size - low) for g in range(first, last)]
+        return [g for g, z in zip(range(first, last), steps, strict=True) if abs(g) <= low or abs(z - round(z)) > 1e-4]
 
-
-for total, most, both_ways in [(32, 128, True), (32, 128, False), (12, 50, False), (20, 90, True), (4, 9, False)]:
-    way = "both directions" if both_ways else "one direction"
-    # where log(r/E) / log(r_max/E) · (N − E) is a whole number, rounding decides: such r are left out
-    size = total // 2 if both_ways else total
-    low = size // 2
-    steps = [math.log(max(abs(g), low) / low) / math.log(most / low) * (size - low) for g in range(-2 * most, 2 * most + 1)]
-    gaps = [g for g, z in zip(range(-2 * most, 2 * most + 1), steps, strict=True) if abs(g) <= low or abs(z - round(z)) > 1e-4]
+    gaps = [g for g in clear(-127, 1, 32, 128, False) if g in clear(-127, 1, 16, 128, False)]
     check.equal(
-        check.run(t5_bucket, torch.tensor(gaps), both_ways, total, most),
-        [bucket_by_powers(g, total, most, both_ways) for g in gaps],
-        f"{way}, {total} buckets, r_max = {most}: a bucket is wrong. Check the exact half, the logarithm and the last bucket",
+        check.run(t5_bucket, torch.tensor(gaps), False),
+        [by_powers(g, 32, 128, False) for g in gaps],
+        "one direction, 32 buckets, r_max = 128: a bucket below r_max is wrong. Look at the exact half first, then at the logarithm",
+        wrong={
+            "one direction has all the buckets: the halving is for both directions only": [by_powers(g, 16, 128, False) for g in gaps],
+            "the logarithm is rounded up; take the part before the point": [
+                min(by_powers(g, 32, 128, False) + (g < -16), 31) for g in gaps
+            ],
+        },
     )
-grid = check.run(
-    t5_bucket, torch.arange(6)[None] - torch.arange(5)[:, None], True, shape=(5, 6), hint="distances of any shape: (n, m) gives (n, m)"
-)
-check.equal(
-    grid[0], [0, 17, 18, 19, 20, 21], "the default is 32 buckets and r_max = 128: the first keys in the future have buckets 17, 18, …"
-)
-past = check.run(t5_bucket, -torch.arange(300), False, shape=(300,))
-check.true((past.diff() >= 0) & (past.diff() <= 1), "farther back never means a lower bucket, and no bucket is left out")
-check.unchanged(lambda z: t5_bucket(z, True), torch.arange(-5, 6))
+    ### END HIDDEN TESTS
+with check.part("other numbers of buckets"):
+    few = check.run(t5_bucket, -torch.tensor([0, 1, 2, 3, 4, 5, 6, 7, 9, 11, 12, 15]), False, 8, 16)
+    check.equal(few, [0, 1, 2, 3, 4, 4, 5, 5, 6, 6, 7, 7], shared)
+    ### BEGIN HIDDEN TESTS
+    for total, most in [(12, 50), (32, 60), (20, 128), (4, 9)]:
+        gaps = clear(1 - most, 1, total, most, False)
+        want = [by_powers(g, total, most, False) for g in gaps]
+        slips = {  # named for one changed argument at a time, and many buckets: few buckets agree by chance
+            (32, 60): {"the argument `max_distance` is not used": [by_powers(g, 32, 128, False) for g in gaps]},
+            (20, 128): {"the argument `buckets` is not used": [by_powers(g, 32, 128, False) for g in gaps]},
+        }.get((total, most))
+        got = check.run(t5_bucket, torch.tensor(gaps), False, total, most)
+        check.equal(got, want, f"one direction, {total} buckets, r_max = {most}: a bucket is wrong", wrong=slips)
+    ### END HIDDEN TESTS
+with check.part("the last bucket"):
+    last = "the last bucket is N − 1: everything from r_max = 128 on falls into bucket 31"
+    check.equal(check.run(t5_bucket, -torch.tensor([130, 500, 5000]), False), [31, 31, 31], last)
+with check.part("both directions"):
+    got = check.run(t5_bucket, torch.tensor([-100, -20, -7, -1, 0, 1, 7, 20, 100]), True)
+    slips = {"past and future are exchanged: N/2 is added where the distance is positive": [31, 26, 23, 17, 0, 1, 7, 10, 15]}
+    slips["distance 0 belongs to the first half: N/2 is added where the distance is greater than 0"] = [15, 10, 7, 1, 16, 17, 23, 26, 31]
+    slips["the sign is lost: past and future need buckets of their own"] = [15, 10, 7, 1, 0, 1, 7, 10, 15]
+    slips["each direction has half of the buckets: use N/2 in the formula, too"] = [30, 17, 7, 1, 0, 17, 23, 33, 46]
+    sides = "both directions: 0 … 15 for the past and the query itself, 16 … 31 for the future, r = 0 … 7 exact on each side"
+    check.equal(got, [15, 10, 7, 1, 0, 17, 23, 26, 31], sides, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    gaps = clear(-127, 128, 32, 128, True)
+    halved = "both directions, 32 buckets, r_max = 128: a bucket is wrong. Is every N of the formula halved?"
+    check.equal(check.run(t5_bucket, torch.tensor(gaps), True), [by_powers(g, 32, 128, True) for g in gaps], halved)
+    ### END HIDDEN TESTS
+with check.edge("the future in one direction"):
+    future = "one direction: all keys in the future fall into bucket 0; the mask hides them anyway"
+    check.equal(check.run(t5_bucket, torch.tensor([1, 5, 200]), False, 8, 16), [0, 0, 0], future)
+### BEGIN HIDDEN TESTS
+with check.edge("whole numbers of any shape"):
+    gaps = -torch.arange(6)[None] - torch.arange(5)[:, None]
+    grid = check.run(t5_bucket, gaps, False, shape=(5, 6), hint="distances of any shape: (n, m) gives (n, m)")
+    check.equal(grid.dtype.is_floating_point, False, "buckets are rows of a table: whole numbers, an integer tensor")
+    check.close(grid, -gaps, "distances of shape (n, m): each entry has its own bucket")
 ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(t5_bucket, torch.arange(-5, 6), True)
+    check.unchanged(t5_bucket, torch.arange(-5, 6), False)
 check.score()
 
 # %% [markdown]
 # ### 7.2 The bias <small>★☆☆ · 10 min · 2 points</small>
 # The table has a row for each bucket and a column for each head.
-# Look up, and bring the head's axis to the front.
+# The result is added to scores of shape $(B, H, n, m)$: which order of axes does that need, and how many buckets are there?
 
 
 # %% exercise="t5-bias"
@@ -1348,43 +1458,41 @@ def t5_bias(q_positions, k_positions, table, bidirectional, max_distance=128):
 # %% test="t5-bias" points=2
 check = Check("t5-bias", points=2)
 names = torch.arange(8.0)[:, None] + torch.tensor([0.0, 100.0, 200.0])  # row b, column h: the number 100 h + b
-got = check.run(
-    t5_bias, torch.arange(4), torch.arange(5), names, True, 16, shape=(3, 4, 5), hint="the axes are head, query, key: use `permute`"
-)
-check.close(
-    got[2, 0],
-    [200.0, 205.0, 206.0, 206.0, 206.0],
-    "head 2, first query, both directions, 8 buckets: buckets 0, 5, 6, 6, 6",
-    wrong={
-        "the distance is the key's position minus the query's: rows are queries": [200.0, 201.0, 202.0, 202.0, 202.0],
-        "the number of buckets is the number of rows of the table, not 32": [200.0] * 5,
-    },
-)
-check.close(
-    check.run(t5_bias, torch.arange(4), torch.arange(5), names, False, 16, shape=(3, 4, 5))[0, 3],
-    [3.0, 2.0, 1.0, 0.0, 0.0],
-    "head 0, last query, one direction: three back, two back, one back, itself, and the future as 0",
-    wrong={"the argument `bidirectional` is not used": [2.0, 2.0, 1.0, 0.0, 5.0]},
-)
+axes_hint = "the axes are head, query, key, as in the scores; and there are as many buckets as the table has rows"
+with check.idea("look up the bucket of a distance"):
+    got = check.run(t5_bias, torch.arange(4), torch.arange(5), names, True, shape=(3, 4, 5), hint=axes_hint)
+    slips = {"the distance is the key's position minus the query's: rows are queries": [200.0, 201.0, 202.0, 202.0, 202.0]}
+    eight = "head 2, first query, both directions, 8 rows and so 8 buckets: buckets 0, 5, 6, 6, 6"
+    check.close(got[2, 0], [200.0, 205.0, 206.0, 206.0, 206.0], eight, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    numbers, asks, keys_at = randn(12, 5), torch.tensor([70, 3]), torch.tensor([0, 69, 70, 71, 5, 3])
+    by_row = [[5, 1, 0, 7, 5, 5], [3, 11, 11, 11, 8, 0]]  # N/2 = 6, E = 3, r_max = 128: 3–10, 11–36, 37 and more share buckets
+    check.close(
+        check.run(t5_bias, asks, keys_at, numbers, True, shape=(5, 2, 6), hint=axes_hint),
+        numbers[torch.tensor(by_row)].permute(2, 0, 1),
+        "queries at 70 and 3, keys at other places, twelve rows: the bias is wrong. Are the given positions used?",
+    )
+    ### END HIDDEN TESTS
+with check.part("one direction"):
+    one_way = check.run(t5_bias, torch.arange(4), torch.arange(5), names, False, shape=(3, 4, 5), hint=axes_hint)
+    back = "head 0, last query, one direction: three back, two back, one back, itself, and the future as 0"
+    slips = {"the argument `bidirectional` is not used": [2.0, 2.0, 1.0, 0.0, 5.0]}
+    check.close(one_way[0, 3], [3.0, 2.0, 1.0, 0.0, 0.0], back, wrong=slips)
 ### BEGIN HIDDEN TESTS
-numbers, asks, keys_at = randn(12, 5), torch.tensor([70, 3]), torch.tensor([0, 8, 69, 70, 71, 100])
-got = check.run(
-    t5_bias, asks, keys_at, numbers, False, 50, shape=(5, 2, 6), hint="one query far from the beginning: use the positions that are given"
-)
-check.close(
-    got,
-    torch.stack([numbers[[11, 11, 1, 0, 0, 0]], numbers[[3, 0, 0, 0, 0, 0]]]).permute(2, 0, 1),
-    "queries at 70 and 3, twelve buckets, r_max = 50: the bias is wrong. Are `max_distance` and the number of rows handed on?",
-)
-middle = check.run(t5_bias, torch.tensor([9]), torch.tensor([0]), names, False, 12, shape=(3, 1, 1))
-check.close(middle[0, 0, 0], 6.0, "nine back, eight buckets, r_max = 12: is `max_distance` handed on?")
-check.gradients(
-    lambda z: t5_bias(asks, keys_at, z, False, 50),
-    lambda z: torch.stack([z[[11, 11, 1, 0, 0, 0]], z[[3, 0, 0, 0, 0, 0]]]).permute(2, 0, 1),
-    (numbers,),
-    "the gradients are wrong, or do not reach the table: then it cannot be learned",
-)
+with check.part("max_distance"):
+    for most, bucket in [(12, 3.0), (128, 2.0)]:
+        middle = check.run(t5_bias, torch.tensor([9]), torch.tensor([0]), names, True, most, shape=(3, 1, 1))
+        check.close(middle[0, 0, 0], bucket, f"nine back, eight buckets, r_max = {most}: is `max_distance` handed on?")
+with check.part("gradients"):
+    check.gradients(
+        lambda z: t5_bias(torch.tensor([70, 3]), torch.tensor([0, 69, 70, 71, 5, 3]), z, True),
+        lambda z: z[torch.tensor(by_row)].permute(2, 0, 1),
+        (numbers,),
+        "the gradients are wrong, or do not reach the table: then it cannot be learned",
+    )
 ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(t5_bias, torch.arange(4), torch.arange(5), names, True)
 check.score()
 
 # %%
@@ -1431,7 +1539,7 @@ print(
 # Now all six in the same model and the same task.
 # The task is *recall*.
 # Each token is a pair of one of 8 keys and one of 8 values.
-# At every step the model has to give the value that the token's key had **the last time before**.
+# At every step the model has to give the value that the token's key had **at its latest earlier occurrence**.
 # Content says which earlier tokens have the same key; only position says which of them is the latest, and the longer the sequence, the more old ones there are.
 # Guessing gives 1/8.
 #
@@ -1612,7 +1720,7 @@ for longest_distance in (32, 64, 256, 4096):
 # Compute the products $q_i \cdot a_r$ with each of them first, then *gather* the right one for each pair.
 # (`torch.gather(x, -1, index)` picks along the last axis.)
 # For queries $(n, d)$, no tensor you create may have more than $n \cdot \max(m, 2c + 1)$ elements; $d \le 2c+1$ where this is measured.
-# If one has, no result counts.
+# An answer that breaks this limit earns nothing.
 
 
 # %% exercise="bonus-shaw-lean"
@@ -1626,59 +1734,60 @@ def shaw_bias_lean(q, table, q_positions, k_positions):
 
 # %% test="bonus-shaw-lean" points=3
 check = Check("bonus-shaw-lean", points=3)
-spent = check.measure(checks.cost, shaw_bias_lean, randn(20, 8), randn(11, 8), torch.arange(20), torch.arange(30))
-thrifty = (spent.largest <= 20 * 30) & (spent.flops >= 2 * 20 * 11 * 8)  # the product with the table, which every answer needs
-check.counted(thrifty, "a tensor with more than n · max(m, 2c + 1) elements was made: multiply with the table first, then gather")
-broken = "the limit on memory is broken, so no result counts"
-refused = checks.Failed(broken, broken) if type(thrifty) is bool else thrifty
-three = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
-asks = torch.tensor([[2.0, 4.0, 6.0, 0.0], [20.0, 40.0, 60.0, 0.0]])
-got = check.run(shaw_bias_lean, asks, three, torch.arange(2), torch.arange(2), shape=(2, 2)) if thrifty else refused
-check.close(
-    got,
-    [[2.0, 3.0], [10.0, 20.0]],
-    "the example of 4.2 comes out differently",
-    wrong={
-        "the products are not divided by the root of d": [[4.0, 6.0], [20.0, 40.0]],
-        "before and after are exchanged": [[2.0, 1.0], [30.0, 20.0]],
-        "every query gets the products of the first one: gather along the last axis": [[2.0, 3.0], [1.0, 2.0]],
-    },
-)
-### BEGIN HIDDEN TESTS
-thrifty = thrifty and check.affordable(
-    shaw_bias_lean,
-    lambda m: (randn(512, 64), randn(65, 64), torch.arange(512), torch.arange(m)),
-    512,
-    megabytes=32,  # the cube has 64, the result 1
-    hint="for 512 queries and keys the n × m × d tensor was built after all: multiply with the table first, then gather",
-    or_nothing=True,
-)
-q, rows = randn(5, 6), randn(9, 6)
-for first, last in [(0, 7), (100, 107)]:
-    gap = (torch.arange(first, last)[None] - torch.arange(first, first + 5)[:, None]).clamp(-4, 4) + 4
-    got = (
-        check.run(shaw_bias_lean, q, rows, torch.arange(first, first + 5), torch.arange(first, last), shape=(5, 7)) if thrifty else refused
+with check.idea("products first, then gather"):
+    spent = check.measure(checks.cost, shaw_bias_lean, randn(20, 8), randn(11, 8), torch.arange(20), torch.arange(30))
+    thrifty = (spent.largest <= 20 * 30) & (spent.flops >= 2 * 20 * 11 * 8)  # the product with the table, which every answer needs
+    check.counted(thrifty, "a tensor with more than n · max(m, 2c + 1) elements was made: multiply with the table first, then gather")
+    broken = "the limit on memory is broken, so no result counts"
+    refused = checks.Failed(broken, broken) if type(thrifty) is bool else thrifty
+    three = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
+    asks = torch.tensor([[2.0, 4.0, 6.0, 0.0], [20.0, 40.0, 60.0, 0.0]])
+    got = check.run(shaw_bias_lean, asks, three, torch.arange(2), torch.arange(2), shape=(2, 2)) if thrifty else refused
+    check.close(got, [[2.0, 3.0], [10.0, 20.0]], "the example of 4.2 comes out differently")
+    ### BEGIN HIDDEN TESTS
+    thrifty = thrifty and check.affordable(
+        shaw_bias_lean,
+        lambda m: (randn(512, 64), randn(65, 64), torch.arange(512), torch.arange(m)),
+        512,
+        megabytes=32,  # the cube has 64, the result 1
+        hint="for 512 queries and keys the n × m × d tensor was built after all: multiply with the table first, then gather",
+        or_nothing=True,
     )
+    q, rows, gap = randn(5, 6), randn(9, 6), (torch.arange(7)[None] - torch.arange(5)[:, None]).clamp(-4, 4)
+    picked = (q[:, None] * rows[gap + 4]).sum(-1)
     check.close(
-        got,
-        (q[:, None] * rows[gap]).sum(-1) / 6**0.5,
-        "the bias differs from q_i · a_ij / √d",
+        check.run(shaw_bias_lean, q, rows, torch.arange(5), torch.arange(7), shape=(5, 7)) if thrifty else refused,
+        picked / 6**0.5,
+        "the bias differs from q_i · a_ij / √d for d = 6 and nine rows",
         wrong={
-            "the products are not divided by the root of d": (q[:, None] * rows[gap]).sum(-1),
-            "before and after are exchanged": (q[:, None] * rows[8 - gap]).sum(-1) / 6**0.5,
+            "the products are not divided by the root of d": picked,
+            "the products are divided by 2, a fixed number: take the root of the width of q": picked / 2,
+            "before and after are exchanged": (q[:, None] * rows[4 - gap]).sum(-1) / 6**0.5,
+            "every query gets the products of the first one: gather along the last axis": (q[:1, None] * rows[gap + 4]).sum(-1) / 6**0.5,
         },
     )
-again = check.measure(checks.cost, shaw_bias_lean, randn(8, 16), randn(33, 16), torch.arange(8), torch.arange(20))
-check.counted(
-    (again.largest <= 8 * 33) & (again.flops >= 2 * 8 * 33 * 16),
-    "with 33 rows and 20 keys a tensor with more than n · (2c + 1) elements was made",
-)
-check.gradients(
-    lambda a, b: shaw_bias_lean(a, b, torch.arange(5), torch.arange(7)),
-    lambda a, b: (a[:, None] * b[(torch.arange(7)[None] - torch.arange(5)[:, None]).clamp(-4, 4) + 4]).sum(-1) / 6**0.5,
-    (q, rows),
-    "the gradients are wrong, or do not flow",
-) if thrifty else check.true(refused, "the limit on memory is broken, so no gradient counts")
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(shaw_bias_lean, asks, three, torch.arange(2), torch.arange(2))
+### BEGIN HIDDEN TESTS
+with check.part("more rows than keys"):
+    again = check.measure(checks.cost, shaw_bias_lean, randn(8, 16), randn(33, 16), torch.arange(8), torch.arange(20))
+    lean = (again.largest <= 8 * 33) & (again.flops >= 2 * 8 * 33 * 16)
+    check.counted(lean, "with 33 rows and 20 keys a tensor with more than n · (2c + 1) elements was made")
+with check.part("given positions"):
+    places, keys_at = torch.tensor([100, 3, 57]), 50 + randperm(60)[:7]
+    check.close(
+        check.run(shaw_bias_lean, q[:3], rows, places, keys_at, shape=(3, 7)) if thrifty else refused,
+        (q[:3, None] * rows[(keys_at[None] - places[:, None]).clamp(-4, 4) + 4]).sum(-1) / 6**0.5,
+        "queries at 100, 3 and 57: use the positions that are given",
+    )
+with check.part("gradients"):
+    check.gradients(
+        lambda a, b: shaw_bias_lean(a, b, torch.arange(5), torch.arange(7)),
+        lambda a, b: (a[:, None] * b[gap + 4]).sum(-1) / 6**0.5,
+        (q, rows),
+        "the gradients are wrong, or do not flow",
+    ) if thrifty else check.true(refused, "the limit on memory is broken, so no gradient counts")
 ### END HIDDEN TESTS
 check.score()
 

@@ -8,17 +8,29 @@ VARIANTS = {
     "attend": [
         Mistake(
             "bias scaled, too",
-            change={"q @ k.mT / q.shape[-1] ** 0.5": "q @ k.mT", "scores + bias": "(scores + bias) / q.shape[-1] ** 0.5"},
+            change={"scores + bias": "scores + bias / q.shape[-1] ** 0.5"},
             hint="the bias is divided by the root of the width together with the scores",
+            gravity="idea",
         ),
-        Mistake("bias subtracted", change={"scores + bias": "scores - bias"}, hint="the bias is subtracted: add it"),
-        Mistake("bias multiplied", change={"scores + bias": "scores * bias"}, hint="or multiplied with the scores: it must be added"),
-        Mistake("mask the wrong way round", change={"~mask": "mask"}, hint="is the mask used, with True for may look"),
-        Mistake("no scale", change={" / q.shape[-1] ** 0.5": ""}, hint="the scores are not scaled"),
+        Mistake("bias subtracted", change={"scores + bias": "scores - bias"}, hint="the bias is subtracted: add it", gravity="idea"),
+        Mistake(
+            "bias multiplied",
+            change={"scores + bias": "scores * bias"},
+            hint="the bias is multiplied with the scores: it must be added",
+            gravity="idea",
+        ),
+        Mistake(
+            "mask the wrong way round",
+            change={"~mask": "mask"},
+            hint="the mask is read the wrong way round: True means that looking is allowed",
+            gravity="part",
+        ),
+        Mistake("no scale", change={" / q.shape[-1] ** 0.5": ""}, hint="the scores are not scaled", gravity="idea"),
         Mistake(
             "bias without mask only",
             change={"if mask is not None": "if bias is None and mask is not None"},
             hint="the mask is ignored where there is a bias",
+            gravity="part",
         ),
         Mistake(
             "bias after the softmax",
@@ -31,6 +43,7 @@ def attend(q, k, v, bias=None, mask=None):
     return (w if bias is None else w + bias) @ v
 """,
             hint="the bias is added to the weights, after the softmax",
+            gravity="idea",
         ),
         Mistake(
             "mask after the softmax",
@@ -41,8 +54,39 @@ def attend(q, k, v, bias=None, mask=None):
     return (w if mask is None else w * mask) @ v
 """,
             hint="the weights are set to 0 after the softmax",
+            gravity="part",
         ),
-        Mistake("bias detached", change={"scores + bias": "scores + bias.detach()"}, hint="a learned bias needs them, too"),
+        Mistake("bias detached", change={"scores + bias": "scores + bias.detach()"}, hint="a learned bias needs them, too", gravity="part"),
+        Mistake(
+            "a fixed root of 8",
+            change={"q.shape[-1] ** 0.5": "8 ** 0.5"},
+            hint="you divide by a fixed number, √8: take the width from the query",
+            gravity="idea",
+        ),
+        Mistake(
+            "root of the number of keys",
+            change={"q.shape[-1] ** 0.5": "k.shape[-2] ** 0.5"},
+            hint="you divide by the root of the number of keys: it is the width of a query that counts",
+            gravity="idea",
+        ),
+        Mistake(
+            "mask multiplies scores",
+            change={"scores.masked_fill(~mask, -torch.inf)": "scores * mask"},
+            hint="forbidden scores become 0, and e⁰ is 1: they must become −∞",
+            gravity="part",
+        ),
+        Mistake(
+            "exp without the maximum",
+            change={"return scores.softmax(dim=-1) @ v": "e = scores.exp()\n    return e / e.sum(-1, keepdim=True) @ v"},
+            hint="scores near 200 overflow: e²⁰⁰ is infinite in float32. Use torch's softmax",
+            gravity="edge",
+        ),
+        Mistake(
+            "two axes only",
+            change={"k.mT": "k.T"},
+            hint="your code raised RuntimeError at line 7 of the cell: `scores = q @ k.T / q.shape[-1] ** 0.5  # (..., n, m)`",
+            gravity="part",
+        ),
         Right(
             "torch's own",
             code="""
@@ -66,12 +110,32 @@ def attend(q, k, v, bias=0.0, mask=None):
         ),
     ],
     "equivariance-gap": [
-        Mistake("invariance", change={"f(x)[order]": "f(x)"}, hint="that asks for invariance"),
-        Mistake("the other way round", change={"f(x)[order]": "f(x)[order.argsort()]"}, hint="you shuffle f(x) the other way round"),
-        Mistake("mean", change={".max()": ".mean()"}, hint="that is the mean"),
-        Mistake("no absolute value", change={".abs()": ""}, hint="take absolute values before the maximum"),
-        Mistake("norm", change={".abs().max()": ".norm()"}, hint="that is a norm of all the differences"),
-        Mistake("f never sees the shuffled rows", change={"f(x[order])": "f(x)"}, hint="f is never given the shuffled rows"),
+        Mistake("invariance", change={"f(x)[order]": "f(x)"}, hint="that asks for invariance", gravity="idea"),
+        Mistake(
+            "the other way round",
+            change={"f(x)[order]": "f(x)[order.argsort()]"},
+            hint="you shuffle f(x) the other way round",
+            gravity="idea",
+        ),
+        Mistake("mean", change={".max()": ".mean()"}, hint="that is the mean", gravity="idea"),
+        Mistake("no absolute value", change={".abs()": ""}, hint="take absolute values before the maximum", gravity="idea"),
+        Mistake("norm", change={".abs().max()": ".norm()"}, hint="that is a norm of all the differences", gravity="idea"),
+        Mistake(
+            "f never sees the shuffled rows", change={"f(x[order])": "f(x)"}, hint="f is never given the shuffled rows", gravity="idea"
+        ),
+        Mistake("squared", change={".abs().max()": ".pow(2).max()"}, hint="that is a square: take the absolute value", gravity="idea"),
+        Mistake(
+            "first row only",
+            change={".abs().max()": "[0].abs().max()"},
+            hint="this is the largest difference in the first row only",
+            gravity="idea",
+        ),
+        Mistake(
+            "in place",
+            change={"return (f(x[order]) - f(x)[order])": "before = f(x)[order]\n    x[:] = x[order]\n    return (f(x) - before)"},
+            hint="your code changes x in place",
+            gravity="edge",
+        ),
         Right("float", change={"return (f(x[order]) - f(x)[order]).abs().max()": "return float((f(x[order]) - f(x)[order]).abs().max())"}),
         Right(
             "permutation matrix",
@@ -86,14 +150,50 @@ def equivariance_gap(f, x, order):
         Mistake(
             "tensor2tensor's spacing",
             change={"-torch.arange(0, D, 2) / D": "-torch.arange(D // 2) / max(D // 2 - 1, 1)"},
-            hint="you spread the exponents over D/2 − 1 steps",
+            hint="the last frequency is 1/base already: it is the next one, which is not there, that would have it",
+            gravity="idea",
         ),
-        Mistake("half the exponent", change={"torch.arange(0, D, 2)": "torch.arange(D // 2)"}, hint="the exponent is −i/D"),
-        Mistake("sign", change={"(-torch": "(torch"}, hint="the exponent has the wrong sign"),
-        Mistake("base ignored", change={"return base **": "return 10000.0 **"}, hint="the argument `base` is not used"),
-        Mistake("i from 1", change={"torch.arange(0, D, 2)": "torch.arange(2, D + 2, 2)"}, hint="i starts at 0"),
-        Mistake("one for each column", change={"torch.arange(0, D, 2)": "torch.arange(D)"}, hint="one for each pair of columns"),
-        Mistake("doubled", change={"torch.arange(0, D, 2)": "2 * torch.arange(0, D, 2)"}, hint="the exponent is −4i/D"),
+        Mistake(
+            "half the exponent",
+            change={"torch.arange(0, D, 2)": "torch.arange(D // 2)"},
+            hint="the frequencies fall too slowly: 1/base would be reached after D steps, but there are D/2",
+            gravity="idea",
+        ),
+        Mistake("sign", change={"(-torch": "(torch"}, hint="the frequencies rise; hands become slower", gravity="idea"),
+        Mistake("base ignored", change={"return base **": "return 10000.0 **"}, hint="the argument `base` is not used", gravity="part"),
+        Mistake(
+            "i from 1",
+            change={"torch.arange(0, D, 2)": "torch.arange(2, D + 2, 2)"},
+            hint="the first frequency is 1: one factor too many",
+            gravity="idea",
+        ),
+        Mistake(
+            "one for each column", change={"torch.arange(0, D, 2)": "torch.arange(D)"}, hint="one for each pair of columns", gravity="idea"
+        ),
+        Mistake(
+            "doubled",
+            change={"torch.arange(0, D, 2)": "2 * torch.arange(0, D, 2)"},
+            hint="the frequencies fall too fast: after all D/2 steps, not after half of them, one would be at 1/base",
+            gravity="idea",
+        ),
+        Mistake(
+            "a fixed D",
+            change={"torch.arange(0, D, 2) / D": "torch.arange(0, D, 2) / 8"},
+            hint="the factor is 0.1 whatever D is: it depends on D",
+            gravity="idea",
+        ),
+        Mistake(
+            "equal steps",
+            change={"base ** (-torch.arange(0, D, 2) / D)": "torch.linspace(1, 1 / base, D // 2)"},
+            hint="for D = 8 there are four, 1, 0.1, 0.01 and 0.001: one more factor of 0.1 would give 1/10000",
+            gravity="idea",
+        ),
+        Mistake(
+            "both ends included",
+            change={"base ** (-torch.arange(0, D, 2) / D)": "torch.logspace(0, -math.log10(base), D // 2)"},
+            hint="the last frequency is 1/base already: it is the next one, which is not there, that would have it",
+            gravity="idea",
+        ),
         Right(
             "by the exponential",
             change={"base ** (-torch.arange(0, D, 2) / D)": "torch.exp(torch.arange(0, D, 2) * (-math.log(base) / D))"},
@@ -102,22 +202,32 @@ def equivariance_gap(f, x, order):
         Right("float64", change={"torch.arange(0, D, 2)": "torch.arange(0, D, 2, dtype=torch.float64)"}),
     ],
     "sinusoidal": [
-        Mistake("layouts exchanged", change={'layout == "halves"': 'layout != "halves"'}, hint="this is the other layout"),
-        Mistake("layout ignored", change={'layout == "halves"': "False"}, hint="the argument `layout` is not used"),
+        Mistake("layouts exchanged", change={'layout == "halves"': 'layout != "halves"'}, hint="this is the other layout", gravity="idea"),
+        Mistake("layout ignored", change={'layout == "halves"': "False"}, hint="the argument `layout` is not used", gravity="part"),
         Mistake(
-            "cosine first", change={"stack([angles.sin(), angles.cos()]": "stack([angles.cos(), angles.sin()]"}, hint="cosines come first"
+            "cosine first",
+            change={"stack([angles.sin(), angles.cos()]": "stack([angles.cos(), angles.sin()]"},
+            hint="cosines come first",
+            gravity="idea",
         ),
         Mistake(
             "cosine first in halves",
             change={"cat([angles.sin(), angles.cos()]": "cat([angles.cos(), angles.sin()]"},
             hint="in halves the sines come first",
+            gravity="part",
         ),
-        Mistake("base ignored", change={"frequencies(D, base)": "frequencies(D)"}, hint="the argument `base` is not used"),
-        Mistake("positions from 1", change={"positions[..., None]": "(positions[..., None] + 1)"}, hint="positions are counted from 1"),
+        Mistake("base ignored", change={"frequencies(D, base)": "frequencies(D)"}, hint="the argument `base` is not used", gravity="part"),
+        Mistake(
+            "positions from 1",
+            change={"positions[..., None]": "(positions[..., None] + 1)"},
+            hint="positions are counted from 1",
+            gravity="idea",
+        ),
         Mistake(
             "counts for itself",
             change={"positions[..., None]": "torch.arange(len(positions))[:, None]"},
-            hint="positions may have any shape",
+            hint="the argument `positions` is not used: it need not be 0, 1, 2, …",
+            gravity="idea",
         ),
         Mistake(
             "a frequency for each column",
@@ -125,6 +235,25 @@ def equivariance_gap(f, x, order):
                 "torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)": "torch.stack([angles.sin(), (angles * base ** (-1 / D)).cos()], dim=-1).flatten(-2)"
             },
             hint="every column has a frequency of its own",
+            gravity="idea",
+        ),
+        Mistake(
+            "base ignored in halves",
+            change={'    if layout == "halves":\n': '    if layout == "halves":\n        angles = positions[..., None] * frequencies(D)\n'},
+            hint="the argument `base` is not used in the layout halves",
+            gravity="part",
+        ),
+        Mistake(
+            "positions flattened",
+            change={"angles = positions[..., None]": "angles = positions.flatten()[:, None]"},
+            hint="positions may have any shape: (2, 3) gives (2, 3, D)",
+            gravity="part",
+        ),
+        Mistake(
+            "positions moved to 0",
+            change={"positions[..., None]": "(positions - positions.min())[..., None]"},
+            hint="positions are moved to start at 0; they are used as they are given",
+            gravity="idea",
         ),
         Right(
             "filled in",
@@ -152,11 +281,20 @@ def sinusoidal(positions, D, layout="interleaved", base=10000.0):
         ),
     ],
     "sinusoidal-product": [
-        Mistake("mean", change={".sum(": ".mean("}, hint="you took the mean over the pairs"),
-        Mistake("sines", change={".cos()": ".sin()"}, hint="these are sines"),
-        Mistake("twice", change={"return (": "return 2 * ("}, hint="each pair counts twice"),
-        Mistake("base ignored", change={"frequencies(D, base)": "frequencies(D)"}, hint="the argument `base` is not used"),
-        Mistake("no sum", change={".sum(dim=-1)": ""}, hint="one number for each distance"),
+        Mistake("mean", change={".sum(": ".mean("}, hint="you took the mean over the pairs", gravity="idea"),
+        Mistake("sines", change={".cos()": ".sin()"}, hint="these are sines", gravity="idea"),
+        Mistake("twice", change={"return (": "return 2 * ("}, hint="each pair counts twice", gravity="idea"),
+        Mistake("base ignored", change={"frequencies(D, base)": "frequencies(D)"}, hint="the argument `base` is not used", gravity="part"),
+        Mistake("no sum", change={".sum(dim=-1)": ""}, hint="one number for each distance", gravity="idea"),
+        Mistake(
+            "divided by D", change={".sum(dim=-1)": ".sum(dim=-1) / D"}, hint="you divide by D; an inner product is a sum", gravity="idea"
+        ),
+        Mistake(
+            "a fixed D",
+            change={"frequencies(D, base)": "frequencies(4, base)"},
+            hint="for D = 10 it is not the inner product of two sinusoidal vectors",
+            gravity="idea",
+        ),
         Right(
             "the vectors themselves",
             change={
@@ -171,8 +309,13 @@ def sinusoidal(positions, D, layout="interleaved", base=10000.0):
         ),
     ],
     "shift-matrix": [
-        Mistake("backwards", change={"stack([c, s])": "stack([c, -s])", "stack([-s, c])": "stack([s, c])"}, hint="the step goes backwards"),
-        Mistake("base ignored", change={"frequencies(D, base)": "frequencies(D)"}, hint="the argument `base` is not used"),
+        Mistake(
+            "backwards",
+            change={"stack([c, s])": "stack([c, -s])", "stack([-s, c])": "stack([s, c])"},
+            hint="the step goes backwards",
+            gravity="idea",
+        ),
+        Mistake("base ignored", change={"frequencies(D, base)": "frequencies(D)"}, hint="the argument `base` is not used", gravity="part"),
         Mistake(
             "for halves",
             code="""
@@ -182,17 +325,27 @@ def shift_matrix(r, D, base=10000.0):
     return torch.cat([torch.cat([c, s], 1), torch.cat([-s, c], 1)])
 """,
             hint="this matrix is for the layout `halves`",
+            gravity="idea",
         ),
         Mistake(
             "cosine first",
             change={"stack([c, s])": "stack([s, c])", "stack([-s, c])": "stack([c, -s])"},
             hint="a step of 0 changes nothing",
+            gravity="idea",
         ),
-        Mistake("both signs plus", change={"stack([-s, c])": "stack([s, c])"}, hint="three steps on and three steps back"),
+        Mistake("both signs plus", change={"stack([-s, c])": "stack([s, c])"}, hint="three steps on and three steps back", gravity="idea"),
         Mistake(
             "one frequency for all",
             change={"r * frequencies(D, base)": "[torch.tensor(float(r))] * (D // 2)"},
-            hint="check each 2 × 2 block and its frequency",
+            hint="all blocks turn by the same angle: pair i has the frequency ω_i",
+            gravity="idea",
+        ),
+        Mistake("r ignored", change={"r * frequencies": "1 * frequencies"}, hint="the step is 1 whatever r is", gravity="idea"),
+        Mistake(
+            "sign of r lost",
+            change={"r * frequencies": "abs(r) * frequencies"},
+            hint="the step goes backwards: the signs of the sines are exchanged",
+            gravity="idea",
         ),
         Right(
             "least squares",
@@ -217,8 +370,8 @@ def shift_matrix(r, D, base=10000.0):
         ),
     ],
     "learned": [
-        Mistake("start ignored", change={"table[start : start + T]": "table[:T]"}, hint="`start` is not used"),
-        Mistake("off by one", change={"start + T > len": "start + T >= len"}, hint="look at `>` and `>=`"),
+        Mistake("start ignored", change={"table[start : start + T]": "table[:T]"}, hint="`start` is not used", gravity="part"),
+        Mistake("off by one", change={"start + T > len": "start + T >= len"}, hint="look at `>` and `>=`", gravity="edge"),
         Mistake(
             "wraps round",
             change={
@@ -226,11 +379,45 @@ def shift_matrix(r, D, base=10000.0):
                 "table[start : start + T]": "table[torch.arange(start, start + T) % len(table)]",
             },
             hint="seven positions, six rows",
+            gravity="part",
         ),
-        Mistake("T alone", change={"start + T > len": "T > len"}, hint="start + T counts, not T alone"),
-        Mistake("one row for all", change={"table[start : start + T]": "table[start]"}, hint="the same row is added everywhere"),
-        Mistake("table detached", change={"+ table[": "+ table.detach()["}, hint="do not reach the table"),
-        Mistake("in place", change={"return x + table[start : start + T]": "x += table[start : start + T]\n    return x"}, hint=IN_PLACE),
+        Mistake("T alone", change={"start + T > len": "T > len"}, hint="start + T counts, not T alone", gravity="edge"),
+        Mistake(
+            "one row for all", change={"table[start : start + T]": "table[start]"}, hint="the same row is added everywhere", gravity="idea"
+        ),
+        Mistake("table detached", change={"+ table[": "+ table.detach()["}, hint="do not reach the table", gravity="part"),
+        Mistake(
+            "in place",
+            change={"return x + table[start : start + T]": "x += table[start : start + T]\n    return x"},
+            hint=IN_PLACE,
+            gravity="part",
+        ),
+        Mistake(
+            "rows along the batch",
+            code="""
+def add_learned(x, table, start=0):
+    if start + x.shape[0] > len(table):
+        raise ValueError("too long")
+    return x + table[start : start + x.shape[0]][:, None]
+""",
+            hint="the rows follow the batch axis: they belong to the positions, axis 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "another exception",
+            change={"raise ValueError": "raise IndexError"},
+            hint="seven positions, six rows: raise a ValueError",
+            gravity="part",
+        ),
+        Mistake(
+            "clipped to the last row",
+            change={
+                "if start + T > len(table):": "if False:",
+                "table[start : start + T]": "table[torch.arange(start, start + T).clamp(max=len(table) - 1)]",
+            },
+            hint="seven positions, six rows: raise a ValueError",
+            gravity="part",
+        ),
         Right("embedding", change={"table[start : start + T]": "torch.nn.functional.embedding(torch.arange(start, start + T), table)"}),
         Right("a loop", change={"x + table[start : start + T]": "torch.stack([x[:, t] + table[start + t] for t in range(T)], 1)"}),
     ],
@@ -239,16 +426,40 @@ def shift_matrix(r, D, base=10000.0):
             "sign",
             change={"k_positions[None, :] - q_positions[:, None]": "q_positions[:, None] - k_positions[None, :]"},
             hint="the sign is wrong",
+            gravity="idea",
         ),
-        Mistake("clip not added", change={"clamp(-clip, clip) + clip": "clamp(-clip, clip)"}, hint="`clip` is not added"),
-        Mistake("not clipped", change={".clamp(-clip, clip)": ""}, hint="the distances are not clipped"),
-        Mistake("sign lost", change={"distance.clamp": "distance.abs().clamp"}, hint="the sign of the distance is lost"),
+        Mistake(
+            "clip not added",
+            change={"clamp(-clip, clip) + clip": "clamp(-clip, clip)"},
+            hint="a negative index counts from the end of the table, without any error: row 0 is for −c",
+            gravity="idea",
+        ),
+        Mistake("not clipped", change={".clamp(-clip, clip)": ""}, hint="the distances are not clipped", gravity="part"),
+        Mistake("sign lost", change={"distance.clamp": "distance.abs().clamp"}, hint="the sign of the distance is lost", gravity="idea"),
         Mistake(
             "counts for itself",
             change={
                 "k_positions[None, :] - q_positions[:, None]": "torch.arange(len(k_positions))[None, :] - torch.arange(len(q_positions))[:, None]"
             },
             hint="use the positions that are given",
+            gravity="idea",
+        ),
+        Mistake(
+            "floats", change={"+ clip": "+ float(clip)"}, hint="these are rows of a table: whole numbers, an integer tensor", gravity="edge"
+        ),
+        Mistake(
+            "in place",
+            change={
+                "distance = k_positions[None, :] - q_positions[:, None]": "k_positions -= 0\n    q_positions *= -1\n    distance = k_positions[None, :] + q_positions[:, None]"
+            },
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
+        ),
+        Mistake(
+            "wraps round",
+            change={"distance.clamp(-clip, clip) + clip": "(distance + clip) % (2 * clip + 1)"},
+            hint="clip 1 leaves three rows: everything before is row 0, everything after is row 2",
+            gravity="part",
         ),
         Right(
             "loops",
@@ -259,21 +470,50 @@ def shift_matrix(r, D, base=10000.0):
         Right("clipped at the end", change={"distance.clamp(-clip, clip) + clip": "torch.clip(distance + clip, 0, 2 * clip)"}),
     ],
     "shaw-bias": [
-        Mistake("not scaled", change={" / q.shape[-1] ** 0.5": ""}, hint="the products are not divided by the root of d"),
-        Mistake("scaled by d", change={" / q.shape[-1] ** 0.5": " / q.shape[-1]"}, hint="divided by d, not by its root"),
+        Mistake("not scaled", change={" / q.shape[-1] ** 0.5": ""}, hint="the products are not divided by the root of d", gravity="idea"),
+        Mistake("scaled by d", change={" / q.shape[-1] ** 0.5": " / q.shape[-1]"}, hint="divided by d, not by its root", gravity="idea"),
         Mistake(
             "before and after exchanged",
             change={"(q_positions, k_positions, len(table) // 2)": "(q_positions, k_positions, len(table) // 2).sub(len(table) - 1).neg()"},
             hint="before and after are exchanged",
+            gravity="idea",
         ),
-        Mistake("clip too small", change={"len(table) // 2)": "len(table) // 2 - 1)"}, hint="query 0 with the keys here and after"),
+        Mistake(
+            "clip too small",
+            change={"len(table) // 2)": "len(table) // 2 - 1)"},
+            hint="a table of 7 rows has clip 3: you clip at 2",
+            gravity="idea",
+        ),
         Mistake(
             "wrong query",
             change={'"...nd,nmd->...nm", q, vectors': '"...md,nmd->...nm", q, vectors[:, : q.shape[-2]]'},
             hint="multiplied with the wrong query",
+            gravity="idea",
         ),
-        Mistake("one axis in front", change={'"...nd,nmd->...nm"': '"nd,nmd->nm"'}, hint="any number of axes may stand in front"),
-        Mistake("table detached", change={"table[relative": "table.detach()[relative"}, hint="do not reach the table"),
+        Mistake(
+            "one axis in front", change={'"...nd,nmd->...nm"': '"nd,nmd->nm"'}, hint="any number of axes may stand in front", gravity="part"
+        ),
+        Mistake("table detached", change={"table[relative": "table.detach()[relative"}, hint="do not reach the table", gravity="part"),
+        Mistake(
+            "divided by a fixed 2",
+            change={"q.shape[-1] ** 0.5": "2"},
+            hint="the products are divided by 2, a fixed number: take the root of the width of q",
+            gravity="idea",
+        ),
+        Mistake(
+            "a fixed clip",
+            change={"len(table) // 2": "1"},
+            hint="a table of 7 rows has clip 3, and you clip at 1, as if it had three rows",
+            gravity="idea",
+        ),
+        Mistake(
+            "positions ignored",
+            change={
+                "relative_index(q_positions, k_positions": "relative_index(torch.arange(len(q_positions)), torch.arange(len(k_positions))"
+            },
+            hint="queries at 9, 30 and 2: use the positions that are given. Beyond the clip all keys share the first or the last row",
+            gravity="part",
+        ),
         Right("multiply and sum", change={'torch.einsum("...nd,nmd->...nm", q, vectors)': "(q[..., None, :] * vectors).sum(-1)"}),
         Right(
             "products first",
@@ -287,27 +527,44 @@ def shift_matrix(r, D, base=10000.0):
             "the other way",
             change={"a * cos - b * sin, a * sin + b * cos": "a * cos + b * sin, b * cos - a * sin"},
             hint="you turn the other way",
+            gravity="idea",
         ),
-        Mistake("pairing ignored", change={'pairing == "interleaved"': "True"}, hint="the argument `pairing` is not used"),
-        Mistake("pairings exchanged", change={'pairing == "interleaved"': 'pairing != "interleaved"'}, hint="columns 0 and 2 are paired"),
+        Mistake("pairing ignored", change={'pairing == "interleaved"': "True"}, hint="the argument `pairing` is not used", gravity="part"),
+        Mistake(
+            "pairings exchanged",
+            change={'pairing == "interleaved"': 'pairing != "interleaved"'},
+            hint="interleaved: the columns are paired as in halves",
+            gravity="idea",
+        ),
         Mistake(
             "positions ignored",
             change={"positions[..., None]": "torch.arange(x.shape[-2])[:, None]"},
-            hint="nothing is turned: are the given positions used",
+            hint="`positions` is not used: it need not be 0, 1, 2, …",
+            gravity="idea",
         ),
         Mistake(
-            "base ignored", change={"frequencies(x.shape[-1], base)": "frequencies(x.shape[-1])"}, hint="the argument `base` is not used"
+            "base ignored",
+            change={"frequencies(x.shape[-1], base)": "frequencies(x.shape[-1])"},
+            hint="the argument `base` is not used",
+            gravity="part",
         ),
-        Mistake("both signs plus", change={"a * cos - b * sin": "a * cos + b * sin"}, hint="a rotation keeps the length"),
+        Mistake(
+            "both signs plus",
+            change={"a * cos - b * sin": "a * cos + b * sin"},
+            hint="interleaved: both sines have a plus; a rotation has one minus, in a′ = a cos − b sin",
+            gravity="idea",
+        ),
         Mistake(
             "positions shifted to start at 0",
             change={"positions[..., None]": "(positions - positions[..., :1])[..., None]"},
-            hint="nothing is turned: are the given positions used",
+            hint="`positions` is moved to start at 0: use the numbers that are given",
+            gravity="idea",
         ),
         Mistake(
             "put back as halves",
             change={"torch.stack(turned, dim=-1).flatten(-2)": "torch.cat(turned, dim=-1)"},
-            hint="the turned columns are put together as halves",
+            hint="interleaved: the turned columns are put back as in halves; each has its own place",
+            gravity="idea",
         ),
         Mistake(
             "angles repeated for the other pairing",
@@ -321,7 +578,69 @@ def rope(x, positions, pairing="interleaved", base=10000.0):
         other = torch.cat([-x.chunk(2, -1)[1], x.chunk(2, -1)[0]], -1)
     return x * angles.cos() + other * angles.sin()
 """,
-            hint="interleaved columns need (ω_0, ω_0, ω_1, ω_1)",
+            hint="interleaved: every column must have the angle of its own pair; these are laid out for halves",
+            gravity="idea",
+        ),
+        Mistake(
+            "in place, sequential",
+            code="""
+def rope(x, positions, pairing="interleaved", base=10000.0):
+    angles = positions[..., None] * frequencies(x.shape[-1], base)
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    a, b = (x[..., 0::2], x[..., 1::2]) if pairing == "interleaved" else x.chunk(2, dim=-1)
+    a[:] = a * cos - b * sin
+    b[:] = a * sin + b * cos
+    return x
+""",
+            hint="interleaved: b′ is made from the new a′, because a has been overwritten: write into a new tensor",
+            gravity="idea",
+        ),
+        Mistake(
+            "in place, right values",
+            code="""
+def rope(x, positions, pairing="interleaved", base=10000.0):
+    angles = positions[..., None] * frequencies(x.shape[-1], base)
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    a, b = (x[..., 0::2], x[..., 1::2]) if pairing == "interleaved" else x.chunk(2, dim=-1)
+    new = a * cos - b * sin, a * sin + b * cos
+    a[:], b[:] = new
+    return x
+""",
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="part",
+        ),
+        Mistake(
+            "on a clone, sequential",
+            code="""
+def rope(x, positions, pairing="interleaved", base=10000.0):
+    angles = positions[..., None] * frequencies(x.shape[-1], base)
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    y = x.clone()
+    a, b = (y[..., 0::2], y[..., 1::2]) if pairing == "interleaved" else y.chunk(2, dim=-1)
+    a[:] = a * cos - b * sin
+    b[:] = a * sin + b * cos
+    return y
+""",
+            hint="interleaved: b′ is made from the new a′, because a has been overwritten: write into a new tensor",
+            gravity="idea",
+        ),
+        Mistake(
+            "bfloat16 becomes float32",
+            change={".cos().to(x.dtype)": ".cos()", ".sin().to(x.dtype)": ".sin()"},
+            hint="x in bfloat16 must come back in bfloat16: the float32 sines and cosines turn the product into float32",
+            gravity="edge",
+        ),
+        Mistake(
+            "other way in halves only",
+            change={"    turned =": '    sin = sin if pairing == "interleaved" else -sin\n    turned ='},
+            hint="halves: you turn the other way; a′ = a cos − b sin, b′ = a sin + b cos",
+            gravity="part",
+        ),
+        Mistake(
+            "one row of positions for all",
+            change={"positions[..., None]": "positions.flatten()[: x.shape[-2], None]"},
+            hint="positions of shape (B, 1, T): a sequence is not turned by its own positions",
+            gravity="part",
         ),
         Right(
             "complex numbers",
@@ -329,10 +648,10 @@ def rope(x, positions, pairing="interleaved", base=10000.0):
 def rope(x, positions, pairing="interleaved", base=10000.0):
     d = x.shape[-1]
     order = torch.arange(d).view(-1, 2) if pairing == "interleaved" else torch.arange(d).view(2, -1).T
-    z = torch.view_as_complex(x[..., order].contiguous())
+    z = torch.view_as_complex(x[..., order].float().contiguous())
     angles = positions[..., None] * frequencies(d, base)
     turned = torch.view_as_real(z * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
-    return turned[..., order.flatten().argsort()]
+    return turned[..., order.flatten().argsort()].to(x.dtype)
 """,
         ),
         Right(
@@ -350,13 +669,50 @@ def rope(x, positions, pairing="interleaved", base=10000.0):
         ),
     ],
     "rope-score": [
-        Mistake("sign of the sine", change={"(q0 * k1 - q1 * k0)": "(q1 * k0 - q0 * k1)"}, hint="the sign of the sine is wrong"),
-        Mistake("no sine", change={" + (q0 * k1 - q1 * k0) * angles.sin()": ""}, hint="the part with the sine is missing"),
-        Mistake("cross terms added", change={"q0 * k1 - q1 * k0": "q0 * k1 + q1 * k0"}, hint="q_0 k_1 and q_1 k_0 have opposite signs"),
-        Mistake("distance without a sign", change={"r[..., None]": "r.abs()[..., None]"}, hint="the sign of the distance is lost"),
-        Mistake("base ignored", change={"frequencies(len(q), base)": "frequencies(len(q))"}, hint="the argument `base` is not used"),
-        Mistake("mean", change={".sum(dim=-1)": ".mean(dim=-1)"}, hint="the pairs are summed, not averaged"),
-        Mistake("scaled", change={".sum(dim=-1)": ".sum(dim=-1) / len(q) ** 0.5"}, hint="not divided by the root of d here"),
+        Mistake(
+            "sign of the sine", change={"(q0 * k1 - q1 * k0)": "(q1 * k0 - q0 * k1)"}, hint="the sign of the sine is wrong", gravity="idea"
+        ),
+        Mistake("no sine", change={" + (q0 * k1 - q1 * k0) * angles.sin()": ""}, hint="the part with the sine is missing", gravity="idea"),
+        Mistake(
+            "cross terms added",
+            change={"q0 * k1 - q1 * k0": "q0 * k1 + q1 * k0"},
+            hint="q_0 k_1 and q_1 k_0 have opposite signs",
+            gravity="idea",
+        ),
+        Mistake(
+            "distance without a sign",
+            change={"r[..., None]": "r.abs()[..., None]"},
+            hint="the sign of the distance is lost",
+            gravity="idea",
+        ),
+        Mistake(
+            "base ignored",
+            change={"frequencies(len(q), base)": "frequencies(len(q))"},
+            hint="the argument `base` is not used",
+            gravity="part",
+        ),
+        Mistake("mean", change={".sum(dim=-1)": ".mean(dim=-1)"}, hint="the pairs are summed, not averaged", gravity="idea"),
+        Mistake(
+            "scaled", change={".sum(dim=-1)": ".sum(dim=-1) / len(q) ** 0.5"}, hint="not divided by the root of d here", gravity="idea"
+        ),
+        Mistake(
+            "halves pairs",
+            change={"q[0::2], q[1::2], k[0::2], k[1::2]": "*q.chunk(2), *k.chunk(2)"},
+            hint="columns i and i + d/2 are paired; here the pairs are interleaved",
+            gravity="idea",
+        ),
+        Mistake(
+            "first pair only",
+            change={".sum(dim=-1)": "[..., 0]"},
+            hint="only the first pair is counted: sum over all pairs",
+            gravity="idea",
+        ),
+        Mistake(
+            "one axis of distances only",
+            change={"r[..., None]": "r[:, None]"},
+            hint="your code raised IndexError at line 7 of the cell: `angles = r[:, None] * frequencies(len(q), base)  # (..., d / 2)`",
+            gravity="edge",
+        ),
         Right(
             "turns the query",
             code="""
@@ -379,22 +735,45 @@ def rope_score(q, k, r, base=10000.0):
             "the way back",
             change={"torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "torch.arange(d).view(2, -1).T.flatten()"},
             hint="this is the way back",
+            gravity="idea",
         ),
         Mistake(
-            "nothing", change={"torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "torch.arange(d)"}, hint="nothing is reordered"
+            "nothing",
+            change={"torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "torch.arange(d)"},
+            hint="nothing is reordered",
+            gravity="idea",
         ),
         Mistake(
             "odd columns first",
             change={"torch.arange(0, d, 2), torch.arange(1, d, 2)": "torch.arange(1, d, 2), torch.arange(0, d, 2)"},
             hint="the second columns of the pairs come first",
+            gravity="idea",
         ),
         Mistake(
-            "second half reversed", change={"torch.arange(1, d, 2)": "torch.arange(1, d, 2).flip(0)"}, hint="the second half is reversed"
+            "second half reversed",
+            change={"torch.arange(1, d, 2)": "torch.arange(1, d, 2).flip(0)"},
+            hint="the second half is reversed",
+            gravity="idea",
         ),
         Mistake(
             "half of it",
             change={"torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "torch.arange(0, d, 2)"},
             hint="the shape of the result is wrong",
+            gravity="idea",
+        ),
+        Mistake(
+            "floats",
+            change={
+                "torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)]).float()"
+            },
+            hint="an order is an index: whole numbers, an integer tensor",
+            gravity="edge",
+        ),
+        Mistake(
+            "for d = 6 only",
+            change={"torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "torch.tensor([0, 2, 4, 1, 3, 5])"},
+            hint="d = 10: this is not the order that turns interleaved pairs into halves",
+            gravity="idea",
         ),
         Right("a list", change={"torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "[*range(0, d, 2), *range(1, d, 2)]"}),
         Right(
@@ -403,29 +782,54 @@ def rope_score(q, k, r, base=10000.0):
         ),
     ],
     "alibi-slopes": [
-        Mistake("formula for every H", change={"N = 2 ** (H.bit_length() - 1)": "N = H"}, hint="three is no power of two"),
+        Mistake(
+            "formula for every H",
+            change={"N = 2 ** (H.bit_length() - 1)": "N = H"},
+            hint="the number of heads is no power of two: do not put it into the formula; start from the largest power of two below",
+            gravity="part",
+        ),
         Mistake(
             "sorted",
             change={
                 "return torch.cat([slopes, between[: H - N]])": "return torch.cat([slopes, between[: H - N]]).sort(descending=True).values"
             },
             hint="the slopes are sorted",
+            gravity="part",
         ),
-        Mistake("second, fourth, …", change={"[0::2]": "[1::2]"}, hint="the extra slope is there already"),
-        Mistake("in a row", change={"[0::2]": ""}, hint="not the first ones in a row"),
-        Mistake("h from 0", change={"torch.arange(1, N + 1)": "torch.arange(N)"}, hint="h starts at 1"),
+        Mistake(
+            "second, fourth, …",
+            change={"[0::2]": "[1::2]"},
+            hint="take the first, third, fifth, … slope of 2N heads: the second, fourth, … are there already",
+            gravity="part",
+        ),
+        Mistake("in a row", change={"[0::2]": ""}, hint="not the first ones in a row", gravity="part"),
+        Mistake("h from 0", change={"torch.arange(1, N + 1)": "torch.arange(N)"}, hint="h starts at 1", gravity="idea"),
         Mistake(
             "halved each time",
             change={"(-8 * torch.arange(1, N + 1) / N)": "(-1.0 * torch.arange(1, N + 1))"},
             hint="with fewer heads the steps are larger",
+            gravity="idea",
         ),
-        Mistake("negative", change={"return torch": "return -torch"}, hint="slopes are positive here"),
+        Mistake("negative", change={"return torch": "return -torch"}, hint="slopes are positive here", gravity="idea"),
         Mistake(
             "first slopes of the next power",
             change={
                 "return torch.cat([slopes, between[: H - N]])": "return slopes if H == N else (2.0 ** (-8 * torch.arange(1, 2 * N + 1) / (2 * N)))[:H]"
             },
-            hint="these are the first three slopes of four heads",
+            hint="these are the first slopes of 2N heads: start from the slopes of N heads",
+            gravity="part",
+        ),
+        Mistake(
+            "between first",
+            change={"[slopes, between[: H - N]]": "[between[: H - N], slopes]"},
+            hint="the slopes from 2N heads come first; those of N heads come first",
+            gravity="part",
+        ),
+        Mistake(
+            "the first slopes again",
+            change={"torch.cat([slopes, between[: H - N]])": "torch.cat([slopes, slopes[: H - N]])"},
+            hint="take the first, third, fifth, … slope of 2N heads: the second, fourth, … are there already",
+            gravity="part",
         ),
         Right(
             "recursive lists",
@@ -452,49 +856,112 @@ def alibi_slopes(H):
         ),
     ],
     "alibi-bias": [
-        Mistake("positive", change={"-slopes": "slopes"}, hint="far keys are preferred"),
-        Mistake("no absolute value", change={".abs()": ""}, hint="or one side is rewarded"),
-        Mistake("squared", change={"* distance": "* distance**2"}, hint="ALiBi is linear"),
+        Mistake("positive", change={"-slopes": "slopes"}, hint="far keys are preferred", gravity="idea"),
         Mistake(
-            "axes", change={"-slopes[:, None, None] * distance": "-slopes * distance[..., None]"}, hint="the axes are head, query, key"
+            "no absolute value",
+            change={".abs()": ""},
+            hint="one side is rewarded: the distance has a sign here, take its absolute value",
+            gravity="part",
+        ),
+        Mistake("squared", change={"* distance": "* distance**2"}, hint="ALiBi is linear", gravity="idea"),
+        Mistake(
+            "axes",
+            change={"-slopes[:, None, None] * distance": "-slopes * distance[..., None]"},
+            hint="the axes are head, query, key",
+            gravity="idea",
         ),
         Mistake(
             "key's position alone",
             change={"-slopes[:, None, None] * distance": "slopes[:, None, None] * k_positions.expand_as(distance)"},
             hint="this uses the key's position alone",
+            gravity="idea",
         ),
-        Mistake("future set to 0", change={".abs()": ".clamp(min=0)"}, hint="distances in the future are set to 0"),
-        Mistake("its own slopes", change={"-slopes[:": "-alibi_slopes(len(slopes))[:"}, hint="every head has its own slope, from `slopes`"),
+        Mistake("future set to 0", change={".abs()": ".clamp(min=0)"}, hint="distances in the future are set to 0", gravity="part"),
+        Mistake(
+            "its own slopes", change={"-slopes[:": "-alibi_slopes(len(slopes))[:"}, hint="the argument `slopes` is not used", gravity="idea"
+        ),
+        Mistake(
+            "one slope for all",
+            change={"slopes[:, None, None]": "slopes[0].expand(len(slopes), 1, 1)"},
+            hint="every head has the first slope",
+            gravity="idea",
+        ),
+        Mistake(
+            "counts for itself",
+            change={
+                "q_positions[:, None] - k_positions[None, :]": "torch.arange(len(q_positions))[:, None] - torch.arange(len(k_positions))[None, :]"
+            },
+            hint="the given positions are not used: they need not be 0, 1, 2, …",
+            gravity="idea",
+        ),
         Right("einsum", change={"-slopes[:, None, None] * distance": 'torch.einsum("h,nm->hnm", slopes, -distance.float())'}),
         Right("stacked", change={"-slopes[:, None, None] * distance": "torch.stack([-s * distance for s in slopes])"}),
     ],
     "t5-bucket": [
-        Mistake("sign, one direction", change={"(-distance).clamp": "distance.clamp"}, hint="the past is negative"),
-        Mistake("no last bucket", change={"far.clamp(max=buckets - 1)": "far"}, hint="the last bucket is N − 1"),
+        Mistake("sign, one direction", change={"(-distance).clamp": "distance.clamp"}, hint="the past is negative", gravity="idea"),
+        Mistake("no last bucket", change={"far.clamp(max=buckets - 1)": "far"}, hint="the last bucket is N − 1", gravity="part"),
         Mistake(
             "rounded",
             change={"(share * (buckets - exact)).long()": "(share * (buckets - exact)).round().long()"},
             hint="the logarithm is rounded",
+            gravity="idea",
         ),
         Mistake(
             "always halved",
             change={"else:\n        r =": "else:\n        buckets = buckets // 2\n        r ="},
             hint="the halving is for both directions only",
+            gravity="idea",
         ),
-        Mistake("past and future exchanged", change={"distance > 0": "distance < 0"}, hint="past and future are exchanged"),
-        Mistake("zero in the future", change={"distance > 0": "distance >= 0"}, hint="distance 0 belongs to the first half"),
-        Mistake("sign lost", change={"return side + torch": "return torch"}, hint="the sign is lost"),
+        Mistake("past and future exchanged", change={"distance > 0": "distance < 0"}, hint="past and future are exchanged", gravity="part"),
+        Mistake(
+            "zero in the future", change={"distance > 0": "distance >= 0"}, hint="distance 0 belongs to the first half", gravity="part"
+        ),
+        Mistake("sign lost", change={"return side + torch": "return torch"}, hint="the sign is lost", gravity="part"),
         Mistake(
             "absolute value in one direction",
             change={"(-distance).clamp(min=0)": "distance.abs()"},
             hint="all keys in the future fall into bucket 0",
+            gravity="edge",
         ),
         Mistake(
             "not halved",
             change={"buckets = buckets // 2\n        side = (distance > 0) * buckets": "side = (distance > 0) * (buckets // 2)"},
             hint="use N/2 in the formula, too",
+            gravity="part",
         ),
-        Mistake("max_distance ignored", change={"max_distance / exact": "128 / exact"}, hint="one direction, 8 buckets, r_max = 16"),
+        Mistake(
+            "max_distance ignored",
+            change={"max_distance / exact": "128 / exact"},
+            hint="the argument `max_distance` is not used",
+            gravity="part",
+        ),
+        Mistake(
+            "rounded up",
+            change={"(share * (buckets - exact)).long()": "(share * (buckets - exact)).ceil().long()"},
+            hint="the logarithm is rounded up; take the part before the point",
+            gravity="idea",
+        ),
+        Mistake(
+            "floats", change={".long()": ".floor()"}, hint="buckets are rows of a table: whole numbers, an integer tensor", gravity="edge"
+        ),
+        Mistake(
+            "buckets ignored",
+            change={"    exact = buckets // 2": "    buckets = 16 if bidirectional else 32\n    exact = buckets // 2"},
+            hint="the argument `buckets` is not used",
+            gravity="part",
+        ),
+        Mistake(
+            "the future negative",
+            change={"(-distance).clamp(min=0)": "(-distance)"},
+            hint="one direction: all keys in the future fall into bucket 0; the mask hides them anyway",
+            gravity="edge",
+        ),
+        Mistake(
+            "in place",
+            change={"r = distance.abs()": "r = distance.abs_()"},
+            hint="your code changes its input in place: work on a new tensor (no `+=`, no `x[...] =`, no `masked_fill_` on an argument)",
+            gravity="edge",
+        ),
         Right(
             "loops",
             code="""
@@ -521,20 +988,41 @@ def t5_bucket(distance, bidirectional, buckets=32, max_distance=128):
         ),
     ],
     "t5-bias": [
-        Mistake("axes", change={".permute(2, 0, 1)": ""}, hint="the axes are head, query, key"),
+        Mistake("axes", change={".permute(2, 0, 1)": ""}, hint="the axes are head, query, key, as in the scores", gravity="idea"),
         Mistake(
             "sign",
             change={"k_positions[None, :] - q_positions[:, None]": "q_positions[:, None] - k_positions[None, :]"},
             hint="the distance is the key's position minus the query's",
+            gravity="idea",
         ),
-        Mistake("always 32 buckets", change={"len(table), max_distance": "32, max_distance"}, hint="one query far from the beginning"),
+        Mistake(
+            "always 32 buckets",
+            change={"len(table), max_distance": "32, max_distance"},
+            hint="there are as many buckets as the table has rows",
+            gravity="idea",
+        ),
         Mistake(
             "bidirectional ignored",
             change={"(distance, bidirectional,": "(distance, True,"},
             hint="the argument `bidirectional` is not used",
+            gravity="part",
         ),
-        Mistake("max_distance ignored", change={"len(table), max_distance": "len(table)"}, hint="is `max_distance` handed on"),
-        Mistake("table detached", change={"table[t5": "table.detach()[t5"}, hint="do not reach the table"),
+        Mistake(
+            "max_distance ignored", change={"len(table), max_distance": "len(table)"}, hint="is `max_distance` handed on", gravity="part"
+        ),
+        Mistake("table detached", change={"table[t5": "table.detach()[t5"}, hint="do not reach the table", gravity="part"),
+        Mistake(
+            "always 8 buckets",
+            change={"len(table)": "8"},
+            hint="queries at 70 and 3, keys at other places, twelve rows: the bias is wrong. Are the given positions used?",
+            gravity="idea",
+        ),
+        Mistake(
+            "first head for all",
+            change={".permute(2, 0, 1)": ".permute(2, 0, 1)[:1].expand(table.shape[1], -1, -1)"},
+            hint="head 2, first query, both directions, 8 rows and so 8 buckets: buckets 0, 5, 6, 6, 6",
+            gravity="idea",
+        ),
         Right(
             "einsum",
             change={
@@ -553,15 +1041,34 @@ def t5_bucket(distance, bidirectional, buckets=32, max_distance=128):
             "the cube",
             change={"return products.gather(": "return shaw_bias(q, table, q_positions, k_positions) + 0 * products.gather("},
             hint="multiply with the table first, then gather",
+            gravity="idea",
         ),
-        Mistake("not scaled", change={" / q.shape[-1] ** 0.5": ""}, hint="the products are not divided by the root of d"),
-        Mistake("before and after exchanged", change={"table.T": "table.flip(0).T"}, hint="before and after are exchanged"),
+        Mistake("not scaled", change={" / q.shape[-1] ** 0.5": ""}, hint="the products are not divided by the root of d", gravity="idea"),
+        Mistake("before and after exchanged", change={"table.T": "table.flip(0).T"}, hint="before and after are exchanged", gravity="idea"),
         Mistake(
             "first query for all",
             change={
                 "products.gather(-1, relative_index(q_positions, k_positions, len(table) // 2))": "products[0][relative_index(q_positions, k_positions, len(table) // 2)]"
             },
             hint="every query gets the products of the first one",
+            gravity="idea",
+        ),
+        Mistake(
+            "divided by a fixed 2",
+            change={"q.shape[-1] ** 0.5": "2"},
+            hint="the products are divided by 2, a fixed number: take the root of the width of q",
+            gravity="idea",
+        ),
+        Mistake(
+            "positions ignored",
+            change={
+                "relative_index(q_positions, k_positions": "relative_index(torch.arange(len(q_positions)), torch.arange(len(k_positions))"
+            },
+            hint="queries at 100, 3 and 57: use the positions that are given",
+            gravity="part",
+        ),
+        Mistake(
+            "table detached", change={"q @ table.T": "q @ table.detach().T"}, hint="the gradients are wrong, or do not flow", gravity="part"
         ),
         Right("take along", change={"products.gather(-1, relative": "torch.take_along_dim(products, dim=-1, indices=relative"}),
         Right(

@@ -40,7 +40,7 @@ from torch.nn import functional as F
 from helpers import checks
 from helpers.checks import Check, randint, randn
 from helpers.gpt import figures as gpt_figures
-from helpers.gpt import devices, slurm
+from helpers.gpt import by_hand, devices, slurm
 from helpers.kit import plots, training
 from helpers.kit.scale import pick
 from helpers.kit.seeding import seed
@@ -102,55 +102,72 @@ def decode(tokens, alphabet):
 
 # %% test="text" points=2
 check = Check("text", points=2)
-letters = check.run(vocabulary, "hello, world")
-check.equal(
-    letters,
-    " ,dehlorw",
-    "the vocabulary is one string: every character once, in sorted order",
-    wrong={
-        "the vocabulary is a list: join it into one string": list(" ,dehlorw"),
-        "the characters stand in the order of their appearance: sort them": "helo, wrd",
-    },
-)
-numbers = check.run(encode, "bad", "abcd")
-check.equal(
-    numbers,
-    [1, 0, 3],
-    "the token of a character is its place in the alphabet, counted from 0",
-    wrong={
-        "places are counted from 0, not from 1": [2, 1, 4],
-        "these are code points: look the characters up in the alphabet": [98, 97, 100],
-    },
-)
-check.equal(str(check.run(lambda: encode("bad", "abcd")).dtype), "torch.int64", "tokens are int64: an embedding looks them up as places")
-check.equal(
-    check.run(decode, torch.tensor([3, 0, 3]), "abcd"),
-    "dad",
-    "decode gives the characters at these places, as one string",
-    wrong={
-        "decode gives a list of characters: join them": ["d", "a", "d"],
-    },
-)
-### BEGIN HIDDEN TESTS
-check.equal(
-    check.run(encode, "a€bäb", "ab"),
-    [0, 1, 1],
-    "a character that is not in the alphabet is left out",
-    wrong={
-        "an unknown character becomes token 0: leave it out instead": [0, 0, 1, 0, 1],
-        "an unknown character becomes −1: leave it out instead": [0, -1, 1, -1, 1],
-    },
-)
-check.equal(
-    check.run(vocabulary, "zé\nA z~"), "\n Az~é", "line ends, spaces and capitals are characters too: nothing is stripped or folded"
-)
-check.equal(
-    check.run(lambda: decode(encode("one\ntwo", "\nenotw"), "\nenotw")), "one\ntwo", "decoding what was encoded must give the text back"
-)
-check.equal(check.run(encode, " a\n", "\n a"), [1, 2, 0], "spaces and line ends at the borders are tokens too: nothing is stripped")
-check.equal(check.run(vocabulary, ""), "", "the vocabulary of an empty text is empty")
-check.equal(check.run(lambda: list(encode("", "ab").shape)), [0], "an empty text has no tokens: an empty tensor")
-### END HIDDEN TESTS
+with check.idea("vocabulary"):
+    sorted_once = "the vocabulary is one string: every character once, in sorted order, capitals and spaces included"
+    slips = {"the vocabulary is a list: join it into one string": list(" ,Hdelorw")}
+    slips["the characters stand in the order of their appearance: sort them"] = "Helo, wrd"
+    check.equal(check.run(vocabulary, "Hello, world"), " ,Hdelorw", sorted_once, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    check.equal(
+        check.run(vocabulary, "zéA Bz~\n"),
+        "\n ABz~é",
+        "line ends, spaces, capitals and accents are characters too: nothing is stripped or folded",
+        wrong={
+            "capitals are folded: `A` and `a` are different characters": "\n abz~é",
+            "line ends at the border are stripped: they are characters too": " ABz~é",
+            "spaces and line ends are left out: they are characters too": "ABz~é",
+        },
+    )
+with check.edge("vocabulary: empty text"):
+    check.equal(check.run(vocabulary, ""), "", "the vocabulary of an empty text is the empty string")
+    ### END HIDDEN TESTS
+with check.idea("encode"):
+    slips = {"places are counted from 0, not from 1": [2, 1, 4], "these are code points: look them up in the alphabet": [98, 97, 100]}
+    numbers = check.run(encode, "bad", "abcd")
+    check.equal(numbers, [1, 0, 3], "the token of a character is its place in the alphabet, counted from 0", wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    check.equal(
+        check.run(encode, " aA\na ", "\n Aa"),
+        [1, 3, 2, 0, 3, 1],
+        "every character has a token, each time it comes: spaces, line ends and capitals too, also at the borders",
+        wrong={
+            "the borders of the text are stripped: spaces there are tokens too": [3, 2, 0, 3],
+            "repeated characters are left out: the text has one token for each of its characters": [1, 3, 2, 0],
+        },
+    )
+with check.part("encode: unknown characters"):
+    check.equal(
+        check.run(encode, "a€bäb", "ab"),
+        [0, 1, 1],
+        "a character that is not in the alphabet is left out",
+        wrong={
+            "an unknown character becomes token 0: leave it out instead": [0, 0, 1, 0, 1],
+            "an unknown character becomes −1: leave it out instead": [0, -1, 1, -1, 1],
+            "an unknown character becomes a token of its own: leave it out instead": [0, 2, 1, 2, 1],
+        },
+    )
+with check.edge("encode: empty text"):
+    nothing = check.run(encode, "", "ab")
+    check.equal(list(nothing.shape), [0], "an empty text has no tokens: an empty tensor of shape (0,)")
+    check.equal(
+        str(nothing.dtype), "torch.int64", "the empty tensor is not int64: torch.tensor([]) has floats unless you say dtype=torch.long"
+    )
+    ### END HIDDEN TESTS
+with check.edge("encode: int64"):
+    check.equal(str(numbers.dtype), "torch.int64", "tokens are an int64 tensor: an embedding looks them up as places")
+with check.idea("decode"):
+    slips = {"decode gives a list of characters: join them": ["d", "a", "d"]}
+    text_of = check.run(decode, torch.tensor([3, 0, 3]), "abcd")
+    check.equal(text_of, "dad", "decode gives the characters at these places, as one string", wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    check.equal(
+        check.run(decode, torch.tensor([1, 2, 0, 2, 1]), "\n a"),
+        " a\na ",
+        "decoding what was encoded must give the text back, spaces and line ends included",
+    )
+with check.edge("decode: no tokens"):
+    check.equal(check.run(decode, torch.zeros(0, dtype=torch.long), "ab"), "", "no tokens: the empty string")
+    ### END HIDDEN TESTS
 check.score()
 
 # %%
@@ -188,52 +205,66 @@ def random_batch(stream, B, T):
 
 # %% test="batches" points=3
 check = Check("batches", points=3)
-numbers = torch.arange(100, 120)
-pair = check.run(windows, numbers, torch.tensor([3, 0]), 4)
-check.equal(pair[0], [[103, 104, 105, 106], [100, 101, 102, 103]], "row b of x holds T tokens in a row, from starts[b] on")
-check.equal(
-    pair[1],
-    [[104, 105, 106, 107], [101, 102, 103, 104]],
-    "y is what comes next: one further than x",
-    wrong={
-        "the targets are not shifted: the model would learn to copy its input": [[103, 104, 105, 106], [100, 101, 102, 103]],
-        "the targets are shifted by two": [[105, 106, 107, 108], [102, 103, 104, 105]],
-        "the targets are shifted the wrong way: the model would learn to repeat the past": [[102, 103, 104, 105], [119, 100, 101, 102]],
-        "the last target is the window's first token: `roll` wraps around. Cut T + 1 tokens instead": [
-            [104, 105, 106, 103],
-            [101, 102, 103, 100],
-        ],
-    },
-)
-pair = check.run(random_batch, torch.arange(50), 3, 7)
-check.equal([list(part.shape) for part in pair], [[3, 7], [3, 7]], "random_batch gives (x, y), each of shape (B, T)")
-check.equal((pair[1] - pair[0]).tolist(), [[1] * 7] * 3, "random_batch: in a stream 0, 1, 2, … every target is its input plus one")
-### BEGIN HIDDEN TESTS
-tight = check.run(lambda: random_batch(torch.arange(6), 5, 5))
-check.equal(tight[1][:, -1], [5] * 5, "a stream of T + 1 tokens has exactly one window: which is the largest start?")
-several = check.run(lambda: random_batch(torch.arange(9), 4000, 5))
-begins = several[0][:, 0]
-check.equal(
-    sorted(set(begins.tolist())),
-    [0, 1, 2, 3],
-    "of a stream of 9 tokens, windows with T = 5 can start at 0, 1, 2 and 3",
-    wrong={
-        "the last possible place is never used: torch.randint already leaves its upper end out": [0, 1, 2],
-        "the last two possible places are never used": [0, 1],
-        "all windows start at the same place": [0],
-    },
-)
-share = torch.stack([(begins == place).float().mean() for place in range(4)])
-# P(‖observed − true‖₁ ≥ ε) ≤ 2^4 exp(−n ε²/2) (Weissman et al., 2003): ε = 0.12 for n = 4000 is below 1e-11
-check.true((share - 0.25).abs().sum() < 0.12, "some places are chosen more often than others: draw them uniformly")
-check.true(several[1].max() < 9, "a target lies outside the stream")
-check.equal(
-    check.run(lambda: windows(torch.arange(5), torch.tensor([4 - 1]), 1)), [[[3]], [[4]]], "a batch of one window of length one must work"
-)
-one, two = check.run(lambda: random_batch(torch.arange(10**6), 8, 2)), check.run(lambda: random_batch(torch.arange(10**6), 8, 2))
-check.true(one[0].sum() != two[0].sum(), "two batches in a row are the same: draw new places every time")
-check.unchanged(windows, numbers, torch.tensor([3, 0]), 4)
-### END HIDDEN TESTS
+stream_of = torch.arange(100, 120)
+with check.idea("windows"):
+    pair = check.run(windows, stream_of, torch.tensor([3, 0]), 4)
+    check.equal(pair[0], [[103, 104, 105, 106], [100, 101, 102, 103]], "row b of x holds T tokens in a row, from starts[b] on")
+    check.equal(pair[1], [[104, 105, 106, 107], [101, 102, 103, 104]], "y is what comes next: one further than x")
+    ### BEGIN HIDDEN TESTS
+    letters, begin = randint(0, 50, (40,)), randint(1, 30, (5,))
+    pair = check.run(windows, letters, begin, 7)
+    rows = torch.stack([letters[s : s + 9] for s in begin.tolist()])
+    check.equal(pair[0], rows[:, :7], "row b of x holds T tokens in a row, from starts[b] on: here T is 7 and there are 5 rows")
+    check.equal(
+        pair[1],
+        rows[:, 1:8],
+        "y is what comes next: one further than x",
+        wrong={
+            "the targets are not shifted: the model would learn to copy its input": rows[:, :7],
+            "the targets are shifted by two": rows[:, 2:9],
+            "the targets are shifted the wrong way: the model would learn to repeat the past": torch.stack(
+                [letters[s - 1 : s + 6] for s in begin.tolist()]
+            ),
+            "the last target is the window's first token: `roll` wraps around. Cut T + 1 tokens instead": rows[:, :7].roll(-1, 1),
+        },
+    )
+with check.edge("one window of length one"):
+    check.equal(
+        check.run(windows, torch.arange(5), torch.tensor([3]), 1),
+        [[[3]], [[4]]],
+        "a batch of one window of length one must work: x and y are (1, 1)",
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(windows, stream_of, torch.tensor([3, 0]), 4)
+with check.idea("random_batch"):
+    pair = check.run(random_batch, torch.arange(1000), 30, 7)
+    check.equal([list(part.shape) for part in pair], [[30, 7], [30, 7]], "random_batch gives (x, y), each of shape (B, T)")
+    check.equal(pair[1] - pair[0], [[1] * 7] * 30, "in a stream 0, 1, 2, … every target is its input plus one")
+    check.true(pair[0][:, 0].unique().numel() > 1, "all rows of the batch start at the same place: draw one place for each row")
+    ### BEGIN HIDDEN TESTS
+    one, two = (check.run(random_batch, torch.arange(10**6), 8, 2) for _ in range(2))
+    check.true((one[0] != two[0]).any(), "two batches in a row are the same: draw new places every time, and do not seed the generator")
+    ### END HIDDEN TESTS
+with check.part("every place that fits"):
+    tight = check.run(random_batch, torch.arange(6), 40, 5)
+    check.equal(tight[1], [[1, 2, 3, 4, 5]] * 40, "a stream of T + 1 tokens has exactly one window: which is the largest start?")
+    ### BEGIN HIDDEN TESTS
+    begins = check.run(random_batch, torch.arange(9), 4000, 5)[0][:, 0]
+    check.equal(
+        sorted(set(begins.tolist())),
+        [0, 1, 2, 3],
+        "of a stream of 9 tokens, windows with T = 5 can start at 0, 1, 2 and 3",
+        wrong={
+            "the last possible place is never used: torch.randint already leaves its upper end out": [0, 1, 2],
+            "the last two possible places are never used": [0, 1],
+            "the first place of the stream is never used: a window may start at 0": [1, 2, 3],
+        },
+    )
+    share = torch.stack([(begins == place).float().mean() for place in range(4)])
+    # P(‖observed − true‖₁ ≥ ε) ≤ 2^4 exp(−n ε²/2) (Weissman et al., 2003): ε = 0.12 for n = 4000 is below 1e-11
+    check.true((share - 0.25).abs().sum() < 0.12, "some places are chosen more often than others: draw them uniformly")
+    ### END HIDDEN TESTS
 check.score()
 
 # %%
@@ -291,115 +322,118 @@ class CausalSelfAttention(nn.Module):
 # %% test="attention" points=6
 check = Check("attention", points=6)
 w = {"qkv.weight": randn(18, 6) / 2, "proj.weight": randn(6, 6)}
-x = randn(2, 5, 6)
-outs = []
-for fused in (False, True):
-    layer = check.keep(CausalSelfAttention, 6, 3, 7, fused=fused)
-    kind = f"fused={fused}"
+no_bias = {"qkv.bias": torch.zeros(18), "proj.bias": torch.zeros(6)}  # if there are biases, they play no part in the idea
+x = randn(2, 7, 6)
+with check.idea("causal attention by heads"):
+    tiny = check.keep(CausalSelfAttention, 1, 1, 2, fused=False)
+    check.run(tiny.load_state_dict, by_hand.small_layer(), strict=False)
+    path = "x = 0, 1 with values 0, 4: position 0 sees only itself, position 1 weighs the two by 1 : 3, which is 3; `proj` doubles both"
+    check.close(check.run(tiny, torch.tensor([[[0.0], [1.0]]])), [[[0.0], [6.0]]], path)
+    layer = check.keep(CausalSelfAttention, 6, 3, 7, fused=False)
     state = check.run(layer.state_dict)
-    found = check.run(lambda state=state: {name: list(part.shape) for name, part in state.items() if name != "mask"})
-    check.equal(
-        found,
-        {"qkv.weight": [18, 6], "proj.weight": [6, 6]},
-        "the layer has two weights, `qkv` (D to 3D) and `proj` (D to D), and no biases",
-        wrong={
-            "`qkv` and `proj` have no bias: pass bias=False": {
-                "qkv.weight": [18, 6],
-                "qkv.bias": [18],
-                "proj.weight": [6, 6],
-                "proj.bias": [6],
-            },
-        },
-    )
-    check.run(layer.load_state_dict, w, strict=False)
-    outs.append(
-        check.run(
-            layer,
-            x,
-            shape=(2, 5, 6),
-            hint=f"{kind}: (B, t, D) in, (B, t, D) out, also for t < T: use a corner of the mask, and merge the heads",
-        )
-    )
-    check.finite(outs[-1], f"{kind}: there is a NaN: position 0 must see itself, or its softmax has nothing to share out")
-    check.causal(
-        lambda z, layer=layer: layer(z[None])[0], x[0], f"{kind}: a later token changes an earlier output: the model can see the future"
-    )
-    solo = check.run(layer, x[:, :1])
-    check.close(outs[-1][:, :1], solo, f"{kind}: position 0 sees only itself, so its output does not depend on what follows")
-check.close(outs[0], outs[1], "fused and written out must give the same result")
-### BEGIN HIDDEN TESTS
+    named = check.run(lambda: {name: list(state[name].shape) for name in w if name in state})
+    check.equal(named, {"qkv.weight": [18, 6], "proj.weight": [6, 6]}, "the layer's weights are `qkv` (D to 3D) and `proj` (D to D)")
+    check.run(layer.load_state_dict, {**w, **no_bias}, strict=False)
+    out = check.run(layer, x, shape=(2, 7, 6), hint="(B, t, D) in, (B, t, D) out: are the heads merged again?")
+    check.finite(out, "there is a NaN: position 0 must see itself, or its softmax has nothing to share out")
+    check.causal(lambda z: layer(z[None])[0], x[0], "a later token changes an earlier output: the model can see the future")
+    ### BEGIN HIDDEN TESTS
 
+    def head_by_head(z, heads=3, limit=0, scale=None, order=(0, 1, 2), project=True, merge=True):
+        parts = (z @ w["qkv.weight"].T).split(6, -1)
+        width = 6 // heads
+        results = []
+        for h in range(heads):
+            q, k, v = (parts[i][..., h * width : (h + 1) * width] for i in order)
+            scores = q @ k.mT / (width**0.5 if scale is None else scale)
+            sees = torch.ones(z.shape[1], z.shape[1]).tril(limit).bool()
+            results.append(scores.masked_fill(~sees, -torch.inf).softmax(-1) @ v)
+        joined = torch.cat(results, -1) if merge else torch.stack(results, 1).reshape(z.shape)
+        return joined @ w["proj.weight"].T if project else joined
 
-def by_hand(z, heads=3, limit=0, scale=None, order=(0, 1, 2), project=True, merge=True):
-    parts = (z @ w["qkv.weight"].T).split(6, -1)
-    width = 6 // heads
-    results = []
-    for h in range(heads):
-        q, k, v = (parts[i][..., h * width : (h + 1) * width] for i in order)
-        scores = q @ k.mT / (width**0.5 if scale is None else scale)
-        sees = torch.ones(z.shape[1], z.shape[1]).tril(limit).bool()
-        results.append(scores.masked_fill(~sees, -torch.inf).softmax(-1) @ v)
-    joined = torch.cat(results, -1) if merge else torch.stack(results, 1).reshape(z.shape)
-    return joined @ w["proj.weight"].T if project else joined
+    def interleaved(z):  # head h takes every third column
+        q, k, v = (part.unflatten(-1, (2, 3)).movedim(-1, 1) for part in (z @ w["qkv.weight"].T).split(6, -1))
+        mixed = (q @ k.mT / 2**0.5).masked_fill(~torch.ones(7, 7).tril().bool(), -torch.inf).softmax(-1) @ v
+        return mixed.movedim(1, -1).flatten(2) @ w["proj.weight"].T
 
-
-crooked = [part.reshape(2, 3, 5, 2) for part in (x @ w["qkv.weight"].T).split(6, -1)]  # heads by `view` alone
-crooked_out = (
-    (crooked[0] @ crooked[1].mT / 2**0.5).masked_fill(~torch.ones(5, 5).tril().bool(), -torch.inf).softmax(-1) @ crooked[2]
-).transpose(1, 2)
-zeroed = (
-    torch.cat(
-        [
-            ((x @ w["qkv.weight"][2 * h : 2 * h + 2].T) @ (x @ w["qkv.weight"][6 + 2 * h : 8 + 2 * h].T).mT / 2**0.5).softmax(-1).tril()
-            @ (x @ w["qkv.weight"][12 + 2 * h : 14 + 2 * h].T)
-            for h in range(3)
-        ],
-        -1,
-    )
-    @ w["proj.weight"].T
-)
-slips = {
-    "the mask is off by one: position t sees t + 1, which is the answer": by_hand(x, limit=1),
-    "there is no mask: every position sees the future": by_hand(x, limit=9),
-    "the mask is off by one: a position must see itself": by_hand(x, limit=-1),
-    "the scores are scaled by the root of D; each head has width D/H": by_hand(x, scale=6**0.5),
-    "the scores are not scaled": by_hand(x, scale=1.0),
-    "`proj` is missing: the merged heads go through it": by_hand(x, project=False),
-    "the heads are merged without moving the position axis back: transpose, then reshape": by_hand(x, merge=False),
-    "`view` straight to (B, H, t, D/H) mixes positions and heads: view to (B, t, H, D/H), then transpose": crooked_out.reshape(2, 5, 6)
-    @ w["proj.weight"].T,
-    "the order of the thirds is queries, keys, values": by_hand(x, order=(1, 0, 2)),
-    "the thirds are taken in reverse order: queries, keys, values": by_hand(x, order=(2, 1, 0)),
-    "this is one head over the whole width: is H used?": by_hand(x, heads=1),
-    "the weights are zeroed after softmax: the normaliser still sees the future. Put −∞ before it": zeroed,
-}
-for fused, out in zip((False, True), outs, strict=True):
-    check.close(out, by_hand(x), f"fused={fused}: the output differs from attention worked out head by head", wrong=slips)
-whole = randn(1, 7, 6)
-for switch in (False, True):
-    pair = check.keep(CausalSelfAttention, 6, 2, 7, fused=switch)
-    check.run(pair.load_state_dict, w, strict=False)
+    crooked = [part.reshape(2, 3, 7, 2) for part in (x @ w["qkv.weight"].T).split(6, -1)]  # heads by `view` alone
+    crooked_out = (
+        (crooked[0] @ crooked[1].mT / 2**0.5).masked_fill(~torch.ones(7, 7).tril().bool(), -torch.inf).softmax(-1) @ crooked[2]
+    ).transpose(1, 2)
+    parts = (x @ w["qkv.weight"].T).unflatten(-1, (3, 3, 2)).movedim(1, 3)  # (B, 3, H, t, width)
+    zeroed = ((parts[:, 0] @ parts[:, 1].mT / 2**0.5).softmax(-1).tril() @ parts[:, 2]).transpose(1, 2).flatten(2) @ w["proj.weight"].T
+    slips = {
+        "the mask is off by one: it lets position t see t + 1, which is the answer": head_by_head(x, limit=1),
+        "there is no mask: every position sees the future": head_by_head(x, limit=9),
+        "the mask is off by one: a position must see itself": head_by_head(x, limit=-1),
+        "the scores are scaled by the root of D; each head has width D/H": head_by_head(x, scale=6**0.5),
+        "the scores are scaled by the width of a head: take its root": head_by_head(x, scale=2.0),
+        "the scores are scaled by the root of H; each head has width D/H": head_by_head(x, scale=3**0.5),
+        "the scores are not scaled": head_by_head(x, scale=1.0),
+        "`proj` is missing: the merged heads go through it": head_by_head(x, project=False),
+        "the heads are merged without moving the position axis back: transpose, then reshape": head_by_head(x, merge=False),
+        "`view` straight to (B, H, t, D/H) mixes positions and heads: view to (B, t, H, D/H), then transpose": crooked_out.reshape(2, 7, 6)
+        @ w["proj.weight"].T,
+        "head 0 takes every third column: it takes the first D/H columns": interleaved(x),
+        "the order of the thirds is queries, keys, values": head_by_head(x, order=(1, 0, 2)),
+        "the thirds are taken in reverse order: queries, keys, values": head_by_head(x, order=(2, 1, 0)),
+        "this is one head over the whole width: is H used?": head_by_head(x, heads=1),
+        "the weights are zeroed after softmax: the normaliser still sees the future. Put −∞ before it": zeroed,
+    }
+    check.close(out, head_by_head(x), "the output differs from attention worked out head by head", wrong=slips)
+    duo = check.keep(CausalSelfAttention, 6, 2, 7, fused=False)
+    check.run(duo.load_state_dict, {**w, **no_bias}, strict=False)
+    check.close(check.run(duo, x), head_by_head(x, heads=2), "with two heads instead of three the output is wrong: is H used?")
+    ### END HIDDEN TESTS
+with check.part("fewer tokens than T"):
+    short = check.run(layer, x[:, :5], shape=(2, 5, 6), hint="t < T: use a corner of the mask")
+    check.close(short, out[:, :5], "the first five outputs do not depend on what follows, so they stay the same when the rest is cut off")
+with check.part("the fused kernel"):
+    fused = check.keep(CausalSelfAttention, 6, 3, 7)
+    check.run(fused.load_state_dict, {**w, **no_bias}, strict=False)
+    quick = check.run(fused, x)
+    future = "fused=True: a later token changes an earlier output: is_causal=True is missing"
+    check.causal(lambda z: fused(z[None])[0], x[0], future)
+    check.close(quick, out, "fused=True (the default) and fused=False must give the same result")
+    ### BEGIN HIDDEN TESTS
     check.close(
-        check.run(pair, whole), by_hand(whole, heads=2), f"fused={switch}: with another number of heads, and t = T, the output is wrong"
+        quick,
+        head_by_head(x),
+        "fused=True: the output differs from attention worked out head by head",
+        wrong={f"fused=True: {slip}": value for slip, value in slips.items()},
     )
-spent = check.measure(checks.cost, check.keep(CausalSelfAttention, 8, 2, 64), randn(1, 64, 8))
-seen = check.measure(checks.spent, check.keep(CausalSelfAttention, 16, 2, 1024), randn(4, 1024, 16))  # the weights have 32 MB
-check.true(
-    (outs[1] == outs[1]) & (spent.largest <= 4096) & (spent.flops >= 2 * 64 * 8 * 4 * 8) & (seen.bytes < 24 * 2**20),
-    "with fused=True use F.scaled_dot_product_attention with is_causal=True: here the (t, t) weights were built",
-)
-layer = check.keep(CausalSelfAttention, 6, 3, 7, fused=False)
-table = check.run(lambda: layer.mask.int())
-check.equal(
-    table,
-    torch.ones(7, 7).tril().int(),
-    "the buffer `mask` is (T, T), True where row i may look at column j",
-    wrong={
-        "the mask's polarity is reversed: True means may look": 1 - torch.ones(7, 7).tril().int(),
-        "the mask is off by one: a position must see itself": torch.ones(7, 7).tril(-1).int(),
-        "the mask is off by one: it lets position t see t + 1": torch.ones(7, 7).tril(1).int(),
-    },
-)
+    spent = check.measure(checks.cost, check.keep(CausalSelfAttention, 8, 2, 64), randn(1, 64, 8))
+    seen = check.measure(checks.spent, check.keep(CausalSelfAttention, 16, 2, 1024), randn(4, 1024, 16))  # the weights have 32 MB
+    check.true(
+        (quick == quick) & (spent.largest <= 4096) & (spent.flops >= 2 * 64 * 8 * 4 * 8) & (seen.bytes < 24 * 2**20),
+        "with fused=True use F.scaled_dot_product_attention with is_causal=True: here the (t, t) weights were built",
+    )
+with check.part("written out"):
+    check.close(
+        check.run(layer, x, forbid=["attention"]),
+        head_by_head(x),
+        "with fused=False write scores, mask and softmax out: here torch's kernel, `scaled_dot_product_attention`, is called all the same",
+    )
+    ### END HIDDEN TESTS
+with check.part("no biases"):
+    check.equal(check.run(lambda: [name for name in state if "bias" in name]), [], "`qkv` and `proj` have no bias: pass bias=False")
+with check.part("the mask as a buffer"):
+    table = check.run(lambda: layer.mask)
+    rows = "the buffer `mask` is (T, T), True where row i may look at column j"
+    flipped = {"the mask's polarity is reversed: True means may look": 1 - torch.ones(7, 7).tril()}
+    check.equal(table.int(), torch.ones(7, 7).tril().int(), rows, wrong=flipped)
+    ### BEGIN HIDDEN TESTS
+    check.equal(str(table.dtype), "torch.bool", "the mask is boolean: True and False, not numbers")
+    stored = check.run(lambda: [name for name, _ in layer.named_buffers()])
+    check.equal(stored, ["mask"], "`mask` is not a buffer: it would stay behind when the layer moves to a GPU. Use self.register_buffer")
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(layer, x)
+### BEGIN HIDDEN TESTS
+with check.edge("one token"):
+    for switch, made in {"False": layer, "True": fused}.items():
+        single = check.run(made, x[:1, :1], shape=(1, 1, 6))
+        check.close(single, head_by_head(x[:1, :1]), f"fused={switch}: one sequence of one token must work")
 ### END HIDDEN TESTS
 check.score()
 
@@ -439,97 +473,119 @@ class Block(nn.Module):
 
 # %% test="block" points=4
 check = Check("block", points=4)
-sizes = {
-    "norm1.weight": (6,),
-    "norm2.weight": (6,),
-    "attention.qkv.weight": (18, 6),
-    "attention.proj.weight": (6, 6),
-    "up.weight": (24, 6),
-    "down.weight": (6, 24),
-}
-w = {name: randn(*size) / 2 for name, size in sizes.items()}
+sizes = {"norm1.weight": (6,), "norm2.weight": (6,), "attention.qkv.weight": (18, 6)}
+sizes |= {"attention.proj.weight": (6, 6), "up.weight": (24, 6), "down.weight": (6, 24)}
+w = {name: randn(*shape) / 2 for name, shape in sizes.items()}
 x = 2 * randn(2, 5, 6) + 1
-block = check.keep(Block, 6, 3, 7)
-state = check.run(block.state_dict)
-found = check.run(lambda: {name: list(part.shape) for name, part in state.items() if not name.endswith("mask")})
-check.equal(
-    found,
-    {name: list(size) for name, size in sizes.items()},
-    "the block's weights are norm1, norm2, attention, up and down, without biases",
-)
-check.run(block.load_state_dict, w, strict=False)
-check.keep(block.eval)
-out = check.run(block, x, shape=(2, 5, 6), hint="(B, t, D) in, (B, t, D) out")
-check.causal(
-    lambda z: block(z[None])[0], x[0], "a later token changes an earlier output: only attention may mix positions, and only backwards"
-)
-numb = check.keep(Block, 6, 3, 7, dropout=1.0)
-check.run(numb.load_state_dict, w, strict=False)
-check.close(
-    check.run(numb, x),
-    x,
-    "in training mode with dropout 1 both branches vanish and the stream passes unharmed: is dropout at the end of both branches, and not on the stream?",
-)
-check.keep(numb.eval)
-check.close(check.run(numb, x), out, "in evaluation mode dropout does nothing")
+with check.idea("two branches on the stream"):
+    block = check.keep(Block, 6, 3, 7)
+    state = check.run(block.state_dict)
+    named = check.run(lambda: {name: list(state[name].shape) for name in sizes if name in state})
+    weights = "the block's weights are norm1, norm2, attention, up (D to 4D) and down (4D to D)"
+    check.equal(named, {name: list(shape) for name, shape in sizes.items()}, weights)
+    zero = {name: torch.zeros(len(part)) for name, part in state.items() if "bias" in name} if state else {}
+    check.run(block.load_state_dict, {**w, **zero}, strict=False)
+    check.keep(block.eval)
+    out = check.run(block, x, shape=(2, 5, 6), hint="(B, t, D) in, (B, t, D) out")
+    tiny = check.keep(Block, 2, 1, 1)
+    check.run(tiny.load_state_dict, by_hand.small_block(), strict=False)
+    path = "one token (3, 1) has the norm (1, −1); attention adds −4 times that; (−1, 5) has the norm (−1, 1); 10 · GELU(−1) is −1.587"
+    check.close(check.run(tiny, torch.tensor([[[3.0, 1.0]]])), [[[-2.587, 5.0]]], path, atol=0.02)
+    ### BEGIN HIDDEN TESTS
+
+    def attend(z):
+        q, k, v = ((z @ part.T).view(*z.shape[:2], 3, 2).transpose(1, 2) for part in w["attention.qkv.weight"].split(6))
+        sees = torch.ones(z.shape[1], z.shape[1]).tril().bool()
+        mixed = (q @ k.mT / 2**0.5).masked_fill(~sees, -torch.inf).softmax(-1) @ v
+        return mixed.transpose(1, 2).reshape(z.shape) @ w["attention.proj.weight"].T
+
+    def norm(z, name):
+        return (z - z.mean(-1, keepdim=True)) / (z.var(-1, unbiased=False, keepdim=True) + 1e-5).sqrt() * w[name]
+
+    def forward(z, act=lambda u: u * (1 + torch.erf(u / 2**0.5)) / 2):
+        return act(z @ w["up.weight"].T) @ w["down.weight"].T
+
+    first = attend(norm(x, "norm1.weight"))
+    middle = x + first
+    exact = middle + forward(norm(middle, "norm2.weight"))
+    post = norm(x + attend(x), "norm1.weight")
+    copy = norm(x, "norm1.weight") + first
+    ahead = x + forward(norm(x, "norm1.weight"))
+    tanh_gelu = middle + forward(norm(middle, "norm2.weight"), lambda u: F.gelu(u, approximate="tanh"))
+    check.close(
+        out,
+        exact,
+        "the output differs from the two formulas",
+        atol=0.02,  # the tanh approximation of GELU passes here: an edge below asks for the exact one
+        wrong={
+            "this is post-LN: normalise what goes into a branch, not the stream after it": norm(post + forward(post), "norm2.weight"),
+            "the feed-forward branch looks at the block's input: it comes after attention": middle + forward(norm(x, "norm2.weight")),
+            "feed-forward comes first and attention second: it is the other way round": ahead + attend(norm(ahead, "norm2.weight")),
+            "the first residual is missing: add attention to x": first + forward(norm(first, "norm2.weight")),
+            "the second residual is missing: add the feed-forward branch to the stream": forward(norm(middle, "norm2.weight")),
+            "the feed-forward branch is added to the block's input: attention is lost from the stream": x
+            + forward(norm(middle, "norm2.weight")),
+            "norm1 is used twice: the second branch has its own": middle + forward(norm(middle, "norm1.weight")),
+            "norm1 and norm2 are exchanged": x
+            + attend(norm(x, "norm2.weight"))
+            + forward(norm(x + attend(norm(x, "norm2.weight")), "norm1.weight")),
+            "the branches are not normalised": x + attend(x) + forward(x + attend(x)),
+            "the first branch is not normalised": x + attend(x) + forward(norm(x + attend(x), "norm2.weight")),
+            "the second branch is not normalised": middle + forward(middle),
+            "the nonlinearity is ReLU; here it is GELU": middle + forward(norm(middle, "norm2.weight"), torch.relu),
+            "the nonlinearity is missing: two linear layers in a row are one": middle + forward(norm(middle, "norm2.weight"), lambda u: u),
+            "the normalised copy is added, not the stream: x + attention(norm(x)), not norm(x) + attention(norm(x))": copy
+            + forward(norm(copy, "norm2.weight")),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("no biases"):
+    check.equal(check.run(lambda: [name for name in state if "bias" in name]), [], "no biases anywhere: bias=False for the norms, too")
+with check.part("dropout at the end of both branches"):
+    numb = check.keep(Block, 6, 3, 7, dropout=1.0)
+    check.run(numb.load_state_dict, {**w, **zero}, strict=False)
+    vanish = "in training mode with dropout 1 both branches vanish and the stream passes unharmed: is dropout at the end of both branches?"
+    check.close(check.run(numb, x), x, vanish, wrong={"dropout damages the stream itself: it belongs at the end of each branch": 0 * x})
+    check.keep(numb.eval)
+    check.close(check.run(numb, x), out, "in evaluation mode dropout does nothing")
+    ### BEGIN HIDDEN TESTS
+    half = check.keep(Block, 6, 3, 7, dropout=0.5)
+    check.run(half.load_state_dict, {**w, **zero, "down.weight": torch.zeros(6, 24)}, strict=False)
+    wide = x[:1, :1].expand(500, 1, 6)
+    gain = (check.run(half, wide) - wide) / attend(norm(wide, "norm1.weight"))
+    check.true(
+        (gain.abs() < 1e-3) | ((gain - 2).abs() < 1e-3),
+        "with a rate of 0.5 every entry of a branch is either dropped or doubled: where does dropout stand?",
+    )
+    # 3000 entries: a share of 0.5 ± 0.05 is more than five standard deviations (0.0091) wide on each side
+    check.true(
+        ((gain > 1).float().mean() - 0.5).abs() < 0.05,
+        "with a rate of 0.5 half of the entries should be dropped: is the rate handed to dropout?",
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(block, x)
 ### BEGIN HIDDEN TESTS
-
-
-def attend(z):
-    q, k, v = ((z @ part.T).view(*z.shape[:2], 3, 2).transpose(1, 2) for part in w["attention.qkv.weight"].split(6))
-    sees = torch.ones(z.shape[1], z.shape[1]).tril().bool()
-    return ((q @ k.mT / 2**0.5).masked_fill(~sees, -torch.inf).softmax(-1) @ v).transpose(1, 2).reshape(z.shape) @ w[
-        "attention.proj.weight"
-    ].T
-
-
-def norm(z, name):
-    return (z - z.mean(-1, keepdim=True)) / (z.var(-1, unbiased=False, keepdim=True) + 1e-5).sqrt() * w[name]
-
-
-def forward(z, act=lambda u: u * (1 + torch.erf(u / 2**0.5)) / 2):
-    return act(z @ w["up.weight"].T) @ w["down.weight"].T
-
-
-middle = x + attend(norm(x, "norm1.weight"))
-exact = middle + forward(norm(middle, "norm2.weight"))
-post = norm(x + attend(x), "norm1.weight")
-check.close(
-    out,
-    exact,
-    "the output differs from the two formulas",
-    wrong={
-        "this is post-LN: normalise what goes into a branch, not the stream after it": norm(post + forward(post), "norm2.weight"),
-        "the feed-forward branch looks at the block's input: it comes after attention": x
-        + attend(norm(x, "norm1.weight"))
-        + forward(norm(x, "norm2.weight")),
-        "the first residual is missing: add attention to x": attend(norm(x, "norm1.weight"))
-        + forward(norm(attend(norm(x, "norm1.weight")), "norm2.weight")),
-        "the second residual is missing: add the feed-forward branch to the stream": forward(norm(middle, "norm2.weight")),
-        "norm1 is used twice: the second branch has its own": middle + forward(norm(middle, "norm1.weight")),
-        "the branches are not normalised": x + attend(x) + forward(x + attend(x)),
-        "the second branch is not normalised": middle + forward(middle),
-        "the nonlinearity is ReLU; here it is GELU": middle + forward(norm(middle, "norm2.weight"), torch.relu),
-        "the nonlinearity is missing: two linear layers in a row are one": middle + forward(norm(middle, "norm2.weight"), lambda u: u),
-        "this GELU is the tanh approximation: use torch's default": middle
-        + forward(norm(middle, "norm2.weight"), lambda u: F.gelu(u, approximate="tanh")),
-        "the normalised copy is added, not the stream: x + attention(norm(x)), not norm(x) + attention(norm(x))": norm(x, "norm1.weight")
-        + attend(norm(x, "norm1.weight"))
-        + forward(norm(norm(x, "norm1.weight") + attend(norm(x, "norm1.weight")), "norm2.weight")),
-    },
-)
-plain_block = check.keep(Block, 6, 3, 7, fused=False)
-check.run(plain_block.load_state_dict, w, strict=False)
-check.close(check.run(plain_block, x), exact, "with fused=False the result is wrong: is the switch handed on?")
-long = randn(1, 64, 8)
-lean, full = (check.measure(checks.cost, check.keep(Block, 8, 2, 64, fused=switch), long) for switch in (True, False))
-seen = check.measure(checks.spent, check.keep(Block, 16, 2, 1024), randn(4, 1024, 16))  # the weights have 32 MB
-check.true(
-    (out == out) & (lean.largest < 8192 <= full.largest) & (lean.flops >= 2 * 64 * 8 * 12 * 8) & (seen.bytes < 24 * 2**20),
-    "the switch `fused` has no effect on attention: hand it on",
-)
-check.close(check.run(block, x[:1, :1]), exact[:1, :1], "one sequence of one token must work")
-check.unchanged(block, x)
+with check.part("the switch fused"):
+    plain_block = check.keep(Block, 6, 3, 7, fused=False)
+    check.run(plain_block.load_state_dict, {**w, **zero}, strict=False)
+    check.close(check.run(plain_block, x), exact, "with fused=False the result is wrong: is the switch handed on?", atol=0.02)
+    long = randn(1, 64, 8)
+    lean, full = (check.measure(checks.cost, check.keep(Block, 8, 2, 64, fused=switch), long) for switch in (True, False))
+    seen = check.measure(checks.spent, check.keep(Block, 16, 2, 1024), randn(4, 1024, 16))  # the weights have 32 MB
+    check.true(
+        (out == out) & (lean.largest < 8192 <= full.largest) & (lean.flops >= 2 * 64 * 8 * 12 * 8) & (seen.bytes < 24 * 2**20),
+        "the switch `fused` has no effect on attention: hand it on",
+    )
+with check.edge("the exact GELU"):
+    check.close(
+        out,
+        exact,
+        "the last digits differ from the exact GELU",
+        wrong={"this GELU is the tanh approximation: use torch's default": tanh_gelu},
+    )
+with check.edge("one token"):
+    check.close(check.run(block, x[:1, :1]), exact[:1, :1], "one sequence of one token must work", atol=0.02)
 ### END HIDDEN TESTS
 check.score()
 
@@ -554,33 +610,60 @@ def count_parameters(V, T, D, L):
 
 # %% test="count" points=2
 check = Check("count", points=2)
-check.equal(
-    check.run(count_parameters, 80, 64, 128, 4),
-    806016,
-    "80 characters, context 64, width 128, 4 blocks: 806,016 parameters",
-    wrong={
-        "the output layer is tied to the token embedding: do not count it twice": 806016 + 80 * 128,
-        "the biases of the linear layers are counted; there are none": 806016 + 4 * (3 * 128 + 128 + 4 * 128 + 128),
-        "the position embedding is missing": 806016 - 64 * 128,
-        "the last LayerNorm is missing": 806016 - 128,
-        "the two LayerNorms of each block are missing, or the last one too": 806016 - 4 * 2 * 128,
-        "no LayerNorm is counted: each has D gains": 806016 - 9 * 128,
-        "`proj` is missing: attention has 4 D² parameters": 806016 - 4 * 128**2,
-        "LayerNorm here has no bias: D parameters, not 2D": 806016 + 9 * 128,
-    },
-)
-check.equal(check.run(count_parameters, 5, 3, 1, 0), 9, "without any block: the embeddings and the last LayerNorm")
-### BEGIN HIDDEN TESTS
-check.equal(
-    check.run(count_parameters, 50257, 1024, 768, 12),
-    124337664,
-    "GPT-2's smallest size, without its biases, has 124,337,664",
-    wrong={
-        "the formula fits one size only: do not write numbers for D or L": 806016,
-    },
-)
-check.equal(check.run(count_parameters, 11, 7, 6, 3), 11 * 6 + 7 * 6 + 3 * (12 * 36 + 12) + 6, "for another size the number is wrong")
-### END HIDDEN TESTS
+with check.idea("blocks of matrices"):
+    mostly = "V = 80, T = 64, D = 128, L = 4: 806,016 parameters, nearly all of them in the matrices of the blocks"
+    check.close(check.run(count_parameters, 80, 64, 128, 4), 806016, mostly, rtol=0.02)  # embeddings and norms: below
+    ### BEGIN HIDDEN TESTS
+    for D_, L_ in [(256, 6), (512, 2), (300, 30)]:
+        whole = L_ * (12 * D_**2 + 2 * D_) + D_
+        check.close(
+            check.run(count_parameters, 10, 10, D_, L_),
+            whole + 20 * D_,
+            "for another width and number of blocks the matrices of the blocks are counted wrong",
+            rtol=0.015,
+            wrong={
+                "the formula fits one size only: do not write numbers for D or L": 806016,
+                "`proj` is missing: attention has a matrix more than `qkv`": whole + 20 * D_ - L_ * D_**2,
+                "the feed-forward network has two matrices, up and down: one is missing": whole + 20 * D_ - L_ * 4 * D_**2,
+                "the number of blocks is not used": 12 * D_**2 + 23 * D_,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("embeddings"):
+    no_block = "without any block: the two embeddings, and D more for the last LayerNorm"
+    check.close(check.run(count_parameters, 80, 64, 128, 0), 18560, no_block, rtol=0.02)
+    ### BEGIN HIDDEN TESTS
+    check.close(
+        check.run(count_parameters, 5000, 1000, 100, 0),
+        600100,
+        "the embeddings have V · D and T · D parameters, each once",
+        rtol=0.005,
+        wrong={
+            "the output layer is tied to the token embedding: do not count it twice": 1100100,
+            "the position embedding is missing": 500100,
+            "the token embedding is missing": 100100,
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("norms, and no biases"):
+    four_blocks = "four blocks of width 128 and the last LayerNorm, without embeddings: 787,584"
+    check.equal(check.run(count_parameters, 0, 0, 128, 4), 787584, four_blocks)
+    ### BEGIN HIDDEN TESTS
+    for D_, L_ in [(768, 12), (6, 3), (10, 2)]:
+        whole = L_ * (12 * D_**2 + 2 * D_) + D_
+        check.equal(
+            check.run(count_parameters, 0, 0, D_, L_),
+            whole,
+            "for another width and number of blocks the gains of the LayerNorms are counted wrong",
+            wrong={
+                "the last LayerNorm is missing": whole - D_,
+                "the LayerNorms of the blocks are missing: there are two in each": whole - 2 * L_ * D_,
+                "no LayerNorm is counted: each has D gains": whole - (2 * L_ + 1) * D_,
+                "the biases of the linear layers are counted; there are none": whole + 9 * L_ * D_,
+                "LayerNorm here has no bias: D parameters, not 2D": whole + (2 * L_ + 1) * D_,
+            },
+        )
+    ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
@@ -643,112 +726,129 @@ sizes = {"token.weight": (V_, D_), "position.weight": (T_, D_), "norm.weight": (
 for i in range(L_):
     sizes |= {f"blocks.{i}.norm1.weight": (D_,), f"blocks.{i}.norm2.weight": (D_,), f"blocks.{i}.attention.qkv.weight": (3 * D_, D_)}
     sizes |= {f"blocks.{i}.attention.proj.weight": (D_, D_), f"blocks.{i}.up.weight": (4 * D_, D_), f"blocks.{i}.down.weight": (D_, 4 * D_)}
-w = {name: randn(*size) / 2 for name, size in sizes.items()}
-model = check.keep(GPT, V_, T_, D_, 3, L_)
-state = check.run(model.state_dict)
-found = check.run(lambda: {name: list(part.shape) for name, part in state.items() if not name.endswith("mask") and name != "head.weight"})
-check.equal(
-    found,
-    {name: list(size) for name, size in sizes.items()},
-    "the weights are token, position, blocks.0, blocks.1, … and norm: is `blocks` an nn.ModuleList, of L blocks?",
-)
-check.run(model.load_state_dict, {**w, "head.weight": w["token.weight"]}, strict=False)
-check.keep(model.eval)
+w = {name: randn(*shape) / 2 for name, shape in sizes.items()}
+tied = {**w, "head.weight": w["token.weight"]}  # for an output layer that has the token embedding's weights
 tokens = randint(0, V_, (3, 5))
-logits = check.run(model, tokens, shape=(3, 5, V_), hint="(B, t) tokens in, (B, t, V) logits out")
-changed = tokens.clone()
-changed[:, 3] = (changed[:, 3] + 1) % V_
-after = check.run(model, changed)
-check.close(after[:, :3], logits[:, :3], "token 3 changes the logits before it: the model sees the future")
-check.true((after[:, 3:] - logits[:, 3:]).abs().amax((0, 2)) > 1e-4, "token 3 changes nothing from there on: is the input used?")
-numb = check.keep(GPT, V_, T_, D_, 3, L_, dropout=1.0)
-check.run(numb.load_state_dict, w, strict=False)
-check.close(
-    check.run(numb, tokens),
-    torch.zeros(3, 5, V_),
-    "in training mode with dropout 1 nothing is left: is dropout applied after the embeddings, and handed to the blocks?",
-)
-check.raises(model, randint(0, V_, (1, 8)), error="ValueError", hint="more tokens than T: raise a ValueError")
-fresh = check.keep(GPT, 80, 16, 32, 4, 3)
-start = check.run(fresh, randint(0, 80, (4, 16)), shape=(4, 16, 80), hint="as many tokens as T are allowed, and every position has logits")
-begin_loss = F.cross_entropy(start.reshape(-1, 80), randint(0, 80, (64,)))
-check.close(
-    begin_loss,
-    math.log(80),
-    "an untrained model should guess: its loss should be close to log V. Is `initialise(self)` called last?",
-    rtol=0.05,
-)
+with check.idea("embeddings, blocks, logits"):
+    model = check.keep(GPT, V_, T_, D_, 3, L_)
+    state = check.run(model.state_dict)
+    named = check.run(lambda: {name: list(state[name].shape) for name in sizes if name in state})
+    parts = "the weights are token, position, blocks.0, blocks.1, … and norm: is `blocks` an nn.ModuleList, of L blocks?"
+    check.equal(named, {name: list(shape) for name, shape in sizes.items()}, parts)
+    tiny = check.keep(GPT, 3, 3, 2, 1, 1)
+    check.run(tiny.load_state_dict, by_hand.small_gpt(1), strict=False)
+    ready = check.run(tiny, torch.tensor([[2, 0]]), shape=(1, 2, 3), hint="(B, t) tokens in, (B, t, V) logits out")
+    path = "token 2 is (3, 1), with norm (1, −1); token 0 at position 1 is (1, 0) + (1, 3), with norm (−1, 1); logits: times every token's vector"
+    check.close(ready, [[[1.0, -1.0, 2.0], [-1.0, 1.0, -2.0]]], path, atol=1e-3)
+    check.run(model.load_state_dict, tied, strict=False)
+    check.keep(model.eval)
+    logits = check.run(model, tokens, shape=(3, 5, V_), hint="(B, t) tokens in, (B, t, V) logits out")
+    other = torch.cat([tokens[:, :3], (tokens[:, 3:4] + 1) % V_, tokens[:, 4:]], 1)
+    check.close(check.run(model, other)[:, :3], logits[:, :3], "token 3 changes the logits before it: the model sees the future")
+    ### BEGIN HIDDEN TESTS
+
+    def reference(z, positions=True, last=True, order=(0, 1), shift=0, late=False, heads=3):
+        h = w["token.weight"][z]
+        place = w["position.weight"][shift : shift + z.shape[1]]
+        h = h + place if positions else h
+        sees = torch.ones(z.shape[1], z.shape[1]).tril().bool()
+        for i in order:
+            p = {name.removeprefix(f"blocks.{i}."): part for name, part in w.items() if name.startswith(f"blocks.{i}.")}
+            u = F.layer_norm(h, (D_,)) * p["norm1.weight"]
+            q, k, v = ((u @ part.T).view(*z.shape, heads, -1).transpose(1, 2) for part in p["attention.qkv.weight"].split(D_))
+            mixed = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~sees, -torch.inf).softmax(-1) @ v
+            h = h + mixed.transpose(1, 2).reshape(h.shape) @ p["attention.proj.weight"].T
+            h = h + F.gelu(F.layer_norm(h, (D_,)) * p["norm2.weight"] @ p["up.weight"].T) @ p["down.weight"].T
+        h = h + place if late else h
+        h = F.layer_norm(h, (D_,)) * w["norm.weight"] if last else h
+        return h @ w["token.weight"].T
+
+    check.close(
+        logits,
+        reference(tokens),
+        "the logits differ from the three steps",
+        wrong={
+            "positions are not added: the model cannot tell what comes first": reference(tokens, positions=False),
+            "positions are counted from 1": reference(tokens, shift=1),
+            "positions are added after the blocks; they belong before": reference(tokens, positions=False, late=True),
+            "the last norm is missing": reference(tokens, last=False),
+            "the blocks run in reverse order": reference(tokens, order=(1, 0)),
+            "only the first block is used": reference(tokens, order=(0,)),
+            "only the last block is used": reference(tokens, order=(1,)),
+            "one block is used L times: make L blocks with weights of their own": reference(tokens, order=(1, 1)),
+            "no block is used": reference(tokens, order=()),
+            "these are probabilities: return the logits": reference(tokens).softmax(-1),
+            "these are log-probabilities: return the logits": reference(tokens).log_softmax(-1),
+            "only the last position's logits come back, repeated": reference(tokens)[:, -1:].expand(3, 5, V_),
+        },
+    )
+    duo = check.keep(GPT, V_, T_, D_, 2, L_)
+    check.run(duo.load_state_dict, tied, strict=False)
+    check.close(check.run(duo, tokens), reference(tokens, heads=2), "with two heads instead of three the logits are wrong: is H handed on?")
+    deep = check.run(check.keep(GPT, 80, 16, 32, 4, 3).state_dict)
+    check.equal(
+        check.run(lambda: [i for i in range(9) if f"blocks.{i}.up.weight" in deep]), [0, 1, 2], "with L = 3 there should be three blocks"
+    )
+    ### END HIDDEN TESTS
+with check.part("dropout"):
+    dull = check.keep(GPT, V_, T_, D_, 3, L_, dropout=1.0)
+    check.run(dull.load_state_dict, tied, strict=False)
+    left = "in training mode with dropout 1 nothing is left: is dropout applied after the embeddings, token and position?"
+    check.close(check.run(dull, tokens), torch.zeros(3, 5, V_), left)
+    ### BEGIN HIDDEN TESTS
+    check.keep(dull.eval)
+    check.close(check.run(dull, tokens), logits, "in evaluation mode dropout does nothing")
+    # The embedding has one entry that is not 0. So dropout behind it gives two outcomes, and the blocks' dropout many more:
+    # 64 draws that show only two of them have a probability far below 1e-9.
+    half = check.keep(GPT, V_, T_, D_, 3, L_, dropout=0.5)
+    lone = torch.zeros(V_, D_)
+    lone[0, 0], lone[1:] = 3.0, w["token.weight"][1:]
+    state = {**w, "token.weight": lone, "head.weight": lone, "position.weight": torch.zeros(T_, D_)}
+    check.run(half.load_state_dict, state, strict=False)
+    drawn = check.run(half, torch.zeros(64, 1, dtype=torch.long), shape=(64, 1, V_))
+    found = drawn[:, 0].round(decimals=3).unique(dim=0)
+    check.true(len(found) > 2, "the blocks drop nothing: hand the rate of dropout on to them")
+    ### END HIDDEN TESTS
+with check.part("initialise called last"):
+    fresh = check.keep(GPT, 80, 20, 32, 4, 3)
+    start = check.run(fresh, randint(0, 80, (4, 16)), shape=(4, 16, 80))
+    guess = (start.logsumexp(-1) - start.mean(-1)).mean()  # the mean loss over all 80 targets
+    know = "an untrained model should guess: its loss should be close to log V. Is `initialise(self)` called last?"
+    check.close(guess, math.log(80), know, rtol=0.05)
+    ### BEGIN HIDDEN TESTS
+    spread = check.run(fresh.state_dict)
+    check.true(
+        spread["token.weight"].std() < 0.1,
+        "the embeddings have standard deviation 1, torch's default: call `initialise(self)` at the end of `__init__`",
+    )
+    ratio = check.run(lambda: spread["blocks.0.down.weight"].std() / spread["blocks.0.up.weight"].std())
+    check.true(
+        (ratio > 0.3) & (ratio < 0.55),  # 1/√6, from 4096 weights each
+        "the weights where a branch ends should be smaller by √(2L): call `initialise(self)` after the blocks exist",
+    )
+    ### END HIDDEN TESTS
+with check.edge("more tokens than T"):
+    check.raises(model, randint(0, V_, (1, 8)), error="ValueError", hint="more tokens than T: raise a ValueError")
 ### BEGIN HIDDEN TESTS
-
-
-def reference(z, positions=True, last=True, order=(0, 1), shift=0, late=False):
-    h = w["token.weight"][z]
-    place = w["position.weight"][shift : shift + z.shape[1]]
-    h = h + place if positions else h
-    sees = torch.ones(z.shape[1], z.shape[1]).tril().bool()
-    for i in order:
-        p = {name.removeprefix(f"blocks.{i}."): part for name, part in w.items() if name.startswith(f"blocks.{i}.")}
-        u = F.layer_norm(h, (D_,)) * p["norm1.weight"]
-        q, k, v = ((u @ part.T).view(*z.shape, 3, 2).transpose(1, 2) for part in p["attention.qkv.weight"].split(D_))
-        mixed = (q @ k.mT / 2**0.5).masked_fill(~sees, -torch.inf).softmax(-1) @ v
-        h = h + mixed.transpose(1, 2).reshape(h.shape) @ p["attention.proj.weight"].T
-        h = h + F.gelu(F.layer_norm(h, (D_,)) * p["norm2.weight"] @ p["up.weight"].T) @ p["down.weight"].T
-    h = h + place if late else h
-    h = F.layer_norm(h, (D_,)) * w["norm.weight"] if last else h
-    return h @ w["token.weight"].T
-
-
-check.close(
-    logits,
-    reference(tokens),
-    "the logits differ from the three steps",
-    wrong={
-        "positions are not added: the model cannot tell what comes first": reference(tokens, positions=False),
-        "positions are counted from 1": reference(tokens, shift=1),
-        "positions are added after the blocks; they belong before": reference(tokens, positions=False, late=True),
-        "the last norm is missing": reference(tokens, last=False),
-        "the blocks run in reverse order": reference(tokens, order=(1, 0)),
-        "only the first block is used": reference(tokens, order=(0,)),
-        "only the last block is used": reference(tokens, order=(1,)),
-        "these are probabilities: return the logits": reference(tokens).softmax(-1),
-        "these are log-probabilities: return the logits": reference(tokens).log_softmax(-1),
-        "only the last position's logits come back, repeated": reference(tokens)[:, -1:].expand(3, 5, V_),
-    },
-)
-check.close(check.run(model, tokens[:1, :1]), reference(tokens[:1, :1]), "one sequence of one token must work")
-full = randint(0, V_, (2, T_))
-check.close(check.run(model, full), reference(full), "with as many tokens as T it must work")
-plain_model = check.keep(GPT, V_, T_, D_, 3, L_, fused=False)
-check.run(plain_model.load_state_dict, {**w, "head.weight": w["token.weight"]}, strict=False)
-check.close(check.run(plain_model, tokens), reference(tokens), "with fused=False the result is wrong: is the switch handed on?")
-long = randint(0, 5, (1, 64))
-lean, full = (check.measure(checks.cost, check.keep(GPT, 5, 64, 8, 2, 1, fused=switch), long) for switch in (True, False))
-seen = check.measure(checks.spent, check.keep(GPT, 5, 1024, 16, 2, 1), randint(0, 5, (4, 1024)))  # the weights have 32 MB
-check.true(
-    (logits == logits) & (lean.largest < 8192 <= full.largest) & (lean.flops >= 2 * 64 * 8 * 12 * 8) & (seen.bytes < 24 * 2**20),
-    "the switch `fused` has no effect on attention: hand it on to the blocks",
-)
-untied = check.keep(GPT, V_, T_, D_, 3, L_)
-total = check.run(lambda: sum(part.numel() for part in untied.parameters()))
-check.equal(
-    total,
-    1002,
-    "the number of trained parameters is not that of 2.3",
-    wrong={
-        "the output layer has weights of its own: use the token embedding, transposed": 1002 + V_ * D_,
-    },
-)
-other = check.keep(GPT, 80, 16, 32, 4, 3)
-spread = check.run(other.state_dict)
-check.true(
-    spread["token.weight"].std() < 0.1,
-    "the embeddings have standard deviation 1, torch's default: call `initialise(self)` at the end of `__init__`",
-)
-deep = check.run(lambda: spread["blocks.0.down.weight"].std() / spread["blocks.0.up.weight"].std())
-check.true(
-    (deep > 0.3) & (deep < 0.55),
-    "the weights where a branch ends should be smaller by √(2L): call `initialise(self)` after the blocks exist",
-)
+with check.part("tied output weights"):
+    total = check.run(lambda: sum(part.numel() for part in model.parameters()))
+    own = "the output layer has weights of its own: use the token embedding, transposed"
+    check.equal(total, 1002, "the number of trained parameters is not that of 2.3", wrong={own: 1002 + V_ * D_})
+with check.part("the switch fused"):
+    plain_model = check.keep(GPT, V_, T_, D_, 3, L_, fused=False)
+    check.run(plain_model.load_state_dict, tied, strict=False)
+    check.close(check.run(plain_model, tokens), reference(tokens), "with fused=False the result is wrong: is the switch handed on?")
+    long = randint(0, 5, (1, 64))
+    lean, full = (check.measure(checks.cost, check.keep(GPT, 5, 70, 8, 2, 1, fused=switch), long) for switch in (True, False))
+    seen = check.measure(checks.spent, check.keep(GPT, 5, 1025, 16, 2, 1), randint(0, 5, (4, 1024)))  # the weights have 32 MB
+    check.true(
+        (logits == logits) & (lean.largest < 8192 <= full.largest) & (lean.flops >= 2 * 64 * 8 * 12 * 8) & (seen.bytes < 24 * 2**20),
+        "the switch `fused` has no effect on attention: hand it on to the blocks",
+    )
+with check.edge("one token, and T tokens"):
+    check.close(check.run(model, tokens[:1, :1]), reference(tokens[:1, :1]), "one sequence of one token must work")
+    full = randint(0, V_, (2, T_))
+    check.close(check.run(model, full), reference(full), "with as many tokens as T it must work: raise an error for more than T only")
 ### END HIDDEN TESTS
 check.score()
 
@@ -772,73 +872,75 @@ def language_loss(logits, targets):
 
 # %% test="loss" points=3
 check = Check("loss", points=3)
-even = check.run(
-    language_loss, torch.zeros(2, 3, 5), torch.tensor([[0, 1, 2], [3, 4, 0]]), shape=(), hint="the loss is one number, a scalar tensor"
-)
-check.close(
-    even,
-    math.log(5),
-    "five equally likely tokens: the loss is log 5",
-    wrong={
-        "the loss is a sum: take the mean over the positions": 6 * math.log(5),
-        "the loss is in bits: use the natural logarithm": math.log2(5),
-        "the sign is wrong: a loss is positive": -math.log(5),
-        "the loss is divided by the number of sequences, not of positions": 3 * math.log(5),
-    },
-)
-sure = torch.zeros(1, 4, 2)
-sure[:, :, 0] = math.log(3.0)
-padded = check.run(language_loss, sure, torch.tensor([[0, 0, -1, -1]]))
-check.close(
-    padded,
-    math.log(4 / 3),
-    "two real targets with probability 3/4 each, two of filler: the loss is log 4/3",
-    wrong={
-        "the sum leaves the filler out, but you divide by all positions: the loss looks too good": math.log(4 / 3) / 2,
-        "filler counts as a target: −1 is read as the last token": (math.log(4 / 3) + math.log(4)) / 2,
-        "filler counts as token 0": math.log(4 / 3) + 1e-9,
-    },
-)
+z = torch.tensor([5.0, 2.0, 1.0]).log().expand(1, 4, 3)  # probabilities 5/8, 1/4 and 1/8 at each of four positions
+with check.idea("mean of −log P(target)"):
+    mean = check.run(language_loss, z, torch.tensor([[0, 1, 2, 1]]), shape=(), hint="the loss is one number, a scalar tensor")
+    exact = (math.log(8 / 5) + math.log(4) + math.log(8) + math.log(4)) / 4
+    check.close(mean, exact, "the targets have probabilities 5/8, 1/4, 1/8, 1/4: the loss is the mean of −log of these, in nats", rtol=1e-5)
+    ### BEGIN HIDDEN TESTS
+    free, aim = 3 * randn(3, 4, 7), randint(0, 7, (3, 4))
+    aim[0, 0] = 0  # token 0 is a target like any other
+
+    def lost(u, goal, dim=-1):
+        return -u.log_softmax(dim).gather(-1, goal[..., None])[..., 0]
+
+    each = lost(free, aim)
+    check.close(
+        check.run(language_loss, free, aim),
+        each.mean(),
+        "the loss differs from the mean of −log P(target)",
+        wrong={
+            "the loss is a sum: take the mean over the positions": each.sum(),
+            "the loss is in bits: use the natural logarithm": each.mean() / math.log(2),
+            "the sign is wrong: a loss is positive": -each.mean(),
+            "the loss is divided by the number of sequences, not of positions": each.sum() / 3,
+            "the loss is divided by the length of the sequences: there are B · t positions": each.sum() / 4,
+            "the targets are shifted again: `windows` has done it already": lost(free[:, :-1], aim[:, 1:]).mean(),
+            "softmax runs over the positions; it must run over the vocabulary": lost(free, aim, dim=1).mean(),
+            "cross_entropy takes logits: do not apply softmax first": lost(free.softmax(-1), aim).mean(),
+            "token 0 is left out: filler is −1, and 0 is a token like any other": each[aim > 0].mean(),
+            "this is the mean probability of the targets: take −log first, then the mean": (-each).exp().mean(),
+            "−log of the mean probability is not the mean of −log P": -(-each).exp().mean().log(),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("filler left out"):
+    padded = check.run(language_loss, z, torch.tensor([[1, 1, -1, -1]]))
+    check.close(padded, math.log(4), "two real targets with probability 1/4 each, and two of filler: the loss is log 4", rtol=1e-5)
+    ### BEGIN HIDDEN TESTS
+    goal = aim.clone()
+    goal[0, 2:], goal[2, 1:] = -1, -1
+    real = goal >= 0
+    each = lost(free, goal.clamp_min(0))
+    check.close(
+        check.run(language_loss, free, goal),
+        each[real].mean(),
+        "with filler the loss differs from the mean of −log P(target) over the real targets",
+        wrong={
+            "the sum leaves the filler out, but you divide by all positions: the loss looks too good": each[real].sum() / 12,
+            "filler counts as a target: −1 is read as the last token": torch.where(real, each, lost(free, goal % 7)).mean(),
+            "filler counts as token 0": each.mean(),
+            "the mean of the sequences' means gives a short sequence as much weight as a long one": torch.stack(
+                [each[row][real[row]].mean() for row in range(3)]
+            ).mean(),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(language_loss, z.clone(), torch.tensor([[1, 1, -1, -1]]))
 ### BEGIN HIDDEN TESTS
-z, goal = 3 * randn(3, 4, 7), randint(0, 7, (3, 4))
-goal[0, 2:], goal[2, 1:] = -1, -1
-each = -z.log_softmax(-1).gather(-1, goal.clamp_min(0)[..., None])[..., 0]
-real = goal >= 0
-by_row = torch.stack([each[row][real[row]].mean() for row in range(3)]).mean()
-last = -z.log_softmax(-1)[..., -1]
-check.close(
-    check.run(language_loss, z, goal),
-    each[real].mean(),
-    "the loss differs from the mean of −log P(target) over the real targets",
-    wrong={
-        "the sum leaves the filler out, but you divide by all positions: the loss looks too good": each[real].sum() / 12,
-        "filler counts as a target: −1 is read as the last token": torch.where(real, each, last).mean(),
-        "filler counts as token 0": each.mean(),
-        "the mean of the sequences' means gives a short sequence as much weight as a long one": by_row,
-        "the targets are shifted again: `windows` has done it already": -z[:, :-1]
-        .log_softmax(-1)
-        .gather(-1, goal[:, 1:].clamp_min(0)[..., None])[..., 0][goal[:, 1:] >= 0]
-        .mean(),
-        "softmax runs over the positions; it must run over the vocabulary": -z.log_softmax(1)
-        .gather(-1, goal.clamp_min(0)[..., None])[..., 0][real]
-        .mean(),
-        "cross_entropy takes logits: do not apply softmax first": F.cross_entropy(
-            z.softmax(-1).flatten(0, 1), goal.flatten(), ignore_index=-1
-        ),
-    },
-)
-check.close(check.run(language_loss, z[:1, :1], goal[:1, :1]), each[0, 0], "one sequence of one token must work")
-check.finite(
-    check.run(language_loss, 300 * torch.eye(4)[None], torch.tensor([[1, 2, 3, 0]])),
-    "large logits give an infinite loss: log of softmax overflows, log_softmax does not",
-)
-check.gradients(
-    lambda u: language_loss(u, goal),
-    lambda u: -u.log_softmax(-1).gather(-1, goal.clamp_min(0)[..., None])[..., 0][real].mean(),
-    (z,),
-    "the gradient through the loss is wrong, or does not flow",
-)
-check.unchanged(language_loss, z, goal)
+with check.part("gradient"):
+    check.gradients(
+        lambda u: language_loss(u, aim),
+        lambda u: lost(u, aim).mean(),
+        (free,),
+        "the gradient through the loss is wrong, or does not flow: return a tensor of torch operations, not a number",
+    )
+with check.edge("large logits"):
+    huge = check.run(language_loss, 300 * torch.eye(4)[None], torch.tensor([[1, 2, 3, 0]]))
+    check.close(huge, 300.0, "large logits give an infinite or a wrong loss: the log of softmax overflows, log_softmax does not")
+with check.edge("one sequence of one token"):
+    check.close(check.run(language_loss, free[:1, :1], aim[:1, :1]), lost(free, aim)[0, 0], "one sequence of one token must work")
 ### END HIDDEN TESTS
 check.score()
 
@@ -877,58 +979,98 @@ def evaluate(model, batches):
 
 # %% test="evaluate" points=5
 check = Check("evaluate", points=5)
-table = 2 * randn(6, 6)
-text = randint(0, 6, (30,))
-pieces = list(training.cover(text, 3, 4))  # batches of 3, 3 and 2 windows; the last one has filler
-model = check.keep(TableModel, table, context=4)
-value = check.run(evaluate, model, pieces)
-losses = -table.log_softmax(-1)[text[:-1], text[1:]]
-halved = -(table / 2).log_softmax(-1)[text[:-1], text[1:]]
-means = torch.stack([losses[s : s + 12].mean() for s in (0, 12, 24)])
-named = {
-    "the model is in training mode: with dropout on, you measure another model. Call model.eval() first": halved.mean(),
-    "this is the mean of the batches' means: weigh each batch by its number of real targets": means.mean(),
-    "batches are weighed by all their positions, filler included": (means * torch.tensor([12.0, 12.0, 8.0])).sum() / 32,
-    "only the last batch counts: add up all of them": means[2],
-    "only the first batch counts: does `return` stand inside the loop?": means[0],
-    "this is a sum: divide by the number of targets": losses.sum(),
-    "this is the perplexity: return the loss": losses.mean().exp(),
-    "filler counts in the number of targets": losses.sum() / 32,
-}
-check.close(value, losses.mean(), "the mean over all 29 targets is wrong", rtol=1e-4, wrong=named)
-check.true(
-    check.run(lambda fresh: [evaluate(fresh, pieces), fresh.facts()["training"]][1], check.keep(TableModel, table, context=4)),
-    "the model was in training mode before, and must be in training mode again afterwards",
-)
-check.close(
-    check.run(lambda: evaluate(model, iter(pieces))),
-    losses.mean(),
-    "with an iterator for `batches` it fails: it has no length, and gives its batches only once",
-    rtol=1e-4,
-)
-### BEGIN HIDDEN TESTS
-check.equal(
-    check.run(lambda: evaluate(model, pieces) * 0.0 + model.facts()["gradients_recorded"]),
-    0.0,
-    "gradients were recorded: put the forward pass under torch.no_grad()",
-)
-calm = check.keep(TableModel, table, context=4)
-check.keep(calm.eval)
-again = check.run(evaluate, calm, pieces)
-check.close(again, losses.mean(), "a model that is in evaluation mode already gives another value", rtol=1e-4, wrong=named)
-check.equal(
-    check.run(lambda fresh: [evaluate(fresh.eval(), pieces), fresh.facts()["training"]][1], check.keep(TableModel, table, context=4)),
-    False,
-    "a model that was in evaluation mode before must stay in it: do not call model.train() unconditionally",
-)
-long = randint(0, 6, (101,))
-exact = -table.log_softmax(-1)[long[:-1], long[1:]].mean()
-for rows, length in [(1, 4), (7, 3), (100, 1)]:
-    found = check.run(evaluate, check.keep(TableModel, table, context=4), list(training.cover(long, rows, length)))
+even = torch.tensor([[0.0, 0.0], [math.log(3.0), 0.0]])  # after token 0 both are equally likely, after token 1 it is 3 : 1
+pair = (torch.tensor([[0, 1]]), torch.tensor([[1, 0]])), (torch.tensor([[0, 1]]), torch.tensor([[0, 1]]))
+with check.idea("mean loss, evaluation mode"):
+    value = check.run(evaluate, check.keep(TableModel, even, context=4), list(pair))
+    exact = (math.log(2) + math.log(4 / 3) + math.log(2) + math.log(4)) / 4
+    check.close(value, exact, "four targets with probabilities 1/2, 3/4, 1/2 and 1/4: the mean loss is that of −log of these", rtol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    table, data = 2 * randn(6, 6), randint(0, 6, (25,))
+    whole = list(training.cover(data, 3, 4))  # two full batches of 12 targets
+    losses = -table.log_softmax(-1)[data[:-1], data[1:]]
+    moody = -(table / 2).log_softmax(-1)[data[:-1], data[1:]]
     check.close(
-        found, exact, "this model looks at one token only, so its loss does not depend on how the text is cut: but yours does", rtol=1e-4
+        check.run(evaluate, check.keep(TableModel, table, context=4), whole),
+        losses.mean(),
+        "the mean over all 24 targets of two full batches is wrong",
+        rtol=1e-4,
+        wrong={
+            "the model is in training mode: with dropout on, you measure another model. Call model.eval() first": moody.mean(),
+            "the model is in training mode from the second batch on: call model.eval() once, before the loop, and go back after it": (
+                losses[:12].mean() + moody[12:].mean()
+            )
+            / 2,
+            "only the last batch counts: add up all of them": losses[12:].mean(),
+            "only the first batch counts: does `return` stand inside the loop?": losses[:12].mean(),
+            "this is a sum: divide by the number of targets": losses.sum(),
+            "this is the sum of the batches' means: divide by the number of targets": losses.mean() * 2,
+            "this is the perplexity: return the loss": losses.mean().exp(),
+        },
     )
-check.true(check.run(lambda: type(evaluate(model, pieces)) is float), "return a Python float (`.item()`), not a tensor")
+    calm = check.keep(TableModel, table, context=4)
+    check.keep(calm.eval)
+    again = check.run(evaluate, calm, whole)
+    check.close(again, losses.mean(), "a model that is in evaluation mode already gives another value", rtol=1e-4)
+    ### END HIDDEN TESTS
+with check.part("batches weighed by targets"):
+    short = check.run(evaluate, check.keep(TableModel, even, context=4), [pair[0], (torch.tensor([[1, 0]]), torch.tensor([[0, -1]]))])
+    weigh = "two real targets (1/2, 3/4), then one (3/4) and one of filler: every real target counts once"
+    check.close(short, (math.log(2) + 2 * math.log(4 / 3)) / 3, weigh, rtol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    data = randint(0, 6, (30,))
+    losses = -table.log_softmax(-1)[data[:-1], data[1:]]
+    means = torch.stack([losses[s : s + 12].mean() for s in (0, 12, 24)])
+    check.close(
+        check.run(evaluate, check.keep(TableModel, table, context=4), list(training.cover(data, 3, 4))),
+        losses.mean(),
+        "batches of 12, 12 and 5 real targets: the mean over all 29 is wrong",
+        rtol=1e-4,
+        wrong={
+            "this is the mean of the batches' means: weigh each batch by its number of real targets": means.mean(),
+            "batches are weighed by their size, filler included: count the real targets": (means * torch.tensor([12.0, 12.0, 8.0])).sum()
+            / 32,
+            "filler counts in the number of targets": losses.sum() / 32,
+        },
+    )
+    long = randint(0, 6, (101,))
+    exact = -table.log_softmax(-1)[long[:-1], long[1:]].mean()
+    for rows, length in [(1, 4), (7, 3), (100, 1)]:
+        found = check.run(evaluate, check.keep(TableModel, table, context=4), list(training.cover(long, rows, length)))
+        cut = "this model looks at one token only, so its loss does not depend on how the text is cut: but yours does"
+        check.close(found, exact, cut, rtol=1e-4)
+    ### END HIDDEN TESTS
+with check.part("the mode as you found it"):
+    busy = check.keep(TableModel, even, context=4)
+    check.true(
+        check.run(lambda: [evaluate(busy, list(pair)), busy.facts()["training"]][1]),
+        "a model in training mode must be in it again afterwards",
+    )
+    ### BEGIN HIDDEN TESTS
+    check.equal(
+        check.run(lambda: [evaluate(calm, whole), calm.facts()["training"]][1]),
+        False,
+        "a model that was in evaluation mode before must stay in it: do not call model.train() unconditionally",
+    )
+with check.part("no gradients"):
+    quiet = check.keep(TableModel, table, context=4)
+    check.equal(
+        check.run(lambda: evaluate(quiet, whole) * 0.0 + quiet.facts()["gradients_recorded"]),
+        0.0,
+        "gradients were recorded: put the forward pass under torch.no_grad()",
+    )
+with check.edge("gradients on again"):
+    fresh = check.keep(TableModel, table, context=4)
+    after = check.run(lambda: [evaluate(quiet, whole), fresh(whole[0][0]), fresh.facts()["gradients_recorded"]][2])
+    check.true(after, "gradients stay switched off afterwards, for everybody: use `with torch.no_grad():`, not a global switch")
+    ### END HIDDEN TESTS
+with check.part("an iterator, once"):
+    once_only = check.run(lambda: evaluate(check.keep(TableModel, even, context=4), iter(pair)))
+    single = "with an iterator for `batches` it fails: it has no length, and gives its batches only once"
+    check.close(once_only, (2 * math.log(2) + math.log(4 / 3) + math.log(4)) / 4, single, rtol=1e-4)
+### BEGIN HIDDEN TESTS
+with check.edge("a Python float"):
+    check.true(check.run(lambda: type(evaluate(busy, list(pair))) is float), "return a Python float (`.item()`), not a tensor")
 ### END HIDDEN TESTS
 check.score()
 
@@ -969,118 +1111,129 @@ def train(model, batches, rates, clip=1.0, watch=None):
 
 # %% test="train" points=6
 check = Check("train", points=6)
-table = 3 * randn(5, 5, dtype=torch.float64)
 rounds = [(randint(0, 5, (2, 4)), randint(0, 5, (2, 4))) for _ in range(6)]
-paces = [0.1, 0.3, 0.2, 0.5, 0.1, 0.05]
-watched = []
-model = check.keep(TableModel, table, context=4)
-check.keep(model.eval)
+table, paces = 3 * randn(5, 5, dtype=torch.float64), [0.1, 0.3, 0.2, 0.5, 0.1, 0.05]
+first, same = (torch.tensor([[0]]), torch.tensor([[1]])), torch.zeros(2, 2)
 
 
-def record():
-    losses = train(model, rounds, paces, clip=0.05, watch=lambda step, loss: watched.append((step, loss)))
-    kinds = [type(loss) is float for loss in losses]
-    return {"losses": losses, "kinds": kinds, "table": model.state_dict()["table"], "mode": model.facts()["training"], "watched": watched}
+def trained(start, batches, rates, clip, evaluating=False):
+    model, heard = check.keep(TableModel, start, context=4), []
+    if evaluating:
+        check.keep(model.eval)
+    losses = train(model, batches, rates, clip=clip, watch=lambda step, loss: heard.append((step, loss)))
+    return {"losses": losses, "table": model.state_dict()["table"], "mode": model.facts()["training"], "heard": heard}
 
 
-did = check.run(record)
-check.equal(
-    did["kinds"],
-    [True] * 6,
-    "one loss per batch, each a Python float (`.item()`): a tensor would keep its whole graph alive",
-)
-first_loss = F.cross_entropy(
-    (table / 2)[rounds[0][0]].flatten(0, 1), rounds[0][1].flatten()
-)  # in training mode this model halves its logits
-calm_loss = F.cross_entropy(table[rounds[0][0]].flatten(0, 1), rounds[0][1].flatten())
-check.close(
-    did["losses"][0],
-    first_loss,
-    "the first loss is that of the untrained model, before any step",
-    rtol=1e-5,
-    wrong={
-        "the first loss is that of a model in evaluation mode: call model.train() before the loop": calm_loss,
-    },
-)
-check.true(did["mode"], "the model is not in training mode: call model.train()")
-check.true((did["table"] != table).any(), "nothing was learned: is optimizer.step() called, after backward?")
-check.equal(
-    check.run(lambda: [did["losses"], [step for step, _ in did["watched"]]][1]) if did else did,
-    [1, 2, 3, 4, 5, 6],
-    "watch is called once after every step, with the steps counted from 1",
-    wrong={
-        "watch is never called": [],
-        "the steps for watch are counted from 1": [0, 1, 2, 3, 4, 5],
-    },
-)
-### BEGIN HIDDEN TESTS
+with check.idea("steps of AdamW"):
+    one = check.run(lambda: trained(same, [first], [0.1], 1e9))
+    learned = "one step of AdamW with rate 0.1 moves every weight that has a gradient by 0.1: is the step taken, after backward?"
+    check.close(one["table"], [[-0.1, 0.1], [0.0, 0.0]], learned, atol=1e-4)
+    ### BEGIN HIDDEN TESTS
 
+    def retrain(clear=True, limit=1e9, schedule=paces, evaluation=False, remake=False, rows=rounds, decay=0.1):
+        twin = TableModel(table, context=4)
+        twin.train(not evaluation)
+        adam = training.make_optimizer(twin, weight_decay=decay)
+        seen = []
+        for (x, y), pace in zip(rows, schedule, strict=True):
+            adam = training.make_optimizer(twin) if remake else adam
+            for part in adam.param_groups:
+                part["lr"] = pace
+            if clear:
+                twin.zero_grad()
+            value = F.cross_entropy(twin(x).flatten(0, 1), y.flatten(), ignore_index=-1)
+            value.backward()
+            seen.append(value.item())
+            if limit:
+                nn.utils.clip_grad_norm_(twin.parameters(), limit)
+            adam.step()
+        return twin.table.detach(), seen
 
-def retrain(clear=True, limit=0.05, schedule=paces, evaluation=False, remake=False, rows=rounds):
-    twin = TableModel(table, context=4)
-    twin.train(not evaluation)
-    adam = training.make_optimizer(twin)
-    seen = []
-    for (x, y), pace in zip(rows, schedule, strict=True):
-        adam = training.make_optimizer(twin) if remake else adam
-        for part in adam.param_groups:
-            part["lr"] = pace
-        if clear:
-            twin.zero_grad()
-        value = F.cross_entropy(twin(x).flatten(0, 1), y.flatten(), ignore_index=-1)
-        value.backward()
-        seen.append(value.item())
-        if limit:
-            nn.utils.clip_grad_norm_(twin.parameters(), limit)
-        adam.step()
-    return twin.table.detach(), seen
-
-
-right, right_losses = retrain()
-check.close(
-    did["table"],
-    right,
-    "after six steps the weights are not those of a plain AdamW loop: check the order of rate, backward, clipping and step",
-    rtol=1e-6,
-    atol=1e-8,
-    wrong={
-        "the gradients pile up: clear them with optimizer.zero_grad() before each backward": retrain(clear=False)[0],
-        "the gradients are not clipped before the step, or not to `clip`": retrain(limit=None)[0],
-        "the first rate is used for all steps: set it anew before every step": retrain(schedule=[0.1] * 6)[0],
-        "the optimiser's own rate of 1e-3 is used: write `rate` into its groups": retrain(schedule=[1e-3] * 6)[0],
-        "the rate is set after the step: it belongs before": retrain(schedule=[1e-3, *paces[:-1]])[0],
-        "the model is in evaluation mode while it trains": retrain(evaluation=True)[0],
-        "a new optimiser is made in every step: its running means are lost": retrain(remake=True)[0],
-        "the last batch is left out": retrain(rows=rounds[:-1], schedule=paces[:-1])[0],
-    },
-)
-check.close(
-    did["losses"],
-    torch.tensor(right_losses).double(),
-    "the losses are not those of the batches before their steps",
-    rtol=1e-5,
-)
-check.close(
-    check.run(lambda: [loss for _, loss in did["watched"]]) if did else did,
-    torch.tensor(right_losses).double(),
-    "watch gets the step's loss, a float",
-    rtol=1e-5,
-)
-filler = [(randint(0, 5, (2, 4)), torch.tensor([[1, 2, -1, -1], [0, -1, -1, -1]])) for _ in range(3)]
-thirds = retrain(rows=filler, schedule=[0.1, 0.2, 0.3], limit=1.0)[0]
-lazy = check.keep(TableModel, table, context=4)
-got = check.run(lambda: [train(lazy, iter(filler), [0.1, 0.2, 0.3]), lazy.state_dict()["table"]][1])
-check.close(
-    got,
-    thirds,
-    "with filler in the targets, batches from an iterator and the default clip the weights are wrong: go through the batches once, and use language_loss",
-    rtol=1e-6,
-    atol=1e-8,
-)
-rude = check.keep(TableModel, table, context=4)
-got = check.run(lambda: [train(rude, filler, [0.1, 0.2, 0.3], watch=lambda step, loss: rude.zero_grad()), rude.state_dict()["table"]][1])
-check.close(got, thirds, "watch is called before the step is finished", rtol=1e-6, atol=1e-8)
-### END HIDDEN TESTS
+    did = check.run(lambda: trained(table, rounds, paces, 1e9))
+    right, right_losses = retrain()
+    check.close(
+        did["table"],
+        right,
+        "after six steps the weights are not those of a plain AdamW loop: check the order of rate, backward and step",
+        rtol=1e-6,
+        atol=1e-8,
+        wrong={
+            "nothing was learned: optimizer.step() is not called, or its gradients are cleared before": table,
+            "the gradients pile up: clear them with optimizer.zero_grad() before each backward": retrain(clear=False)[0],
+            "the first rate is used for all steps: set it anew before every step": retrain(schedule=[0.1] * 6)[0],
+            "the last rate is used for all steps: set it anew before every step": retrain(schedule=[0.05] * 6)[0],
+            "the optimiser's own rate of 1e-3 is used: write `rate` into its groups": retrain(schedule=[1e-3] * 6)[0],
+            "the rate is set after the step: it belongs before": retrain(schedule=[1e-3, *paces[:-1]])[0],
+            "a new optimiser is made in every step: its running means are lost": retrain(remake=True)[0],
+            "the last batch is left out": retrain(rows=rounds[:-1], schedule=paces[:-1])[0],
+            "the first batch is left out": retrain(rows=rounds[1:], schedule=paces[1:])[0],
+            "the model is in evaluation mode while it trains": retrain(evaluation=True)[0],
+            "this AdamW has no weight decay: use training.make_optimizer": retrain(decay=0.0)[0],
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("losses before their steps"):
+    two = check.run(lambda: trained(same, [first, first], [0.1, 0.1], 1e9))
+    before = "the loss of each batch *before* its step: log 2 at first, then logits of ±0.1 (this model halves them in training mode)"
+    check.close(two["losses"], [0.6931, 0.5981], before, atol=1e-3)
+    ### BEGIN HIDDEN TESTS
+    late = "the losses are not those of the batches before their steps"
+    check.close(did["losses"], torch.tensor(right_losses).double(), late, rtol=1e-5)
+with check.part("clipping"):
+    tight = check.run(lambda: trained(table, rounds, paces, 0.05))
+    check.close(
+        tight["table"],
+        retrain(limit=0.05)[0],
+        "with clip = 0.05 the weights are wrong: clip the common norm of all gradients, after backward and before the step",
+        rtol=1e-6,
+        atol=1e-8,
+        wrong={"clip = 0.05 has no effect: clip the gradients to `clip`, after backward and before the step": right},
+    )
+    ### END HIDDEN TESTS
+with check.part("training mode"):
+    calm = check.run(lambda: trained(same, [first, first], [0.1, 0.1], 1e9, evaluating=True))
+    check.true(calm["mode"], "a model that comes in evaluation mode is not in training mode afterwards: call model.train() before the loop")
+    check.close(
+        calm["losses"], two["losses"], "the losses are those of a model in evaluation mode: call model.train() before the loop", atol=1e-3
+    )
+with check.part("watch"):
+    begin = {"watch is never called": [], "the steps for watch are counted from 1": [0, 1]}
+    calls = "watch is called once after every step, with the steps counted from 1"
+    check.equal(check.run(lambda: [step for step, _ in two["heard"]]), [1, 2], calls, wrong=begin)
+    ### BEGIN HIDDEN TESTS
+    heard = check.run(lambda: [loss for _, loss in did["heard"]])
+    check.close(heard, did["losses"], "watch gets the loss of its step, the one that comes back, too", rtol=1e-5)
+    rude = check.keep(TableModel, table, context=4)
+    spoil = lambda step, loss: rude.zero_grad()  # noqa: E731
+    got = check.run(lambda: [train(rude, rounds, paces, clip=1e9, watch=spoil), rude.state_dict()["table"]][1])
+    check.close(got, right, "watch is called before the step is finished", rtol=1e-6, atol=1e-8)
+with check.part("batches from an iterator"):
+    lazy = check.keep(TableModel, table, context=4)
+    got = check.run(lambda: [train(lazy, iter(rounds), paces), lazy.state_dict()["table"]][1])
+    check.close(
+        got,
+        retrain(limit=1.0)[0],
+        "with batches from an iterator, no watch and the default clip the weights are wrong: go through the batches once, without asking for their number",
+        rtol=1e-6,
+        atol=1e-8,
+    )
+with check.edge("filler in the targets"):
+    filler = [(randint(0, 5, (2, 4)), torch.tensor([[1, 2, -1, -1], [0, -1, -1, -1]])) for _ in range(3)]
+    got = check.run(lambda: trained(table, filler, paces[:3], 1e9)["table"])
+    check.close(
+        got,
+        retrain(rows=filler, schedule=paces[:3])[0],
+        "with filler in the targets the weights are wrong: use language_loss",
+        rtol=1e-6,
+        atol=1e-8,
+    )
+    ### END HIDDEN TESTS
+with check.edge("floats"):
+    check.equal(
+        check.run(lambda: [type(loss) is float for loss in train(check.keep(TableModel, same, context=4), [first], [0.1])]),
+        [True],
+        "one loss per batch, each a Python float (`.item()`): a tensor would keep its whole graph alive",
+    )
 check.score()
 
 # %% [markdown]
@@ -1205,117 +1358,155 @@ def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
 check = Check("distribution", points=6)
 p4 = torch.tensor([[0.1, 0.4, 0.2, 0.3]])
 z = p4.log() + 2.0  # adding a constant to all logits changes nothing
-check.close(check.run(next_distribution, z, shape=(1, 4)), p4, "without any knob this is the softmax")
-check.close(
-    check.run(next_distribution, z, 0.5),
-    p4**2 / (p4**2).sum(),
-    "temperature 0.5 squares the probabilities, then they are renormalised",
-    wrong={
-        "the logits are multiplied by the temperature: divide": p4**0.5 / (p4**0.5).sum(),
-        "the temperature is not used": p4,
-        "the probabilities are divided by the temperature: it belongs into the logits, before softmax": p4 / 0.5,
-    },
-)
-check.close(
-    check.run(next_distribution, z, 0),
-    [[0.0, 1.0, 0.0, 0.0]],
-    "temperature 0 is greedy: everything on the largest logit, and no division by zero",
-)
-check.close(
-    check.run(next_distribution, z, top_k=2),
-    [[0.0, 4 / 7, 0.0, 3 / 7]],
-    "top_k=2 keeps the two most likely tokens, renormalised",
-    wrong={
-        "what is left after top-k is not renormalised": [[0.0, 0.4, 0.0, 0.3]],
-        "the k least likely tokens are kept": [[1 / 3, 0.0, 2 / 3, 0.0]],
-        "one token too few is kept": [[0.0, 1.0, 0.0, 0.0]],
-        "one token too many is kept": [[0.0, 4 / 9, 2 / 9, 3 / 9]],
-        "the result is in sorted order: put every probability back to its token": [[4 / 7, 3 / 7, 0.0, 0.0]],
-        "the kept logits are set to 0 elsewhere; a logit of 0 is not a probability of 0: use −∞": (
-            z * torch.tensor([0.0, 1.0, 0.0, 1.0])
-        ).softmax(-1),
-    },
-)
-nucleus = {
-    "the token that carries the total over p is left out: the set must reach p": [[0.0, 1.0, 0.0, 0.0]],
-    "one token too many is kept: stop as soon as the total is at least p": [[0.0, 4 / 9, 2 / 9, 3 / 9]],
-    "what is left after top-p is not renormalised": [[0.0, 0.4, 0.0, 0.3]],
-    "no token is left: none has a probability of p. The nucleus is about their total": [[math.nan] * 4],
-    "the result is in sorted order: put every probability back to its token": [[4 / 7, 3 / 7, 0.0, 0.0]],
-    "the least likely tokens are kept: rank from the most likely down": [[0.1, 0.4, 0.2, 0.3]],
-    "top_p is not used": p4,
-}
-check.close(
-    check.run(next_distribution, z, top_p=0.6),
-    [[0.0, 4 / 7, 0.0, 3 / 7]],
-    "0.4 is less than 0.6, and 0.4 + 0.3 is enough: two tokens",
-    wrong=nucleus,
-)
-check.close(check.run(next_distribution, z, top_p=0.05), [[0.0, 1.0, 0.0, 0.0]], "however small p is, the most likely token stays")
-check.close(check.run(next_distribution, z, top_p=1.0), p4, "p = 1 keeps everything")
-check.unchanged(next_distribution, z, 0.7, 3, 0.8)
+with check.idea("temperature"):
+    check.close(check.run(next_distribution, z, shape=(1, 4)), p4, "without any knob this is the softmax")
+    squared = "temperature 0.5 squares the probabilities, then they are renormalised: 1, 16, 4 and 9 thirtieths"
+    check.close(check.run(next_distribution, z, 0.5), [[1 / 30, 16 / 30, 4 / 30, 9 / 30]], squared)
+    ### BEGIN HIDDEN TESTS
+    rows = randn(20, 9)  # flat enough, and enough of them, for every knob and order to show
+    for heat in (0.6, 1.7):
+        check.close(
+            check.run(next_distribution, rows, heat),
+            (rows / heat).softmax(1),
+            "with a temperature only, the distribution is not softmax(z / τ), row by row",
+            wrong={
+                "the logits are multiplied by the temperature: divide": (rows * heat).softmax(1),
+                "the temperature is not used": rows.softmax(1),
+                "the probabilities are divided by the temperature: it belongs into the logits, before softmax": rows.softmax(1) / heat,
+                "softmax runs over the rows of the batch: it must run over the vocabulary": (rows / heat).softmax(0),
+                "these are logits: return probabilities": rows / heat,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("greedy"):
+    check.close(
+        check.run(next_distribution, z, 0), [[0, 1.0, 0, 0]], "temperature 0: everything on the largest logit, and no division by zero"
+    )
+    ### BEGIN HIDDEN TESTS
+    best = F.one_hot(rows.argmax(1), 9).float()
+    check.close(check.run(next_distribution, rows, 0), best, "temperature 0: every row has its own largest logit")
+    check.close(check.run(next_distribution, rows, 0, 3, 0.5), best, "greedy with top-k and top-p is still greedy")
+    ### END HIDDEN TESTS
+with check.part("top-k"):
+    check.close(check.run(next_distribution, z, top_k=2), [[0, 4 / 7, 0, 3 / 7]], "top_k=2 keeps the two most likely tokens, renormalised")
+    ### BEGIN HIDDEN TESTS
+
+    def by_loops(rows, heat, most, mass, raw=False, more=0, ascending=False):
+        result = []
+        for q in (rows.double() / heat).softmax(1).tolist():
+            rank = sorted(range(len(q)), key=lambda i, q=q: q[i] if ascending else -q[i])
+            keep = rank[:most]
+            total, mix, kept = 1.0 if raw else sum(q[i] for i in keep), 0.0, 0
+            for i in keep:
+                if kept and mix >= mass:
+                    break
+                kept += 1
+                mix += q[i] / total
+            left = rank[: max(1, kept + more)]
+            whole = sum(q[i] for i in left)
+            result.append([q[i] / whole if i in left else 0.0 for i in range(len(q))])
+        return torch.tensor(result, dtype=rows.dtype)
+
+    for most in (2, 5, 8):
+        cut = by_loops(rows, 1.0, most, 2.0)
+        zero_logits = torch.where(cut > 0, rows, torch.zeros(()))
+        check.close(
+            check.run(next_distribution, rows, 1.0, most),
+            cut,
+            "top-k alone gives another distribution",
+            wrong={
+                "what is left after top-k is not renormalised": rows.softmax(1) * (cut > 0),
+                "the k least likely tokens are kept": by_loops(rows, 1.0, most, 2.0, ascending=True),
+                "one token too few is kept": by_loops(rows, 1.0, most, 2.0, more=-1),
+                "one token too many is kept": by_loops(rows, 1.0, most, 2.0, more=1),
+                "the result is in sorted order: put every probability back to its token": cut.sort(1, descending=True).values,
+                "a logit of 0 is not a probability of 0: use −∞ for the others": zero_logits.softmax(1),
+                "top_k is not used": rows.softmax(1),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("top-p"):
+    check.close(
+        check.run(next_distribution, z, top_p=0.6), [[0, 4 / 7, 0, 3 / 7]], "0.4 is less than 0.6, and 0.4 + 0.3 is enough: two tokens"
+    )
+    check.close(check.run(next_distribution, z, top_p=1.0), p4, "p = 1 keeps everything")
+    ### BEGIN HIDDEN TESTS
+    for mass in (0.35, 0.6, 0.95):
+        nucleus = by_loops(rows, 1.0, 9, mass)
+        check.close(
+            check.run(next_distribution, rows, 1.0, None, mass),
+            nucleus,
+            "top-p alone gives another distribution",
+            wrong={
+                "the token that carries the total over p is left out: the set must reach p": by_loops(rows, 1.0, 9, mass, more=-1),
+                "one token too many is kept: stop as soon as the total is at least p": by_loops(rows, 1.0, 9, mass, more=1),
+                "what is left after top-p is not renormalised": rows.softmax(1) * (nucleus > 0),
+                "the result is in sorted order: put every probability back to its token": nucleus.sort(1, descending=True).values,
+                "the least likely tokens are kept: rank from the most likely down": by_loops(rows, 1.0, 9, mass, ascending=True),
+                "top_p is not used": rows.softmax(1),
+                "only tokens that have a probability of p by themselves are kept: the nucleus is about their total": torch.where(
+                    rows.softmax(1) >= mass, rows.softmax(1), torch.zeros(())
+                )
+                / torch.where(rows.softmax(1) >= mass, rows.softmax(1), torch.zeros(())).sum(1, keepdim=True),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("top-k, then top-p"):
+    kept = check.run(next_distribution, z, 1.0, 3)  # 4, 3 and 2 ninths: the first two have more than 0.75 together
+    then = check.run(next_distribution, kept.clamp_min(1e-30).log(), top_p=0.75)
+    left = "top_k=3, then top_p=0.75: top-p works with what top-k has left, renormalised"
+    check.close(check.run(next_distribution, z, 1.0, 3, 0.75), then, left)
+    ### BEGIN HIDDEN TESTS
+    for heat, most, mass in [(1.0, 4, 0.7), (0.6, 7, 0.83), (1.7, 3, 0.8), (1.3, 5, 0.6)]:
+        wild = by_loops(rows, 1.0, most, mass) ** (1 / heat)
+        other_heat = {
+            "with top-k and top-p the temperature is not used": by_loops(rows, 1.0, most, mass),
+            "the nucleus is chosen before the temperature is applied": wild / wild.sum(1, keepdim=True),
+        }
+        kept = check.run(next_distribution, rows, heat, most, shape=(20, 9))
+        check.close(
+            check.run(next_distribution, rows, heat, most, mass, shape=(20, 9)),
+            check.run(next_distribution, kept.clamp_min(1e-30).log(), top_p=mass),
+            "temperature, top-k and top-p together are not the three in this order: temperature, then top-k, then top-p",
+            wrong={
+                "with both knobs top-p is not used": by_loops(rows, heat, most, 2.0),
+                "with both knobs top-k is not used": by_loops(rows, heat, 9, mass),
+            }
+            | ({} if heat == 1 else other_heat)
+            | {
+                "top-p works with the probabilities from before top-k: top-k comes first, and what is left is renormalised": by_loops(
+                    rows, heat, most, mass, raw=True
+                ),
+            },
+        )
+with check.edge("at least one token stays"):
+    stays = "the most likely token always stays, so it gets everything"
+    check.close(
+        check.run(next_distribution, rows, 1.0, None, 0.0),
+        best,
+        f"top_p=0: {stays}",
+        wrong={"top_p=0 is taken for no top_p: ask for `is not None`": rows.softmax(1)},
+    )
+    check.close(
+        check.run(next_distribution, rows, 1.0, 0),
+        best,
+        f"top_k=0: {stays}",
+        wrong={"top_k=0 is taken for no top_k: ask for `is not None`": rows.softmax(1)},
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(next_distribution, z, 0.7, 3, 0.8)
 ### BEGIN HIDDEN TESTS
-
-
-def by_loops(rows, heat, most, mass, raw=False):
-    result = torch.zeros_like(rows)
-    for b, row in enumerate(rows):
-        q = (row.double() / heat).softmax(0)
-        rank = q.argsort(descending=True).tolist()
-        keep = rank[:most]
-        total, mix, kept = sum(q[i] for i in keep) if not raw else 1.0, 0.0, []
-        for i in keep:
-            if kept and mix >= mass:
-                break
-            kept.append(i)
-            mix = mix + q[i] / total
-        for i in kept:
-            result[b, i] = q[i] / sum(q[j] for j in kept)
-    return result
-
-
-rows = 2 * randn(5, 9)
-for heat, most, mass in [(1.0, 4, 0.7), (0.6, 9, 0.83), (1.7, 3, 0.99), (1.3, 1, 0.5), (0.9, 6, 0.31)]:
-    got = check.run(next_distribution, rows, heat, most, mass, shape=(5, 9))
-    check.close(
-        got,
-        by_loops(rows, heat, most, mass),
-        "temperature, top-k and top-p together give another distribution",
-        wrong={
-            "top-p works with the probabilities from before top-k: top-k comes first, and what is left is renormalised": by_loops(
-                rows, heat, most, mass, raw=True
-            ),
-            "the temperature is not used": by_loops(rows, 1.0, most, mass),
-            "the nucleus is chosen before the temperature is applied": by_loops(rows, 1.0, most, mass) ** (1 / heat)
-            / (by_loops(rows, 1.0, most, mass) ** (1 / heat)).sum(1, keepdim=True),
-        },
-    )
-check.close(check.run(next_distribution, rows, 1.0, 50), rows.softmax(1), "top_k larger than V keeps all tokens")
-for most in (5, 7, 8):
-    check.close(
-        check.run(next_distribution, rows, 1.0, most),
-        by_loops(rows, 1.0, most, 2.0),
-        "top-k alone, with a larger k, gives another distribution",
-    )
-for mass in (0.35, 0.95):
-    check.close(check.run(next_distribution, rows, 1.0, None, mass), by_loops(rows, 1.0, 9, mass), "top-p alone gives another distribution")
-check.close(
-    check.run(next_distribution, rows, 1.0, None, 0.0),
-    F.one_hot(rows.argmax(1), 9).float(),
-    "top_p=0: the most likely token always stays, so it gets everything",
-)
-check.close(check.run(next_distribution, rows[:1], 0), F.one_hot(rows[:1].argmax(1), 9).float(), "greedy: a batch of one")
-check.close(
-    check.run(next_distribution, rows, 0, 3, 0.5), F.one_hot(rows.argmax(1), 9).float(), "greedy with top-k and top-p is still greedy"
-)
-check.finite(check.run(next_distribution, 200 * rows, 0.1, 5, 0.9), "large logits at a low temperature give NaN: use softmax, not exp")
-check.close(
-    check.run(next_distribution, torch.zeros(2, 1), 0.7, 1, 0.2), torch.ones(2, 1), "a vocabulary of one token: its probability is one"
-)
-fine = rows.double()
-check.close(
-    check.run(next_distribution, fine, 0.8, 5, 0.75), by_loops(fine, 0.8, 5, 0.75), "with float64 input digits are lost: keep the dtype"
-)
+with check.edge("k above V"):
+    check.close(check.run(next_distribution, rows, 1.0, 50), rows.softmax(1), "top_k larger than V keeps all tokens")
+    only = check.run(next_distribution, torch.zeros(2, 1), 0.7, 1, 0.2)
+    check.close(only, torch.ones(2, 1), "a vocabulary of one token: its probability is one")
+with check.edge("large logits"):
+    check.finite(check.run(next_distribution, 200 * rows, 0.1), "large logits at a low temperature give NaN: use softmax, not exp")
+with check.edge("all digits of float64"):
+    fine = rows.double()
+    digits = "with float64 input digits are lost: keep the dtype"
+    check.close(check.run(next_distribution, fine, 0.8), (fine / 0.8).softmax(1), digits)
 ### END HIDDEN TESTS
 check.score()
 
@@ -1361,96 +1552,108 @@ def generate(model, tokens, count, temperature=1.0, top_k=None, top_p=None):
 
 # %% test="generate" points=5
 check = Check("generate", points=5)
-chain = torch.full((4, 4), -20.0)
-chain[torch.arange(4), torch.tensor([1, 2, 3, 0])] = 20.0  # 0 → 1 → 2 → 3 → 0, almost surely
-model = check.keep(TableModel, chain, context=5)
-out = check.run(generate, model, torch.tensor([[2], [0]]), 6)
-check.equal(
-    out,
-    [[2, 3, 0, 1, 2, 3, 0], [0, 1, 2, 3, 0, 1, 2]],
-    "the model says 0, 1, 2, 3, 0, …: each token follows from the one before. Prefix first, then `count` new tokens",
-    wrong={
-        "the same token comes again and again: append the sampled token and go on with it": [[2, 3, 3, 3, 3, 3, 3], [0, 1, 1, 1, 1, 1, 1]],
-        "only the new tokens come back: the prefix stands in front of them": [[3, 0, 1, 2, 3, 0], [1, 2, 3, 0, 1, 2]],
-        "the new tokens stand in front": [[0, 3, 2, 1, 0, 3, 2], [2, 1, 0, 3, 2, 1, 0]],
-    },
-)
-long = check.run(generate, model, torch.tensor([[0, 0, 0, 3, 3, 3, 1]]), 2)
-check.equal(
-    long,
-    [[0, 0, 0, 3, 3, 3, 1, 2, 3]],
-    "a prefix longer than the context: give the model the last T tokens, and keep all of them in the result",
-    wrong={
-        "the context is cut from the front: the model must see the *last* T tokens": [[0, 0, 0, 3, 3, 3, 1, 0, 0]],
-        "the prefix is cut in the result": [[0, 3, 3, 3, 1, 2, 3]],
-    },
-)
-check.true(
-    check.run(
-        lambda fresh: [generate(fresh, torch.tensor([[1]]), 1), fresh.facts()["training"]][1], check.keep(TableModel, chain, context=5)
-    ),
-    "the model was in training mode before, and must be again afterwards",
-)
-### BEGIN HIDDEN TESTS
-table = 1.5 * randn(5, 5)
-draws = 6000
-bound = (2 / draws * (5 * math.log(2) + math.log(1e9))) ** 0.5  # below 1e-9 for a right answer
-for heat, most, mass in [(1.0, None, None), (0.7, None, None), (1.0, 3, None), (1.0, None, 0.8), (1.4, 4, 0.9)]:
-    model = check.keep(TableModel, table, context=3)
-    sample = check.run(
-        generate, model, torch.full((draws, 1), 2), 2, heat, most, mass, shape=(draws, 3), hint="(B, n) in, (B, n + count) out"
+with check.idea("draw, append, go on"):
+    adder = check.keep(by_hand.SumModel, 10, context=20)  # the next token is the sum of all tokens so far, modulo 10
+    check.keep(adder.eval)
+    out = check.run(generate, adder, torch.tensor([[1, 2], [4, 0]]), 5)
+    slips = {
+        "the same token comes again and again: append the sampled token, and go on with all that there is": [
+            [1, 2, 3, 3, 3, 3, 3],
+            [4, 0, 4, 4, 4, 4, 4],
+        ]
+    }
+    slips["the model sees only the last token: give it all that there is, up to T"] = [[1, 2, 2, 2, 2, 2, 2], [4, 0, 0, 0, 0, 0, 0]]
+    slips["all rows get the first row's token: draw one for each row"] = [[1, 2, 3, 6, 2, 4, 8], [4, 0, 3, 6, 2, 4, 8]]
+    slips["only the new tokens come back: the prefix stands in front of them"] = [[3, 6, 2, 4, 8], [4, 8, 6, 2, 4]]
+    slips["the logits are those of the first position: take the last one's"] = [[1, 2, 1, 1, 1, 1, 1], [4, 0, 4, 4, 4, 4, 4]]
+    adds = "1 + 2 = 3, then 1 + 2 + 3 = 6, then 12, of which 2 is the last digit: each token follows from all before it"
+    check.equal(out, [[1, 2, 3, 6, 2, 4, 8], [4, 0, 4, 8, 6, 2, 4]], adds, wrong=slips)
+    coin = check.keep(TableModel, torch.tensor([[0.0, math.log(3.0)], [0.0, 0.0]]), context=3)  # after token 0 comes 1 in 3 of 4 cases
+    check.keep(coin.eval)
+    ones = check.run(generate, coin, torch.zeros(4000, 1, dtype=torch.long), 1)[:, 1].float().mean()
+    always = "the most likely token is always chosen: draw with torch.multinomial"
+    check.true(
+        (ones - 0.75).abs() < 0.05, always if ones == 1 else "after token 0 token 1 has probability 3/4"
+    )  # seven standard deviations
+    ### BEGIN HIDDEN TESTS
+    table, draws = 1.5 * randn(5, 5), 6000
+    bound = (2 / draws * (5 * math.log(2) + math.log(1e9))) ** 0.5  # below 1e-9 for a right answer
+
+    def shares(sample, place):
+        return torch.stack([(sample[:, place] == v).float().mean() for v in range(5)])
+
+    def exact_after(token, place, heat=1.0, most=None, mass=None):
+        q = (table / heat).softmax(-1)
+        ranked, order = q.sort(descending=True)
+        ranked = ranked * (torch.arange(5) < (most or 5))
+        ranked = ranked / ranked.sum(1, keepdim=True)
+        ranked = ranked * ((ranked.cumsum(1) - ranked) < (mass or 2))
+        q = torch.zeros(5, 5).scatter(1, order, ranked / ranked.sum(1, keepdim=True))
+        return q[token] if place == 1 else q[token] @ q
+
+    calm = check.keep(TableModel, table, context=3)
+    check.keep(calm.eval)
+    sample = check.run(generate, calm, torch.full((draws, 1), 2), 2, shape=(draws, 3), hint="(B, n) in, (B, n + count) out")
+    for place, which in [(1, "first"), (2, "second")]:
+        off = (shares(sample, place) - exact_after(2, place)).abs().sum()
+        check.true(off < bound, f"the frequencies of the {which} new token differ from their probabilities by more than chance")
+    both = sample[:-1, 1:] == sample[1:, 1:]
+    check.true(~both.all(), "all rows of the batch get the same token: draw one for each row")
+    ### END HIDDEN TESTS
+with check.part("the last T tokens"):
+    pairs = check.keep(by_hand.SumModel, 10, context=2)  # with a context of two: Fibonacci's numbers
+    slips = {"the prefix is cut in the result: keep all of it": [[1, 1, 2, 3, 5]]}
+    slips["the context is cut from the front: the model must see the *last* T tokens"] = [[7, 1, 1, 8, 8, 8]]
+    last = "context 2, so every token is the sum of the two before it: give the model the last T tokens"
+    check.equal(check.run(generate, pairs, torch.tensor([[7, 1, 1]]), 3), [[7, 1, 1, 2, 3, 5]], last, wrong=slips)
+with check.part("evaluation mode, then as before"):
+    busy = check.keep(TableModel, torch.eye(2), context=5)
+    training_again = check.run(lambda: [generate(busy, torch.tensor([[1]]), 1), busy.facts()["training"]][1])
+    check.true(training_again, "the model was in training mode before, and must be again afterwards")
+    ### BEGIN HIDDEN TESTS
+    moody = check.keep(TableModel, table, context=3)
+    seen = shares(check.run(generate, moody, torch.full((draws, 1), 2), 1, shape=(draws, 2)), 1)
+    check.true((seen - exact_after(2, 1)).abs().sum() < bound, "the samples come from a model in training mode: call model.eval() first")
+    check.equal(
+        check.run(lambda: [generate(calm, torch.tensor([[1]]), 2), calm.facts()["training"]][1]),
+        False,
+        "a model that was in evaluation mode must stay in it",
     )
-    q = (table / heat).softmax(-1)
-    ranked, order = q.sort(descending=True)
-    ranked = ranked * (torch.arange(5) < (most or 5))
-    ranked = ranked / ranked.sum(1, keepdim=True)
-    ranked = ranked * ((ranked.cumsum(1) - ranked) < (mass or 2))
-    q = torch.zeros(5, 5).scatter(1, order, ranked / ranked.sum(1, keepdim=True))
-    half = (table / 2 / heat).softmax(-1)
-    for place, truth, moody in [(1, q[2], half[2]), (2, q[2] @ q, half[2] @ half)]:
-        seen = torch.stack([(sample[:, place] == v).float().mean() for v in range(5)])
-        hint = f"the frequencies of the {'first' if place == 1 else 'second'} new token differ from their probabilities by more than chance"
-        hint = (
-            "the samples come from a model in training mode: call model.eval() first"
-            if most is mass is None and (seen - moody).abs().sum() < bound
-            else hint
-        )
-        hint = "the most likely token is always chosen: draw with torch.multinomial" if (seen == 1).any() else hint
-        plain_q = table.softmax(-1)[2] if place == 1 else table.softmax(-1)[2] @ table.softmax(-1)
-        unused = (most or mass or heat != 1.0) and (seen - plain_q).abs().sum() < bound
-        hint = "temperature, top-k or top-p has no effect: hand all three to next_distribution" if unused else hint
-        check.true((seen - truth).abs().sum() < bound, hint)
-        check.true(seen[truth == 0].sum() == 0, "a token with probability 0 was drawn")
-pairs = check.run(
-    lambda: generate(check.keep(TableModel, torch.zeros(2, 2), context=3), torch.zeros(4000, 1, dtype=torch.long), 1), shape=(4000, 2)
-)
-check.true((pairs[:, 1].float().mean() - 0.5).abs() < 0.06, "all rows of the batch get the same token: draw one for each row")
-fair = check.keep(TableModel, torch.zeros(4, 4), context=3)
-twins = [check.run(lambda: generate(fair, torch.zeros(1, 1, dtype=torch.long), 40)) for _ in range(2)]
-check.true((twins[0] != twins[1]).any(), "two calls in a row give the same tokens: do not seed the generator inside")
-greedy = check.run(generate, check.keep(TableModel, chain, context=7), torch.tensor([[1]]), 3, 0)
-check.equal(greedy, [[1, 2, 3, 0]], "with temperature 0 generation is greedy")
-wary = check.keep(TableModel, chain, context=6)
-check.equal(
-    check.run(lambda: [generate(wary, torch.tensor([[1]]), 9), wary.facts()["most_tokens"]][1]),
-    6,
-    "the model should be given up to T tokens, not fewer: it needs its context",
-)
-check.equal(
-    check.run(lambda: generate(wary, torch.tensor([[1]]), 3).sum() * 0 + wary.facts()["gradients_recorded"]),
-    0,
-    "gradients were recorded: generate under torch.no_grad()",
-)
-calm = check.keep(TableModel, chain, context=5)
-check.keep(calm.eval)
-check.equal(
-    check.run(lambda: [generate(calm, torch.tensor([[1]]), 2), calm.facts()["training"]][1]),
-    False,
-    "a model that was in evaluation mode must stay in it",
-)
-check.equal(check.run(generate, wary, torch.tensor([[3, 1]]), 0), [[3, 1]], "count = 0: nothing is added")
-check.unchanged(lambda start: generate(wary, start, 2), torch.tensor([[3, 1]]))
-### END HIDDEN TESTS
+with check.part("the three knobs"):
+    check.equal(
+        check.run(generate, calm, torch.tensor([[1]] * 50), 1, 0)[:, 1],
+        [table[1].argmax().item()] * 50,
+        "with temperature 0 generation is greedy: hand the temperature to next_distribution",
+    )
+    for knob, heat, most, mass in [
+        ("temperature", 0.4, None, None),
+        ("top_k", 1.0, 2, None),
+        ("top_p", 1.0, None, 0.5),
+        ("all three", 1.4, 4, 0.9),
+    ]:
+        seen = shares(check.run(generate, calm, torch.full((draws, 1), 2), 1, heat, most, mass, shape=(draws, 2)), 1)
+        off = (seen - exact_after(2, 1, heat, most, mass)).abs().sum()
+        check.true(off < bound, f"{knob}: the frequencies are wrong, as if it had no effect: hand all three knobs to next_distribution")
+with check.part("no gradients"):
+    quiet = check.keep(TableModel, torch.eye(2), context=6)
+    check.equal(
+        check.run(lambda: generate(quiet, torch.tensor([[1]]), 3).sum() * 0 + quiet.facts()["gradients_recorded"]),
+        0,
+        "gradients were recorded: generate under torch.no_grad()",
+    )
+with check.edge("gradients on again"):
+    fresh = check.keep(TableModel, torch.eye(2), context=4)
+    after = check.run(lambda: [generate(quiet, torch.tensor([[1]]), 1), fresh(torch.tensor([[1]])), fresh.facts()["gradients_recorded"]][2])
+    check.true(after, "gradients stay switched off afterwards, for everybody: use `with torch.no_grad():`, not a global switch")
+with check.edge("new draws every time"):
+    fair = check.keep(TableModel, torch.zeros(4, 4), context=64)
+    twins = [check.run(generate, fair, torch.zeros(1, 1, dtype=torch.long), 40) for _ in range(2)]
+    check.true((twins[0] != twins[1]).any(), "two calls in a row give the same tokens: do not seed the generator inside")
+    ### END HIDDEN TESTS
+with check.edge("nothing to add"):
+    check.equal(check.run(generate, adder, torch.tensor([[3, 1]]), 0), [[3, 1]], "count = 0: nothing is added")
+with check.edge("inputs unchanged"):
+    check.unchanged(lambda tokens: generate(adder, tokens, 2), torch.tensor([[3, 1]]))
 check.score()
 
 # %%
@@ -1509,97 +1712,112 @@ x = randn(2, 7, 6)
 layer = check.keep(CausalSelfAttention, 6, 3, 9)
 check.run(layer.load_state_dict, w, strict=False)
 full = check.run(layer, x)
-first = check.run(lambda: cached_attention(layer, x)[0])
-check.close(first, full, "without a past it is the layer's own forward pass")
-shapes = check.run(lambda: [list(part.shape) for part in cached_attention(layer, x)[1]])
-check.equal(shapes, [[2, 3, 7, 2], [2, 3, 7, 2]], "the second result is the pair (keys, values), each (B, H, s + t, D/H)")
 
 
-def in_pieces(cuts, data=x):
+def in_pieces(part, data, cuts):
     results, past, begin = [], None, 0
     for end in [*cuts, data.shape[1]]:
-        piece, past = cached_attention(layer, data[:, begin:end], past)
+        piece, past = cached_attention(part, data[:, begin:end], past)
         results.append(piece)
         begin = end
     return torch.cat(results, 1)
 
 
-one_by_one = check.run(lambda: in_pieces([1, 2, 3, 4, 5, 6]))
-check.close(
-    one_by_one,
-    full,
-    "token by token the outputs must be those of the whole sequence: are old keys and values put in front of the new ones?",
-)
-### BEGIN HIDDEN TESTS
+with check.idea("token by token"):
+    tiny = check.keep(CausalSelfAttention, 1, 1, 2)
+    check.run(tiny.load_state_dict, by_hand.small_layer(), strict=False)
+    path = "x = 0, then 1, with values 0 and 4: the second token weighs the two by 1 : 3, which is 3, and `proj` doubles it"
+    check.close(check.run(lambda: in_pieces(tiny, torch.tensor([[[0.0], [1.0]]]), [1])), [[[0.0], [6.0]]], path)
+    one_by_one = check.run(
+        lambda: in_pieces(layer, x, range(1, 7)), shape=(2, 7, 6), hint="each call gives the outputs of its new tokens only"
+    )
+    check.close(one_by_one, full, "token by token the outputs must be those of the whole sequence")
+    ### BEGIN HIDDEN TESTS
 
+    def split(z):
+        return [(z @ part.T).view(*z.shape[:2], 3, 2).transpose(1, 2) for part in w["qkv.weight"].split(6)]
 
-def split(z):
-    return [(z @ part.T).view(*z.shape[:2], 3, 2).transpose(1, 2) for part in w["qkv.weight"].split(6)]
+    def mix(q, k, v, sees):
+        mixed = (q @ k.mT / 2**0.5).masked_fill(~sees, -torch.inf).softmax(-1) @ v
+        return mixed.transpose(1, 2).reshape(2, -1, 6) @ w["proj.weight"].T
 
-
-def mix(q, k, v, sees, order=None):
-    return ((q @ k.mT / 2**0.5).masked_fill(~sees, -torch.inf).softmax(-1) @ v).transpose(1, 2).reshape(2, -1, 6) @ w["proj.weight"].T
-
-
-q, k, v = split(x)
-exact = mix(q, k, v, torch.ones(7, 7).tril().bool())
-check.close(
-    one_by_one,
-    exact,
-    "token by token the outputs are wrong",
-    wrong={
-        "the past is not used: each token sees only itself": mix(q, k, v, torch.eye(7).bool()),
-    },
-)
-tail = check.run(
-    lambda: cached_attention(layer, x[:, 4:], cached_attention(layer, x[:, :4])[1])[0],
-    shape=(2, 3, 6),
-    hint="only the new tokens' outputs come back",
-)
-check.close(
-    tail,
-    exact[:, 4:],
-    "three new tokens after four old ones: the outputs are wrong",
-    wrong={
-        "new tokens see later new ones: a mask is needed when several come at once": mix(q[:, :, 4:], k, v, torch.ones(3, 7).bool()),
-        "the mask is aligned at the top left, as if the new tokens stood at position 0: take rows s to s + t": mix(
-            q[:, :, 4:], k, v, torch.ones(3, 7).tril().bool()
-        ),
-        "the mask is off by one: a new token must see itself": mix(q[:, :, 4:], k, v, torch.ones(3, 7).tril(3).bool()),
-        "the mask is off by one: a new token sees the one after it": mix(q[:, :, 4:], k, v, torch.ones(3, 7).tril(5).bool()),
-        "the past is not used": mix(q[:, :, 4:], k[:, :, 4:], v[:, :, 4:], torch.ones(3, 3).tril().bool()),
-        "old keys and values stand after the new ones: the mask then hides the wrong ones. Put them in front": mix(
-            q[:, :, 4:], torch.cat([k[:, :, 4:], k[:, :, :4]], 2), torch.cat([v[:, :, 4:], v[:, :, :4]], 2), torch.ones(3, 7).tril(4).bool()
-        ),
-    },
-)
-check.close(
-    check.run(lambda: cached_attention(layer, x)[1][0]),
-    k,
-    "without a past, the keys that come back are wrong",
-    wrong={"keys and values are exchanged: the pair is (keys, values)": v},
-)
-pair = check.run(lambda: cached_attention(layer, x[:, 4:], cached_attention(layer, x[:, :4])[1])[1])
-check.close(
-    pair[0],
-    k,
-    "the keys that come back are not those of all tokens, in order",
-    wrong={
+    q, k, v = split(x)
+    exact = mix(q, k, v, torch.ones(7, 7).tril().bool())
+    few_keys = torch.eye(7).bool()
+    few_keys[:, 0] = True
+    check.close(
+        one_by_one,
+        exact,
+        "token by token the outputs are wrong",
+        wrong={
+            "the past is not used: each token sees only itself": mix(q, k, v, torch.eye(7).bool()),
+            "the mask is aligned at the top left: a new token sees the first key only. Its row is s": mix(
+                q, k, v, (torch.arange(7) == 0).expand(7, 7)
+            ),
+            "the mask is off by one: a new token must see itself": mix(
+                q, k, v, torch.ones(7, 7).tril(-1).bool() | (torch.eye(7) * (torch.arange(7) == 0)).bool()
+            ),
+            "only the last token of the past is kept: return all keys and values so far": mix(
+                q, k, v, (torch.ones(7, 7).tril() - torch.ones(7, 7).tril(-2)).bool()
+            ),
+            "the keys of the past are not used": mix(q, k, v, few_keys),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("several tokens at once"):
+    first = check.run(lambda: cached_attention(layer, x)[0])
+    check.close(first, full, "all tokens at once, without a past: it is the layer's own forward pass")
+    ### BEGIN HIDDEN TESTS
+    tail = check.run(
+        lambda: cached_attention(layer, x[:, 4:], cached_attention(layer, x[:, :4])[1])[0],
+        shape=(2, 3, 6),
+        hint="only the new tokens' outputs come back",
+    )
+    new = q[:, :, 4:]
+    turned = [torch.cat([part[:, :, 4:], part[:, :, :4]], 2) for part in (k, v)]
+    check.close(
+        tail,
+        exact[:, 4:],
+        "three new tokens after four old ones: the outputs are wrong",
+        wrong={
+            "new tokens see later new ones: a mask is needed when several come at once": mix(new, k, v, torch.ones(3, 7).bool()),
+            "the mask is aligned at the top left, as if the new tokens stood at position 0: take rows s to s + t": mix(
+                new, k, v, torch.ones(3, 7).tril().bool()
+            ),
+            "the mask is off by one: a new token must see itself": mix(new, k, v, torch.ones(3, 7).tril(3).bool()),
+            "the mask is off by one: a new token sees the one after it": mix(new, k, v, torch.ones(3, 7).tril(5).bool()),
+            "the past is not used": mix(new, k[:, :, 4:], v[:, :, 4:], torch.ones(3, 3).tril().bool()),
+            "old keys and values stand after the new ones: the mask then hides the wrong ones. Put them in front": mix(
+                new, *turned, torch.ones(3, 7).tril(4).bool()
+            ),
+        },
+    )
+    check.close(check.run(lambda: in_pieces(layer, x, [3, 5])), exact, "in pieces of 3, 2 and 2 tokens the outputs are wrong")
+    ### END HIDDEN TESTS
+with check.part("all keys and values"):
+    shapes = check.run(lambda: [list(part.shape) for part in cached_attention(layer, x)[1]])
+    check.equal(shapes, [[2, 3, 7, 2], [2, 3, 7, 2]], "the second result is the pair (keys, values), each (B, H, s + t, D/H)")
+    ### BEGIN HIDDEN TESTS
+    swapped = {"keys and values are exchanged: the pair is (keys, values)": v}
+    check.close(check.run(lambda: cached_attention(layer, x)[1][0]), k, "without a past, the keys that come back are wrong", wrong=swapped)
+    pair = check.run(lambda: cached_attention(layer, x[:, 4:], cached_attention(layer, x[:, :4])[1])[1])
+    order = {
         "only the new keys come back: the next step needs all of them": k[:, :, 4:],
-        "old keys and values stand after the new ones: put them in front": torch.cat([k[:, :, 4:], k[:, :, :4]], 2),
-    },
-)
-check.close(pair[1], v, "the values that come back are not those of all tokens, in order")
-check.close(check.run(lambda: in_pieces([3, 5])), exact, "in pieces of 3, 2 and 2 tokens the outputs are wrong")
-old = (k[:, :, :6].clone(), v[:, :, :6].clone())
-check.unchanged(lambda a, b: cached_attention(layer, x[:, 6:], (a, b))[0], *old)
-check.flops(
-    lambda: cached_attention(layer, x[:, 6:], old)[0],
-    at_most=2 * (2 * 6 * 18 + 2 * 6 * 6 + 4 * 7 * 6) + 2 * 600,
-    at_least=2 * 2 * 6 * 18 + 2 * 2 * 6 * 6,
-    hint="too much work for one token: compute queries, keys and values of the new token only",
-)
-### END HIDDEN TESTS
+        "old keys and values stand after the new ones: put them in front": turned[0],
+    }
+    check.close(pair[0], k, "the keys that come back are not those of all tokens, in order", wrong=order)
+    check.close(pair[1], v, "the values that come back are not those of all tokens, in order")
+with check.edge("the past unchanged"):
+    old = (k[:, :, :6].clone(), v[:, :, :6].clone())
+    check.unchanged(lambda a, b: cached_attention(layer, x[:, 6:], (a, b))[0], *old)
+with check.edge("work for one token only"):
+    check.flops(
+        lambda: cached_attention(layer, x[:, 6:], old)[0],
+        at_most=2 * (2 * 6 * 18 + 2 * 6 * 6 + 4 * 7 * 6) + 2 * 600,
+        at_least=2 * 2 * 6 * 18 + 2 * 2 * 6 * 6,
+        hint="too much work for one token: compute queries, keys and values of the new token only",
+    )
+    ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
@@ -1642,89 +1860,94 @@ check.run(model.load_state_dict, w, strict=False)
 check.keep(model.eval)
 tokens = randint(0, 11, (2, 7))
 full = check.run(model, tokens)
-check.close(check.run(lambda: cached_forward(model, tokens)[0]), full, "without a past it is the model's own forward pass")
 
 
-def in_pieces(cuts, data=tokens):
+def in_pieces(part, data, cuts):
     results, past, begin = [], None, 0
     for end in [*cuts, data.shape[1]]:
-        piece, past = cached_forward(model, data[:, begin:end], past)
+        piece, past = cached_forward(part, data[:, begin:end], past)
         results.append(piece)
         begin = end
     return torch.cat(results, 1)
 
 
-single = check.run(lambda: in_pieces([1, 2, 3, 4, 5, 6]))
-check.close(single, full, "token by token the logits must be those of the whole sequence")
-check.raises(
-    lambda: in_pieces([8], randint(0, 11, (1, 10))),
-    error="ValueError",
-    hint="old and new tokens together are more than T: raise a ValueError",
-)
-### BEGIN HIDDEN TESTS
+with check.idea("token by token"):
+    tiny = check.keep(GPT, 3, 3, 2, 1, 1)
+    check.run(tiny.load_state_dict, by_hand.small_gpt(1), strict=False)
+    path = "token 2 is (3, 1), with norm (1, −1); then token 0 at position 1: (1, 0) + (1, 3), with norm (−1, 1). Logits: times every token's vector"
+    ready = check.run(lambda: in_pieces(tiny, torch.tensor([[2, 0]]), [1]))
+    check.close(ready, [[[1.0, -1.0, 2.0], [-1.0, 1.0, -2.0]]], path, atol=1e-3)
+    single = check.run(lambda: in_pieces(model, tokens, range(1, 7)))
+    check.close(single, full, "token by token the logits must be those of the whole sequence")
+    ### BEGIN HIDDEN TESTS
 
+    def reference(z, place, last=True, norm1=True, ahead=True):
+        h = w["token.weight"][z] + w["position.weight"][place]
+        sees = torch.ones(z.shape[1], z.shape[1]).tril().bool()
+        for i in range(2):
+            p = {name.removeprefix(f"blocks.{i}."): part for name, part in w.items() if name.startswith(f"blocks.{i}.")}
+            u = F.layer_norm(h, (6,)) * p["norm1.weight"] if norm1 else h
+            q, k, v = ((u @ part.T).view(*z.shape, 3, 2).transpose(1, 2) for part in p["attention.qkv.weight"].split(6))
+            mixed = (q @ k.mT / 2**0.5).masked_fill(~sees, -torch.inf).softmax(-1) @ v
+            h = h + mixed.transpose(1, 2).reshape(h.shape) @ p["attention.proj.weight"].T
+            if ahead:
+                h = h + F.gelu(F.layer_norm(h, (6,)) * p["norm2.weight"] @ p["up.weight"].T) @ p["down.weight"].T
+        h = F.layer_norm(h, (6,)) * w["norm.weight"] if last else h
+        return h @ w["token.weight"].T
 
-def reference(z, place, share=False, s=None):
-    h = w["token.weight"][z] + w["position.weight"][place]
-    sees = torch.ones(z.shape[1], z.shape[1]).tril().bool()
-    for i in range(2):
-        p = {name.removeprefix(f"blocks.{i}."): part for name, part in w.items() if name.startswith(f"blocks.{i}.")}
-        u = F.layer_norm(h, (6,)) * p["norm1.weight"]
-        q, k, v = ((u @ part.T).view(*z.shape, 3, 2).transpose(1, 2) for part in p["attention.qkv.weight"].split(6))
-        h = (
-            h
-            + ((q @ k.mT / 2**0.5).masked_fill(~sees, -torch.inf).softmax(-1) @ v).transpose(1, 2).reshape(h.shape)
-            @ p["attention.proj.weight"].T
-        )
-        h = h + F.gelu(F.layer_norm(h, (6,)) * p["norm2.weight"] @ p["up.weight"].T) @ p["down.weight"].T
-    return F.layer_norm(h, (6,)) * w["norm.weight"] @ w["token.weight"].T
-
-
-exact = reference(tokens, torch.arange(7)) if state else torch.zeros(2, 7, 11)
-stuck = reference(tokens, torch.zeros(7, dtype=torch.long)) if state else exact
-late = reference(tokens, torch.tensor([0, 2, 3, 4, 5, 6, 7])) if state else exact
-early = reference(tokens, torch.tensor([0, 0, 1, 2, 3, 4, 5])) if state else exact
-check.close(
-    single,
-    exact,
-    "token by token the logits are wrong",
-    wrong={
-        "every new token gets position 0: its position is the number of tokens before it": stuck,
-        "the positions of the new tokens are one too large: the first new one stands at s": late,
-        "the positions of the new tokens are one too small: the first new one stands at s": early,
-    },
-)
-check.close(
-    check.run(lambda: in_pieces([4])), exact, "four tokens, then three: the logits are wrong. Do the new tokens' positions begin at s?"
-)
-check.close(
-    check.run(lambda: in_pieces([2, 3, 6])),
-    exact,
-    "in pieces of 2, 1, 3 and 1 tokens the logits are wrong: does every block get its own past?",
-)
-sizes = check.run(lambda: [[list(part.shape) for part in pair] for pair in cached_forward(model, tokens)[1]])
-check.equal(sizes, [[[2, 3, 7, 2]] * 2] * 2, "the past is a list with one pair of keys and values, (B, H, n, D/H), per block")
-check.close(check.run(lambda: in_pieces([1], tokens[:1, :2])), exact[:1, :2], "one sequence of two tokens must work")
-nine = randint(0, 11, (1, 9))
-check.close(
-    check.run(lambda: in_pieces([8], nine)),
-    reference(nine, torch.arange(9)) if state else 0,
-    "filled up to T it must still work: T tokens are allowed",
-)
-check.raises(
-    lambda: cached_forward(model, randint(0, 11, (1, 10))),
-    error="ValueError",
-    hint="ten tokens at once are more than T = 9: raise a ValueError",
-)
-wide = check.keep(GPT, 11, 64, 16, 4, 2)
-history = randint(0, 11, (1, 63))
-spent = check.measure(checks.flops, lambda: cached_forward(wide, history[:, :1], [(torch.zeros(1, 4, 62, 4),) * 2] * 2)[0])
-whole = check.measure(checks.flops, lambda: wide(history))
-check.true(
-    (spent * 8 < whole) & (spent > 2 * 2 * 12 * 16 * 16),
-    "one step with a past of 62 tokens costs more than an eighth of the full pass: compute the new token only",
-)
-### END HIDDEN TESTS
+    exact = reference(tokens, torch.arange(7))
+    check.close(
+        single,
+        exact,
+        "token by token the logits are wrong",
+        wrong={
+            "every new token gets position 0: its position is the number of tokens before it": reference(
+                tokens, torch.zeros(7, dtype=torch.long)
+            ),
+            "the positions of the new tokens are one too large: the first new one stands at s": reference(
+                tokens, torch.tensor([0, 2, 3, 4, 5, 6, 7])
+            ),
+            "the positions of the new tokens are one too small: the first new one stands at s": reference(
+                tokens, torch.tensor([0, 0, 1, 2, 3, 4, 5])
+            ),
+            "the last norm is missing": reference(tokens, torch.arange(7), last=False),
+            "norm1 is missing: attention works on a normalised copy": reference(tokens, torch.arange(7), norm1=False),
+            "the feed-forward branch is missing": reference(tokens, torch.arange(7), ahead=False),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("several tokens at once"):
+    whole = check.run(lambda: cached_forward(model, tokens)[0])
+    check.close(whole, full, "all tokens at once, without a past: it is the model's own forward pass")
+    ### BEGIN HIDDEN TESTS
+    later = "four tokens, then three: the logits are wrong. Do the new tokens' positions begin at s?"
+    check.close(check.run(lambda: in_pieces(model, tokens, [4])), exact, later)
+    check.close(check.run(lambda: in_pieces(model, tokens, [2, 3, 6])), exact, "in pieces of 2, 1, 3 and 1 tokens the logits are wrong")
+with check.part("one pair per block"):
+    pairs = check.run(lambda: [[list(part.shape) for part in pair] for pair in cached_forward(model, tokens)[1]])
+    check.equal(pairs, [[[2, 3, 7, 2]] * 2] * 2, "the past is a list with one pair of keys and values, (B, H, n, D/H), per block")
+with check.part("only the new tokens"):
+    wide = check.keep(GPT, 11, 64, 16, 4, 2)
+    history = randint(0, 11, (1, 63))
+    spent = check.measure(checks.flops, lambda: cached_forward(wide, history[:, :1], [(torch.zeros(1, 4, 62, 4),) * 2] * 2)[0])
+    entire = check.measure(checks.flops, lambda: wide(history))
+    check.true(
+        (spent * 8 < entire) & (spent > 2 * 2 * 12 * 16 * 16),
+        "one step with a past of 62 tokens costs more than an eighth of the full pass: compute the new token only",
+    )
+    ### END HIDDEN TESTS
+with check.edge("more than T tokens"):
+    too_many = "old and new tokens together are more than T: raise a ValueError"
+    check.raises(lambda: in_pieces(model, randint(0, 11, (1, 10)), [8]), error="ValueError", hint=too_many)
+    ### BEGIN HIDDEN TESTS
+    at_once = "ten tokens at once are more than T = 9: raise a ValueError"
+    check.raises(lambda: cached_forward(model, randint(0, 11, (1, 10))), error="ValueError", hint=at_once)
+with check.edge("up to T tokens"):
+    nine = randint(0, 11, (1, 9))
+    filled = "filled up to T it must still work: T tokens are allowed"
+    check.close(check.run(lambda: in_pieces(model, nine, [8])), reference(nine, torch.arange(9)), filled)
+    check.close(check.run(lambda: in_pieces(model, tokens[:1, :2], [1])), exact[:1, :2], "one sequence of two tokens must work")
+    ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
@@ -1824,65 +2047,55 @@ def training_plan(kind, bfloat16, mixed=True):
 
 # %% test="plan" points=3
 check = Check("plan", points=3)
-check.equal(
-    check.run(training_plan, "cuda", False),
-    {"autocast": "float16", "scaler": True, "pinned": True},
-    "an older CUDA card: float16, and because of its small range a scaler",
-    wrong={
-        "float16 without a scaler: small gradients become 0": {"autocast": "float16", "scaler": False, "pinned": True},
-        "this card does not compute in bfloat16": {"autocast": "bfloat16", "scaler": False, "pinned": True},
-    },
-)
-check.equal(
-    check.run(training_plan, "cuda", True),
-    {"autocast": "bfloat16", "scaler": False, "pinned": True},
-    "a newer CUDA card: bfloat16",
-    wrong={
-        "bfloat16 has the range of float32: it needs no scaler": {"autocast": "bfloat16", "scaler": True, "pinned": True},
-        "where there is bfloat16, it is the better choice: no scaler needed": {"autocast": "float16", "scaler": True, "pinned": True},
-    },
-)
-check.equal(
-    check.run(training_plan, "cpu", True),
-    {"autocast": "bfloat16", "scaler": False, "pinned": False},
-    "a CPU with bfloat16",
-    wrong={
-        "pinned memory is for copies to a CUDA device: a CPU needs none": {"autocast": "bfloat16", "scaler": False, "pinned": True},
-    },
-)
-### BEGIN HIDDEN TESTS
-for device in devices.Device("mps", "a"), devices.Device("mps", "b", bfloat16=True):
+with check.idea("which type"):
+    cards = check.run(lambda: [training_plan("cuda", has)["autocast"] for has in (False, True)])
+    slips = {"bfloat16 is chosen for a card that does not compute in it": ["bfloat16", "bfloat16"]}
+    slips["where there is bfloat16, it is the better choice: float16 is chosen"] = ["float16", "float16"]
+    check.equal(cards, ["float16", "bfloat16"], "a CUDA card without bfloat16, and one with it: look at the table", wrong=slips)
+    check.equal(check.run(lambda: training_plan("cpu", True)["autocast"]), "bfloat16", "a CPU with bfloat16 uses it")
+    ### BEGIN HIDDEN TESTS
+    slips = {
+        "float16 is for CUDA: a CPU without bfloat16 stays with float32": "float16",
+        "this CPU does not compute in bfloat16": "bfloat16",
+    }
+    check.equal(check.run(lambda: training_plan("cpu", False)["autocast"]), None, "a CPU without bfloat16: float32, so None", wrong=slips)
+    apple = check.run(lambda: [training_plan("mps", has)["autocast"] for has in (False, True)])
+    check.equal(apple, [None, None], "on MPS the plan stays with float32, whether it has bfloat16 or not: None")
+    ### END HIDDEN TESTS
+with check.part("scaler for float16"):
+    with_scaler = check.run(lambda: [training_plan("cuda", has)["scaler"] for has in (False, True)])
+    slips = {"float16 without a scaler: small gradients become 0": [False, False]}
+    slips["bfloat16 has the range of float32: it needs no scaler"] = [True, True]
+    check.equal(with_scaler, [True, False], "a scaler for float16, because of its small range, and for nothing else", wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    rest = check.run(lambda: [training_plan(kind, has)["scaler"] for kind in ("cpu", "mps") for has in (True, False)])
+    check.equal(rest, [False] * 4, "on a CPU and on MPS there is no float16, and so no scaler")
+    ### END HIDDEN TESTS
+with check.part("pinned memory for CUDA"):
+    pinned = check.run(lambda: [training_plan(kind, True)["pinned"] for kind in ("cuda", "cpu")])
+    everywhere = {"pinned memory is for copies to a CUDA device: a CPU needs none": [True, True]}
+    check.equal(pinned, [True, False], "pinned memory is for copies to a CUDA device", wrong=everywhere)
+    ### BEGIN HIDDEN TESTS
+    check.equal(check.run(lambda: training_plan("cuda", False)["pinned"]), True, "an older CUDA card: copies to it are pinned, too")
+    check.equal(check.run(lambda: training_plan("mps", False)["pinned"]), False, "MPS shares its memory with the CPU: nothing to pin")
+with check.part("mixed=False"):
+    every_kind = [(kind, has) for kind in ("cuda", "cpu", "mps") for has in (True, False)]
+    off = check.run(lambda: [training_plan(kind, has, mixed=False) for kind, has in every_kind])
+    on = check.run(lambda: [training_plan(kind, has) for kind, has in every_kind])
+    right = [{"autocast": None, "scaler": False, "pinned": plan["pinned"]} for plan in on]
     check.equal(
-        check.run(training_plan, device.kind, device.bfloat16),
-        {"autocast": None, "scaler": False, "pinned": False},
-        "MPS: float32, no scaler, nothing pinned",
-        wrong={
-            "MPS shares its memory with the CPU: nothing to pin": {"autocast": None, "scaler": False, "pinned": True},
-            "on MPS the plan stays with float32": {"autocast": "float16", "scaler": True, "pinned": False},
-        },
-    )
-check.equal(
-    check.run(training_plan, "cpu", False),
-    {"autocast": None, "scaler": False, "pinned": False},
-    "a CPU without bfloat16: float32",
-    wrong={
-        "float16 is for CUDA: a CPU without bfloat16 stays with float32": {"autocast": "float16", "scaler": True, "pinned": False},
-        "this CPU does not compute in bfloat16": {"autocast": "bfloat16", "scaler": False, "pinned": False},
-    },
-)
-for kind, has in [("cpu", True), ("cuda", True), ("cuda", False), ("mps", False)]:
-    plan = {"autocast": None, "scaler": False, "pinned": kind == "cuda"}
-    check.equal(
-        check.run(training_plan, kind, has, mixed=False),
-        plan,
+        off,
+        right,
         "mixed=False: float32 everywhere, no scaler; pinned memory stays as it was",
         wrong={
-            "pinned memory has nothing to do with mixed precision": {**plan, "pinned": False} if kind == "cuda" else None,
-            "mixed=False is not used": {"autocast": "bfloat16" if has else "float16", "scaler": not has, "pinned": kind == "cuda"},
-            "a scaler is only for float16": {**plan, "scaler": True},
+            "pinned memory has nothing to do with mixed precision: it stays as it was": [{**plan, "pinned": False} for plan in right],
+            "mixed=False is not used": on,
         },
     )
-### END HIDDEN TESTS
+with check.edge("three keys"):
+    keys = check.run(lambda: sorted(training_plan("cuda", True)))
+    check.equal(keys, ["autocast", "pinned", "scaler"], "the plan has the keys autocast, scaler and pinned, and no others")
+    ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
@@ -2021,52 +2234,67 @@ def wall_time(steps, milliseconds_per_step, startup_seconds=60):
 
 # %% test="wall-time" points=2
 check = Check("wall-time", points=2)
-check.equal(
-    check.run(wall_time, 5000, 120, 600),
-    "00:30:00",
-    "600 s + 600 s, and half of it again, is 1800 s: thirty minutes",
-    wrong={
-        "thirty minutes are 00:30:00: in Slurm's format 30:00:00 is thirty hours": "30:00:00",
-        "write hours, minutes and seconds, two digits each": "30:00",
-        "write two digits each": "0:30:0",
+with check.idea("half as much again"):
+    slips = {
+        "in Slurm's format 30:00:00 is thirty hours: thirty minutes are 00:30:00": "30:00:00",
         "the half on top is missing": "00:20:00",
-        "the start-up is missing": "00:15:00",
-        "the half on top is for the start-up as well: (start-up + steps) × 1.5": "00:25:00",
-        "the time per step is in milliseconds": "250:15:00",
-    },
-)
-check.equal(
-    check.run(wall_time, 1, 1, 1),
-    "00:01:00",
-    "round up to full minutes: never ask for zero",
-    wrong={"round up, not down or to the nearest: this job would be killed at once": "00:00:00"},
-)
-### BEGIN HIDDEN TESTS
-check.equal(
-    check.run(wall_time, 179900, 100),
-    "07:32:00",
-    "a run of several hours: the time is wrong",
-    wrong={
-        "round up, not down or to the nearest": "07:31:00",
-        "minutes must stay below 60: carry them over into hours": "00:452:00",
-        "round up to full minutes: seconds are 00": "07:31:15",
-    },
-)
-check.equal(
-    check.run(wall_time, 4000000, 100),
-    "166:42:00",
-    "more than a hundred hours: hours may have more than two digits",
-    wrong={
-        "hours beyond 99 or 24 are lost": "22:42:00",
-    },
-)
-check.equal(
-    check.run(wall_time, 1000, 20, 20),
-    "00:01:00",
-    "exactly one minute stays one minute",
-    wrong={"a time that is a full number of minutes already is not rounded up": "00:02:00"},
-)
-### END HIDDEN TESTS
+    }
+    slips |= {"write hours, minutes and seconds": "30:00", "write two digits each": "0:30:0", "the start-up is missing": "00:15:00"}
+    slips["start-up is taken for 60 s: use `startup_seconds`"] = "00:17:00"
+    slips["the half on top is for the start-up as well: (start-up + steps) × 1.5"] = "00:25:00"
+    slips["the time per step is in milliseconds"] = "250:15:00"
+    thirty = "600 s + 600 s, and half of it again, is 1800 s: thirty minutes"
+    asked = check.run(wall_time, 5000, 120, 600)
+    check.equal(asked, asked if asked == "00:31:00" else "00:30:00", thirty, wrong=slips)  # a minute more: see below
+    ### BEGIN HIDDEN TESTS
+
+    def near(asked, right, other):  # rounding is a requirement of its own
+        return asked if asked == other else right
+
+    asked = check.run(wall_time, 12000, 50, 360)
+    check.equal(asked, near(asked, "00:24:00", "00:25:00"), "600 s of steps and 360 s of start-up, and half of it again: 24 minutes")
+    asked = check.run(wall_time, 3000, 40)
+    check.equal(
+        asked,
+        near(asked, "00:05:00", "00:04:00"),
+        "start-up takes 60 s unless another time is given: 60 s + 120 s, and half of it again, is 270 s",
+        wrong={"start-up takes 60 s unless another time is given: here it is left out": "00:03:00"},
+    )
+    ### END HIDDEN TESTS
+with check.part("rounded up"):
+    killed = {"round up, not down or to the nearest: this job would be killed at once": "00:00:00"}
+    check.equal(check.run(wall_time, 1, 1, 1), "00:01:00", "round up to full minutes: never ask for zero", wrong=killed)
+    ### BEGIN HIDDEN TESTS
+    check.equal(
+        check.run(wall_time, 2000, 100, 45),
+        "00:07:00",
+        "367.5 s are 6 minutes and a bit: round up to full minutes",
+        wrong={"round up, not down or to the nearest": "00:06:00", "round up to full minutes: seconds are 00": "00:06:07"},
+    )
+with check.part("hours"):
+    asked = check.run(wall_time, 179900, 100)
+    check.equal(
+        asked,
+        near(asked, "07:32:00", "07:31:00"),
+        "a run of several hours: the time is wrong",
+        wrong={
+            "minutes must stay below 60: carry them over into hours": "00:452:00",
+            "seven hours are 07, with two digits": "7:32:00",
+            "the minutes are those of the whole run: take what is left after the full hours": "07:452:00",
+        },
+    )
+with check.edge("more than a hundred hours"):
+    asked = check.run(wall_time, 4000000, 100)
+    check.equal(
+        asked,
+        near(asked, "166:42:00", "166:41:00"),
+        "more than a hundred hours: hours may have more than two digits",
+        wrong={"hours are carried over into days, which are lost": "22:42:00", "the first digit of the hours is lost": "66:42:00"},
+    )
+with check.edge("a full number of minutes"):
+    full_minute = {"a time that is a full number of minutes already gets a minute more: it stays as it is": "00:02:00"}
+    check.equal(check.run(wall_time, 1000, 20, 20), "00:01:00", "exactly one minute stays one minute", wrong=full_minute)
+    ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
@@ -2144,53 +2372,58 @@ def shares(values):
     return torch.stack([(values == v).float().mean() for v in range(4)])
 
 
-result = check.run(lambda: speculative_sample(p1.expand(draws, 4), q1.expand(draws, 4)))
-tokens, drafts, accepted = result if len(result) == 3 else [result] * 3
-check.equal(
-    [list(part.shape) for part in (tokens, drafts, accepted)] if len(result) == 3 else result,
-    [[draws]] * 3,
-    "three results, each of shape (B,): tokens, drafts, accepted",
-)
-check.true((shares(drafts) - q1).abs().sum() < bound, "the drafts do not have the distribution q")
-seen = shares(tokens)
-overlap = torch.minimum(p1, q1)
-always, ratio = q1, p1 / q1
-again = overlap + (1 - overlap.sum()) * p1  # residual drawn from p
-from_q = overlap + (1 - overlap.sum()) * q1
-hint = "the tokens do not have the distribution p"
+def sampled(p, q):
+    return [part.flatten() for part in speculative_sample(p.expand(draws, 4), q.expand(draws, 4))]
 
 
-def near(truth):
-    return (seen - truth).abs().sum() < bound
-
-
-hint = "the tokens have the distribution q: is the residual max(0, p − q) the right way round?" if near(q1) else hint
-hint = "every draft is accepted: that gives q" if near(q1) and accepted.bool().all() else hint
-hint = "after a rejection you draw from p: draw from the residual, max(0, p − q)" if near(again) else hint
-hint = "after a rejection you draw from q again: draw from the residual, max(0, p − q)" if near(from_q) else hint
-check.true(near(p1), hint)
-check.true((tokens == drafts) | ~accepted.bool(), "where a draft is accepted, it is the token")
-### BEGIN HIDDEN TESTS
-check.true(
-    (accepted.float().mean() - overlap.sum()).abs() < bound,
-    "the share of accepted drafts should be Σ min(p, q): accept with probability min(1, p/q)",
-)
-check.true(shares(tokens)[3] == 0, "a token with p = 0 came out")
-check.true(~accepted.bool()[drafts == 3], "a draft with p = 0 was accepted")
-check.true(accepted.bool()[(drafts == 0) | (drafts == 2)], "a draft with p ≥ q must always be accepted")
-same_rows = check.run(lambda: speculative_sample(q1.expand(draws, 4), q1.expand(draws, 4)))
-equal = same_rows if len(same_rows) == 3 else [same_rows] * 3
-check.true(equal[2].bool(), "with p = q every draft is accepted, and the residual of zeros must not break anything")
-check.true((shares(equal[0]) - q1).abs().sum() < bound, "with p = q the tokens have the distribution q")
-both = torch.stack([p1, q1.flip(0)]).repeat(draws // 2, 1), torch.stack([q1, p1]).repeat(draws // 2, 1)
-mixed = check.run(lambda: speculative_sample(*both)[0])
-half_bound = bound * 2**0.5
-check.true((shares(mixed[::2]) - p1).abs().sum() < half_bound, "every row has its own p and q: the even rows are wrong")
-check.true((shares(mixed[1::2]) - q1.flip(0)).abs().sum() < half_bound, "every row has its own p and q: the odd rows are wrong")
-apart = check.run(lambda: speculative_sample(torch.tensor([[0.0, 1.0]]).expand(50, 2), torch.tensor([[1.0, 0.0]]).expand(50, 2))[0])
-check.equal(apart, [1] * 50, "if p and q have nothing in common, every draft is rejected and the tokens come from p")
-check.unchanged(lambda a, b: speculative_sample(a, b)[0], p1.expand(3, 4).clone(), q1.expand(3, 4).clone())
-### END HIDDEN TESTS
+with check.idea("tokens with distribution p"):
+    result = check.run(lambda: sampled(p1, q1))
+    tokens, drafts, accepted = result if len(result) == 3 else [result] * 3
+    seen, accepted = shares(tokens), accepted.bool()
+    overlap, hint = torch.minimum(p1, q1), "the tokens do not have the distribution p = (0.5, 0.3, 0.2, 0)"
+    lost = 1 - overlap.sum()  # the probability of a rejection
+    slips = {"the tokens have the distribution q: is the residual max(0, p − q) the right way round?": q1}
+    slips["after a rejection you draw from p: draw from the residual, max(0, p − q)"] = overlap + lost * p1
+    slips["after a rejection you draw from q again: draw from the residual, max(0, p − q)"] = overlap + lost * q1
+    hint = next((slip for slip, truth in slips.items() if (seen - truth).abs().sum() < bound), hint)
+    check.true((seen - p1).abs().sum() < bound, "every draft is accepted: that gives q" if accepted.all() else hint)
+    ### BEGIN HIDDEN TESTS
+    p2, q2 = (torch.exp(1.5 * randn(2, 4))).unbind()
+    p2, q2 = p2 / p2.sum(), q2 / q2.sum()
+    others = check.run(lambda: sampled(p2, q2)[0])
+    check.true((shares(others) - p2).abs().sum() < bound, "with other p and q the tokens do not have the distribution p")
+    ### END HIDDEN TESTS
+with check.part("drafts, and accepted ones"):
+    check.true((shares(drafts) - q1).abs().sum() < bound, "the drafts do not have the distribution q")
+    check.true((tokens == drafts) | ~accepted, "where a draft is accepted, it is the token")
+    ### BEGIN HIDDEN TESTS
+    check.true(
+        (accepted.float().mean() - overlap.sum()).abs() < bound,
+        "the share of accepted drafts should be Σ min(p, q): accept with probability min(1, p/q)",
+    )
+    check.true(~accepted[drafts == 3], "a draft with p = 0 was accepted")
+    check.true(accepted[(drafts == 0) | (drafts == 2)], "a draft with p ≥ q must always be accepted")
+with check.part("every row its own"):
+    both = torch.stack([p1, q1.flip(0)]).repeat(draws // 2, 1), torch.stack([q1, p1]).repeat(draws // 2, 1)
+    mixed = check.run(lambda: speculative_sample(*both)[0].flatten())
+    half_bound = bound * 2**0.5
+    check.true((shares(mixed[::2]) - p1).abs().sum() < half_bound, "every row has its own p and q: the even rows are wrong")
+    check.true((shares(mixed[1::2]) - q1.flip(0)).abs().sum() < half_bound, "every row has its own p and q: the odd rows are wrong")
+with check.part("p = q"):
+    equal = check.run(lambda: sampled(q1, q1))
+    taken = "with p = q every draft is accepted, and the residual of zeros must not break anything"
+    check.true(equal[2].bool(), taken)
+    check.true((shares(equal[0]) - q1).abs().sum() < bound, "with p = q the tokens have the distribution q")
+with check.edge("nothing in common"):
+    zero, one = torch.tensor([[0.0, 1.0]]).expand(50, 2), torch.tensor([[1.0, 0.0]]).expand(50, 2)
+    apart = "if p and q have nothing in common, every draft is rejected and the tokens come from p"
+    check.equal(check.run(lambda: speculative_sample(zero, one)[0].flatten()), [1] * 50, apart)
+with check.edge("p and q unchanged"):
+    check.unchanged(lambda a, b: speculative_sample(a, b)[0], p1.expand(3, 4).clone(), q1.expand(3, 4).clone())
+    ### END HIDDEN TESTS
+with check.edge("one entry per row"):
+    shapes = check.run(lambda: [list(part.shape) for part in speculative_sample(p1.expand(7, 4), q1.expand(7, 4))])
+    check.equal(shapes, [[7]] * 3, "three results, each of shape (B,): tokens, drafts, accepted")
 check.score()
 
 # %% [markdown]

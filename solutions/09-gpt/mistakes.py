@@ -27,23 +27,56 @@ TRILS = "scores.masked_fill(~self.mask[:t, :t], -torch.inf).softmax(dim=-1) @ v"
 
 VARIANTS = {
     "text": [
-        Mistake("not sorted", change={"sorted(set(text))": "dict.fromkeys(text)"}, hint="order of their appearance: sort them"),
-        Mistake("a list", change={'"".join(sorted(set(text)))': "sorted(set(text))"}, hint="the vocabulary is a list"),
-        Mistake("counted from 1", change={"enumerate(alphabet)": "enumerate(alphabet, 1)"}, hint="places are counted from 0, not from 1"),
-        Mistake("code points", change={"place[character] for": "ord(character) for"}, hint="these are code points: look the characters up"),
+        Mistake(
+            "not sorted", change={"sorted(set(text))": "dict.fromkeys(text)"}, hint="order of their appearance: sort them", gravity="idea"
+        ),
+        Mistake("a list", change={'"".join(sorted(set(text)))': "sorted(set(text))"}, hint="the vocabulary is a list", gravity="idea"),
+        Mistake(
+            "counted from 1",
+            change={"enumerate(alphabet)": "enumerate(alphabet, 1)"},
+            hint="places are counted from 0, not from 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "code points",
+            change={"place[character] for": "ord(character) for"},
+            hint="these are code points: look them up in the alphabet",
+            gravity="idea",
+        ),
         Mistake(
             "unknown becomes 0",
             change={"place[character] for character in text if character in place": "place.get(character, 0) for character in text"},
             hint="an unknown character becomes token 0",
+            gravity="part",
         ),
-        Mistake("unknown raises", change={" if character in place": ""}, hint="a character that is not in the alphabet is left out"),
-        Mistake("floats", change={"dtype=torch.long": "dtype=torch.float"}, hint="tokens are int64"),
+        Mistake(
+            "unknown raises",
+            change={" if character in place": ""},
+            hint="a character that is not in the alphabet is left out",
+            gravity="part",
+        ),
+        Mistake("floats", change={"dtype=torch.long": "dtype=torch.float"}, hint="tokens are an int64 tensor", gravity="edge"),
         Mistake(
             "decode gives a list",
             change={'"".join(alphabet[int(token)] for token in tokens)': "[alphabet[int(t)] for t in tokens]"},
             hint="decode gives a list of characters",
+            gravity="idea",
         ),
-        Mistake("lower case", change={"set(text)": "set(text.lower())"}, hint="nothing is stripped or folded"),
+        Mistake(
+            "lower case",
+            change={"set(text)": "set(text.lower())"},
+            hint="capitals are folded: `A` and `a` are different characters",
+            gravity="idea",
+        ),
+        Mistake(
+            "strips the borders", change={"in text if": "in text.strip() if"}, hint="the borders of the text are stripped", gravity="idea"
+        ),
+        Mistake(
+            "floats for an empty text",
+            change={", dtype=torch.long": ""},
+            hint="torch.tensor([]) has floats unless you say dtype=torch.long",
+            gravity="edge",
+        ),
         Right(
             "find and a loop",
             code=VOCABULARY
@@ -84,36 +117,56 @@ def decode(tokens, alphabet):
         ),
     ],
     "batches": [
-        Mistake("targets not shifted", change={"rows[:, 1:]": "rows[:, :-1]"}, hint="the targets are not shifted"),
+        Mistake("targets not shifted", change={"rows[:, 1:]": "rows[:, :-1]"}, hint="the targets are not shifted", gravity="idea"),
         Mistake(
-            "shifted by two", change={"T + 1)": "T + 2)", "rows[:, :-1], rows[:, 1:]": "rows[:, :-2], rows[:, 2:]"}, hint="shifted by two"
+            "shifted by two",
+            change={"T + 1)": "T + 2)", "rows[:, :-1], rows[:, 1:]": "rows[:, :-2], rows[:, 2:]"},
+            hint="shifted by two",
+            gravity="idea",
         ),
         Mistake(
             "the wrong way",
             change={"return rows[:, :-1], rows[:, 1:]": "return rows[:, :-1], stream[starts[:, None] + torch.arange(T) - 1]"},
             hint="shifted the wrong way",
+            gravity="idea",
         ),
-        Mistake("roll", change={"rows[:, 1:]": "rows[:, :-1].roll(-1, 1)"}, hint="`roll` wraps around"),
-        Mistake("start too large", change={"len(stream) - T,": "len(stream) - T + 1,"}, hint="which is the largest start?"),
+        Mistake("roll", change={"rows[:, 1:]": "rows[:, :-1].roll(-1, 1)"}, hint="`roll` wraps around", gravity="idea"),
+        Mistake("start too large", change={"len(stream) - T,": "len(stream) - T + 1,"}, hint="which is the largest start?", gravity="part"),
         Mistake(
             "last place never used",
             change={"len(stream) - T,": "max(1, len(stream) - T - 1),"},
             hint="the last possible place is never used",
+            gravity="part",
         ),
         Mistake(
             "always from the beginning",
             change={"torch.randint(len(stream) - T, (B,))": "torch.zeros(B, dtype=torch.long)"},
-            hint="all windows start at the same place",
+            hint="all rows of the batch start at the same place",
+            gravity="idea",
         ),
         Mistake(
             "one place for the whole batch",
             change={"torch.randint(len(stream) - T, (B,))": "torch.randint(len(stream) - T, (1,)).expand(B)"},
-            hint="of a stream of 9 tokens",
+            hint="all rows of the batch start at the same place",
+            gravity="idea",
         ),
         Mistake(
             "not uniform",
             change={"torch.randint(len(stream) - T, (B,))": "(torch.rand(B) ** 2 * (len(stream) - T)).long()"},
             hint="some places are chosen more often",
+            gravity="part",
+        ),
+        Mistake(
+            "never from 0",
+            change={"torch.randint(len(stream) - T, (B,))": "torch.randint(min(1, len(stream) - T - 1), len(stream) - T, (B,))"},
+            hint="the first place of the stream is never used",
+            gravity="part",
+        ),
+        Mistake(
+            "seeded inside",
+            change={"    return windows(stream, torch": "    torch.manual_seed(0)\n    return windows(stream, torch"},
+            hint="two batches in a row are the same",
+            gravity="idea",
         ),
         Right(
             "a loop of slices",
@@ -151,44 +204,94 @@ def random_batch(stream, B, T):
         ),
     ],
     "attention": [
-        Mistake("sees the next token", change={".tril()": ".tril(1)"}, hint="it lets position t see t + 1"),
-        Mistake("does not see itself", change={".tril()": ".tril(-1)"}, hint="position 0 must see itself"),
+        Mistake("sees the next token", change={".tril()": ".tril(1)"}, hint="it lets position t see t + 1", gravity="idea"),
+        Mistake(
+            "does not see itself",
+            change={".tril()": ".tril(-1)"},
+            hint="the mask is off by one: a position must see itself",
+            gravity="idea",
+        ),
         Mistake(
             "no mask when written out",
             change={".masked_fill(~self.mask[:t, :t], -torch.inf)": ""},
             hint="there is no mask: every position sees the future",
+            gravity="idea",
         ),
         Mistake(
-            "fused without causal", change={"is_causal=True": "is_causal=False"}, hint="fused=True: a later token changes an earlier output"
+            "fused without causal",
+            change={"is_causal=True": "is_causal=False"},
+            hint="fused=True: there is no mask: every position sees the future",
+            gravity="part",
         ),
         Mistake(
             "polarity",
             change={"torch.ones(T, T, dtype=torch.bool).tril()": "torch.ones(T, T, dtype=torch.bool).triu(1)"},
             hint="True means may look",
+            gravity="idea",
         ),
-        Mistake("whole mask", change={"self.mask[:t, :t]": "self.mask"}, hint="also for t < T: use a corner of the mask"),
+        Mistake("whole mask", change={"self.mask[:t, :t]": "self.mask"}, hint="t < T: use a corner of the mask", gravity="part"),
         Mistake(
             "zeroed after softmax",
             change={TRILS: "(scores.softmax(dim=-1) * self.mask[:t, :t]) @ v"},
             hint="the weights are zeroed after softmax",
+            gravity="idea",
         ),
         Mistake(
-            "scaled by the root of D", change={"(D // self.H) ** 0.5": "D**0.5"}, hint="scaled by the root of D; each head has width D/H"
+            "scaled by the root of D",
+            change={"(D // self.H) ** 0.5": "D**0.5"},
+            hint="scaled by the root of D; each head has width D/H",
+            gravity="idea",
         ),
-        Mistake("not scaled", change={" / (D // self.H) ** 0.5": ""}, hint="the scores are not scaled"),
-        Mistake("with biases", change={"bias=False": "bias=True"}, hint="`qkv` and `proj` have no bias"),
+        Mistake("not scaled", change={" / (D // self.H) ** 0.5": ""}, hint="the scores are not scaled", gravity="idea"),
+        Mistake("with biases", change={"bias=False": "bias=True"}, hint="`qkv` and `proj` have no bias", gravity="part"),
         Mistake(
             "no projection",
             change={"self.proj(mixed.transpose(1, 2).reshape(B, t, D))": "mixed.transpose(1, 2).reshape(B, t, D)"},
             hint="`proj` is missing",
+            gravity="idea",
         ),
-        Mistake("merged without transpose", change={"mixed.transpose(1, 2).reshape": "mixed.reshape"}, hint="transpose, then reshape"),
+        Mistake(
+            "merged without transpose",
+            change={"mixed.transpose(1, 2).reshape": "mixed.reshape"},
+            hint="transpose, then reshape",
+            gravity="idea",
+        ),
         Mistake(
             "heads by view",
             change={"part.view(B, t, self.H, D // self.H).transpose(1, 2)": "part.reshape(B, self.H, t, D // self.H)"},
             hint="`view` straight to (B, H, t, D/H)",
+            gravity="idea",
         ),
-        Mistake("keys first", change={"q, k, v = (": "k, q, v = ("}, hint="the order of the thirds is queries, keys, values"),
+        Mistake(
+            "keys first", change={"q, k, v = (": "k, q, v = ("}, hint="the order of the thirds is queries, keys, values", gravity="idea"
+        ),
+        Mistake(
+            "always the kernel",
+            change={"if self.fused:": "if True:"},
+            hint="`scaled_dot_product_attention`, is called all the same",
+            gravity="part",
+        ),
+        Mistake("never the kernel", change={"if self.fused:": "if False:"}, hint="here the (t, t) weights were built", gravity="part"),
+        Mistake(
+            "mask as a plain attribute",
+            change={
+                'self.register_buffer("mask", torch.ones(T, T, dtype=torch.bool).tril(), persistent=False)': "self.mask = torch.ones(T, T, dtype=torch.bool).tril()"
+            },
+            hint="`mask` is not a buffer",
+            gravity="part",
+        ),
+        Mistake(
+            "True means forbidden",
+            change={".tril()": ".triu(1)", "~self.mask": "self.mask"},
+            hint="the mask's polarity is reversed: True means may look",
+            gravity="part",
+        ),
+        Mistake(
+            "one head",
+            change={"part.view(B, t, self.H, D // self.H)": "part.view(B, t, 1, D)", "(D // self.H) ** 0.5": "D**0.5"},
+            hint="this is one head over the whole width: is H used?",
+            gravity="idea",
+        ),
         Right(
             "an additive mask",
             change={
@@ -221,6 +324,7 @@ def random_batch(stream, B, T):
             "switch not handed on",
             change={"CausalSelfAttention(D, H, T, fused)": "CausalSelfAttention(D, H, T, True)"},
             hint="has no effect on attention: hand it on",
+            gravity="part",
         ),
         Mistake(
             "post-LN",
@@ -229,40 +333,65 @@ def random_batch(stream, B, T):
                 "return x + self.drop(self.down(F.gelu(self.up(self.norm2(x)))))": "return self.norm2(x + self.drop(self.down(F.gelu(self.up(x)))))",
             },
             hint="this is post-LN",
+            gravity="idea",
         ),
         Mistake(
             "first residual missing",
             change={"x = x + self.drop(self.attention": "x = self.drop(self.attention"},
             hint="the first residual is missing",
+            gravity="idea",
         ),
-        Mistake("second residual missing", change={"return x + ": "return "}, hint="the second residual is missing"),
-        Mistake("norm1 twice", change={"self.norm2(x)": "self.norm1(x)"}, hint="norm1 is used twice"),
+        Mistake("second residual missing", change={"return x + ": "return "}, hint="the second residual is missing", gravity="idea"),
+        Mistake("norm1 twice", change={"self.norm2(x)": "self.norm1(x)"}, hint="norm1 is used twice", gravity="idea"),
         Mistake(
             "parallel branches",
             change={
                 "x = x + self.drop(self.attention(self.norm1(x)))\n        return x + self.drop(self.down(F.gelu(self.up(self.norm2(x)))))": "return x + self.drop(self.attention(self.norm1(x))) + self.drop(self.down(F.gelu(self.up(self.norm2(x)))))"
             },
             hint="it comes after attention",
+            gravity="idea",
         ),
-        Mistake("ReLU", change={"F.gelu": "F.relu"}, hint="the nonlinearity is ReLU"),
-        Mistake("no nonlinearity", change={"F.gelu(self.up(self.norm2(x)))": "self.up(self.norm2(x))"}, hint="the nonlinearity is missing"),
+        Mistake("ReLU", change={"F.gelu": "F.relu"}, hint="the nonlinearity is ReLU", gravity="idea"),
+        Mistake(
+            "no nonlinearity",
+            change={"F.gelu(self.up(self.norm2(x)))": "self.up(self.norm2(x))"},
+            hint="the nonlinearity is missing",
+            gravity="idea",
+        ),
         Mistake(
             "tanh GELU",
             change={"F.gelu(self.up(self.norm2(x)))": 'F.gelu(self.up(self.norm2(x)), approximate="tanh")'},
             hint="this GELU is the tanh approximation",
+            gravity="edge",
         ),
-        Mistake("second branch not normalised", change={"self.norm2(x)": "x"}, hint="the second branch is not normalised"),
+        Mistake("second branch not normalised", change={"self.norm2(x)": "x"}, hint="the second branch is not normalised", gravity="idea"),
         Mistake(
             "dropout on the stream",
             change={"x + self.drop(self.attention(self.norm1(x)))": "self.drop(x + self.attention(self.norm1(x)))"},
-            hint="and not on the stream?",
+            hint="dropout damages the stream itself",
+            gravity="part",
         ),
-        Mistake("no dropout", change={"nn.Dropout(dropout)": "nn.Dropout(0.0)"}, hint="is dropout at the end of both branches"),
-        Mistake("biases", change={"4 * D, bias=False)": "4 * D)"}, hint="norm1, norm2, attention, up and down, without biases"),
+        Mistake(
+            "no dropout", change={"nn.Dropout(dropout)": "nn.Dropout(0.0)"}, hint="is dropout at the end of both branches", gravity="part"
+        ),
+        Mistake("biases", change={"4 * D, bias=False)": "4 * D)"}, hint="no biases anywhere", gravity="part"),
         Mistake(
             "feed-forward of width D",
             change={"nn.Linear(D, 4 * D": "nn.Linear(D, D", "nn.Linear(4 * D, D": "nn.Linear(D, D"},
-            hint="norm1, norm2, attention, up and down, without biases",
+            hint="up (D to 4D) and down (4D to D)",
+            gravity="idea",
+        ),
+        Mistake(
+            "norms exchanged",
+            change={"self.norm2(x)": "self.norm(x)", "self.norm1(x)": "self.norm2(x)", "self.norm(x)": "self.norm1(x)"},
+            hint="norm1 and norm2 are exchanged",
+            gravity="idea",
+        ),
+        Mistake(
+            "dropout in evaluation mode, too",
+            change={"self.drop(self.attention(self.norm1(x)))": "F.dropout(self.attention(self.norm1(x)), self.drop.p)"},
+            hint="in evaluation mode dropout does nothing",
+            gravity="part",
         ),
         Right(
             "step by step",
@@ -280,18 +409,35 @@ def random_batch(stream, B, T):
         ),
     ],
     "count": [
-        Mistake("output layer counted", change={"return V * D": "return 2 * V * D"}, hint="do not count it twice"),
-        Mistake("biases counted", change={" + 2 * D  #": " + 2 * D + 9 * D  #"}, hint="the biases of the linear layers are counted"),
-        Mistake("no positions", change={" + T * D": ""}, hint="the position embedding is missing"),
-        Mistake("no last norm", change={"L * block + D": "L * block"}, hint="the last LayerNorm is missing"),
-        Mistake("no norms", change={" + 2 * D  #": "  #", "L * block + D": "L * block"}, hint="no LayerNorm is counted"),
-        Mistake("no proj", change={"4 * D**2 +": "3 * D**2 +"}, hint="`proj` is missing"),
+        Mistake("output layer counted", change={"return V * D": "return 2 * V * D"}, hint="do not count it twice", gravity="part"),
+        Mistake(
+            "biases counted",
+            change={" + 2 * D  #": " + 2 * D + 9 * D  #"},
+            hint="the biases of the linear layers are counted",
+            gravity="part",
+        ),
+        Mistake("no positions", change={" + T * D": ""}, hint="the position embedding is missing", gravity="part"),
+        Mistake("no last norm", change={"L * block + D": "L * block"}, hint="the last LayerNorm is missing", gravity="part"),
+        Mistake("no norms", change={" + 2 * D  #": "  #", "L * block + D": "L * block"}, hint="no LayerNorm is counted", gravity="part"),
+        Mistake("no proj", change={"4 * D**2 +": "3 * D**2 +"}, hint="`proj` is missing", gravity="idea"),
         Mistake(
             "norms with bias",
             change={" + 2 * D  #": " + 4 * D  #", "L * block + D": "L * block + 2 * D"},
             hint="LayerNorm here has no bias",
+            gravity="part",
         ),
-        Mistake("one size", change={"return V * D + T * D + L * block + D": "return 806016"}, hint="the formula fits one size only"),
+        Mistake(
+            "one size",
+            change={"return V * D + T * D + L * block + D": "return 806016"},
+            hint="the formula fits one size only",
+            gravity="idea",
+        ),
+        Mistake(
+            "no down",
+            change={"8 * D**2": "4 * D**2"},
+            hint="the feed-forward network has two matrices, up and down: one is missing",
+            gravity="idea",
+        ),
         Right("factored", change={"return V * D + T * D + L * block + D": "return D * (V + T + 1 + L * (12 * D + 2))"}),
         Right(
             "by building it",
@@ -307,30 +453,41 @@ def count_parameters(V, T, D, L):
             "switch not handed on",
             change={"Block(D, H, T, dropout, fused)": "Block(D, H, T, dropout, True)"},
             hint="has no effect on attention: hand it on to the blocks",
+            gravity="part",
         ),
-        Mistake("no positions", change={" + self.position.weight[:t]": ""}, hint="positions are not added"),
+        Mistake("no positions", change={" + self.position.weight[:t]": ""}, hint="positions are not added", gravity="idea"),
         Mistake(
             "positions from 1",
             change={"self.position.weight[:t]": "self.position.weight.roll(-1, 0)[:t]"},
             hint="positions are counted from 1",
+            gravity="idea",
         ),
-        Mistake("no last norm", change={"self.norm(x) @": "x @"}, hint="the last norm is missing"),
+        Mistake("no last norm", change={"self.norm(x) @": "x @"}, hint="the last norm is missing", gravity="idea"),
         Mistake(
             "a plain list",
             change={
                 "nn.ModuleList(Block(D, H, T, dropout, fused) for _ in range(L))": "[Block(D, H, T, dropout, fused) for _ in range(L)]"
             },
             hint="is `blocks` an nn.ModuleList",
+            gravity="idea",
         ),
         Mistake(
             "one block for all",
             change={
                 "nn.ModuleList(Block(D, H, T, dropout, fused) for _ in range(L))": "nn.ModuleList([Block(D, H, T, dropout, fused)] * L)"
             },
-            hint="the number of trained parameters is not that of 2.3",
+            hint="one block is used L times",
+            gravity="idea",
         ),
-        Mistake("blocks reversed", change={"in self.blocks:": "in reversed(self.blocks):"}, hint="the blocks run in reverse order"),
-        Mistake("only one block runs", change={"in self.blocks:": "in self.blocks[:1]:"}, hint="only the first block is used"),
+        Mistake(
+            "blocks reversed",
+            change={"in self.blocks:": "in reversed(self.blocks):"},
+            hint="the blocks run in reverse order",
+            gravity="idea",
+        ),
+        Mistake(
+            "only one block runs", change={"in self.blocks:": "in self.blocks[:1]:"}, hint="only the first block is used", gravity="idea"
+        ),
         Mistake(
             "head of its own",
             change={
@@ -338,27 +495,50 @@ def count_parameters(V, T, D, L):
                 "self.norm(x) @ self.token.weight.T": "self.head(self.norm(x))",
             },
             hint="the output layer has weights of its own",
+            gravity="part",
         ),
         Mistake(
             "probabilities",
             change={"self.norm(x) @ self.token.weight.T": "(self.norm(x) @ self.token.weight.T).softmax(-1)"},
             hint="these are probabilities: return the logits",
+            gravity="idea",
         ),
-        Mistake("not initialised", change={"initialise(self)\n": "pass\n"}, hint="call `initialise(self)` at the end"),
+        Mistake("not initialised", change={"initialise(self)\n": "pass\n"}, hint="Is `initialise(self)` called last?", gravity="part"),
         Mistake(
             "too long is cut",
             change={'raise ValueError(f"{t} tokens do not fit into a context of {self.T}")': "tokens, t = tokens[:, -self.T :], self.T"},
             hint="more tokens than T: raise a ValueError",
+            gravity="edge",
         ),
         Mistake(
             "no dropout after the embeddings",
             change={"self.drop(self.token(tokens) + self.position.weight[:t])": "self.token(tokens) + self.position.weight[:t]"},
             hint="is dropout applied after the embeddings",
+            gravity="part",
         ),
         Mistake(
             "dropout not handed on",
-            change={"Block(D, H, T, dropout, fused)": "Block(D, H, T, 0.0, fused)", "nn.Dropout(dropout)": "nn.Dropout(0.0)"},
-            hint="and handed to the blocks",
+            change={"Block(D, H, T, dropout, fused)": "Block(D, H, T, 0.0, fused)"},
+            hint="the blocks drop nothing: hand the rate of dropout on to them",
+            gravity="part",
+        ),
+        Mistake(
+            "positions after the blocks",
+            change={
+                "self.drop(self.token(tokens) + self.position.weight[:t])": "self.drop(self.token(tokens))",
+                "self.norm(x) @": "self.norm(x + self.position.weight[:t]) @",
+            },
+            hint="positions are added after the blocks",
+            gravity="idea",
+        ),
+        Mistake(
+            "one head in every block",
+            change={"Block(D, H, T": "Block(D, 1, T"},
+            hint="the logits differ from the three steps",
+            gravity="idea",
+        ),
+        Mistake(
+            "T tokens refused", change={"if t > self.T:": "if t >= self.T:"}, hint="raise an error for more than T only", gravity="edge"
         ),
         Right(
             "tied linear head",
@@ -382,32 +562,42 @@ def count_parameters(V, T, D, L):
             "divided by all positions",
             change={", ignore_index=-1)": ', ignore_index=-1, reduction="sum") / targets.numel()'},
             hint="but you divide by all positions",
+            gravity="part",
         ),
-        Mistake("sum", change={", ignore_index=-1)": ', ignore_index=-1, reduction="sum")'}, hint="the loss is a sum"),
+        Mistake("sum", change={", ignore_index=-1)": ', ignore_index=-1, reduction="sum")'}, hint="the loss is a sum", gravity="idea"),
         Mistake(
             "filler as token 0",
             change={"targets.flatten(), ignore_index=-1": "targets.flatten().clamp_min(0)"},
             hint="filler counts as token 0",
+            gravity="part",
         ),
         Mistake(
             "filler as the last token",
             change={"targets.flatten(), ignore_index=-1": "targets.flatten() % logits.shape[-1]"},
             hint="−1 is read as the last token",
+            gravity="part",
         ),
         Mistake(
             "shifted again",
             change={"logits.flatten(0, 1), targets.flatten()": "logits[:, :-1].flatten(0, 1), targets[:, 1:].flatten()"},
             hint="the targets are shifted again",
+            gravity="idea",
         ),
-        Mistake("softmax first", change={"logits.flatten(0, 1)": "logits.flatten(0, 1).softmax(-1)"}, hint="do not apply softmax first"),
+        Mistake(
+            "softmax first",
+            change={"logits.flatten(0, 1)": "logits.flatten(0, 1).softmax(-1)"},
+            hint="do not apply softmax first",
+            gravity="idea",
+        ),
         Mistake(
             "mean of means",
             change={
                 "return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1)": "return torch.stack([F.cross_entropy(a, b, ignore_index=-1) for a, b in zip(logits, targets)]).mean()"
             },
             hint="the mean of the sequences' means",
+            gravity="part",
         ),
-        Mistake("bits", change={", ignore_index=-1)": ", ignore_index=-1) / math.log(2)"}, hint="the loss is in bits"),
+        Mistake("bits", change={", ignore_index=-1)": ", ignore_index=-1) / math.log(2)"}, hint="the loss is in bits", gravity="idea"),
         Mistake(
             "log of softmax",
             code="""
@@ -415,12 +605,26 @@ def language_loss(logits, targets):
     p = logits.softmax(-1).gather(-1, targets.clamp_min(0)[..., None])[..., 0]
     return -p.log()[targets >= 0].mean()
 """,
-            hint="large logits give an infinite loss",
+            hint="large logits give an infinite or a wrong loss",
+            gravity="edge",
         ),
         Mistake(
             "a float",
             change={", ignore_index=-1)": ", ignore_index=-1).item()"},
             hint="the gradient through the loss is wrong, or does not flow",
+            gravity="part",
+        ),
+        Mistake(
+            "token 0 as filler",
+            change={"targets.flatten(), ignore_index=-1": "targets.flatten().clamp_min(0), ignore_index=0"},
+            hint="token 0 is left out: filler is −1",
+            gravity="idea",
+        ),
+        Mistake(
+            "divided by the sequences",
+            change={", ignore_index=-1)": ', ignore_index=-1, reduction="sum") / len(targets)'},
+            hint="divided by the number of sequences",
+            gravity="idea",
         ),
         Right(
             "gather",
@@ -442,30 +646,80 @@ def language_loss(logits, targets):
         ),
     ],
     "evaluate": [
-        Mistake("training mode", change={"    model.eval()\n": ""}, hint="the model is in training mode: with dropout on"),
+        Mistake("training mode", change={"    model.eval()\n": ""}, hint="the model is in training mode: with dropout on", gravity="idea"),
         Mistake(
             "mean of means",
             change={".item() * real": ".item()", "count += real": "count += 1"},
             hint="this is the mean of the batches' means",
+            gravity="part",
         ),
-        Mistake("weighed with filler", change={"int((y >= 0).sum())": "y.numel()"}, hint="batches are weighed by all their positions"),
-        Mistake("mode not restored", change={"    model.train(was_training)\n": ""}, hint="must be in training mode again afterwards"),
+        Mistake(
+            "weighed with filler",
+            change={"int((y >= 0).sum())": "y.numel()"},
+            hint="batches are weighed by their size, filler included",
+            gravity="part",
+        ),
+        Mistake(
+            "mode not restored",
+            change={"    model.train(was_training)\n": ""},
+            hint="a model in training mode must be in it again afterwards",
+            gravity="part",
+        ),
         Mistake(
             "always back to training",
             change={"model.train(was_training)": "model.train()"},
             hint="do not call model.train() unconditionally",
+            gravity="part",
         ),
-        Mistake("with gradients", change={"torch.no_grad()": "torch.enable_grad()"}, hint="gradients were recorded"),
+        Mistake("with gradients", change={"torch.no_grad()": "torch.enable_grad()"}, hint="gradients were recorded", gravity="part"),
         Mistake(
-            "perplexity", change={"return total / count": "return math.exp(total / count)"}, hint="this is the perplexity: return the loss"
+            "perplexity",
+            change={"return total / count": "return math.exp(total / count)"},
+            hint="this is the perplexity: return the loss",
+            gravity="idea",
         ),
-        Mistake("last batch only", change={"total += ": "total = ", "count += ": "count = "}, hint="only the last batch counts"),
-        Mistake("filler in the count", change={"count += real": "count += y.numel()"}, hint="filler counts in the number of targets"),
-        Mistake("a tensor", change={".item() * real": " * real"}, hint="return a Python float"),
+        Mistake(
+            "last batch only", change={"total += ": "total = ", "count += ": "count = "}, hint="only the last batch counts", gravity="idea"
+        ),
+        Mistake(
+            "filler in the count",
+            change={"count += real": "count += y.numel()"},
+            hint="filler counts in the number of targets",
+            gravity="part",
+        ),
+        Mistake("a tensor", change={".item() * real": " * real"}, hint="return a Python float", gravity="edge"),
         Mistake(
             "goes through the batches twice",
             change={"return total / count": "return total / sum(int((y >= 0).sum()) for _, y in batches)"},
             hint="with an iterator for `batches` it fails",
+            gravity="part",
+        ),
+        Mistake(
+            "counts first, from the same iterator",
+            change={
+                "total, count = 0.0, 0": "total, count = 0.0, sum(int((y >= 0).sum()) for _, y in batches)",
+                "        count += real\n": "",
+            },
+            hint="with an iterator for `batches` it fails",
+            gravity="part",
+        ),
+        Mistake(
+            "gradients off for good",
+            change={"        with torch.no_grad():  # no graph: the forward pass only\n    ": "        torch.set_grad_enabled(False)\n"},
+            hint="gradients stay switched off afterwards",
+            gravity="edge",
+        ),
+        Mistake(
+            "weighed by rows",
+            change={"int((y >= 0).sum())": "len(y)"},
+            hint="batches are weighed by their size, filler included",
+            gravity="part",
+        ),
+        Mistake(
+            "return inside the loop",
+            change={"        count += real\n": "        count += real\n        break\n"},
+            hint="only the first batch counts",
+            gravity="idea",
         ),
         Right(
             "all losses in one tensor",
@@ -500,52 +754,103 @@ def evaluate(model, batches):
             "gradients pile up",
             change={"        optimizer.zero_grad()  # or the old ones would be added\n": ""},
             hint="the gradients pile up",
+            gravity="idea",
         ),
         Mistake(
             "not clipped",
             change={"        nn.utils.clip_grad_norm_(model.parameters(), clip)\n": ""},
-            hint="the gradients are not clipped before the step",
+            hint="clip = 0.05 has no effect",
+            gravity="part",
         ),
         Mistake(
             "clipped after the step",
             change={
                 "        nn.utils.clip_grad_norm_(model.parameters(), clip)\n        optimizer.step()\n": "        optimizer.step()\n        nn.utils.clip_grad_norm_(model.parameters(), clip)\n"
             },
-            hint="the gradients are not clipped before the step",
+            hint="clip = 0.05 has no effect",
+            gravity="part",
         ),
-        Mistake("always clipped to 1", change={"model.parameters(), clip)": "model.parameters(), 1.0)"}, hint="or not to `clip`"),
-        Mistake("evaluation mode", change={"    model.train()\n": ""}, hint="call model.train() before the loop"),
+        Mistake(
+            "always clipped to 1",
+            change={"model.parameters(), clip)": "model.parameters(), 1.0)"},
+            hint="clip = 0.05 has no effect",
+            gravity="part",
+        ),
+        Mistake("evaluation mode", change={"    model.train()\n": ""}, hint="call model.train() before the loop", gravity="part"),
         Mistake(
             "rate not set",
             change={'            group["lr"] = rate\n': "            pass\n"},
             hint="the optimiser's own rate of 1e-3 is used",
+            gravity="idea",
         ),
-        Mistake("first rate for all", change={'group["lr"] = rate': 'group["lr"] = rates[0]'}, hint="the first rate is used for all steps"),
-        Mistake("no step", change={"        optimizer.step()\n": ""}, hint="is optimizer.step() called"),
+        Mistake(
+            "first rate for all",
+            change={'group["lr"] = rate': 'group["lr"] = rates[0]'},
+            hint="the first rate is used for all steps",
+            gravity="idea",
+        ),
+        Mistake(
+            "no step", change={"        optimizer.step()\n": ""}, hint="nothing was learned: optimizer.step() is not called", gravity="idea"
+        ),
         Mistake(
             "a new optimiser each time",
             change={
                 "        loss = language_loss": "        optimizer = training.make_optimizer(model)\n        for group in optimizer.param_groups:\n            group['lr'] = rate\n        loss = language_loss"
             },
             hint="a new optimiser is made in every step",
+            gravity="idea",
         ),
         Mistake(
             "zero_grad after backward",
             change={
                 "        optimizer.zero_grad()  # or the old ones would be added\n        loss.backward()\n": "        loss.backward()\n        optimizer.zero_grad()\n"
             },
-            hint="is optimizer.step() called, after backward?",
+            hint="or its gradients are cleared before",
+            gravity="idea",
         ),
         Mistake(
             "tensors for losses",
             change={"losses.append(loss.item())": "losses.append(loss)"},
             hint="a tensor would keep its whole graph alive",
+            gravity="edge",
         ),
-        Mistake("watch from 0", change={"watch(len(losses),": "watch(len(losses) - 1,"}, hint="the steps for watch are counted from 1"),
+        Mistake(
+            "watch from 0",
+            change={"watch(len(losses),": "watch(len(losses) - 1,"},
+            hint="the steps for watch are counted from 1",
+            gravity="part",
+        ),
         Mistake(
             "loss after the step",
             change={"losses.append(loss.item())": "losses.append(language_loss(model(x), y).item())"},
-            hint="the first loss is that of the untrained model, before any step",
+            hint="the loss of each batch *before* its step",
+            gravity="part",
+        ),
+        Mistake(
+            "asks for the number of batches",
+            change={"    losses = []\n": "    losses, number = [], len(batches)\n"},
+            hint="go through the batches once, without asking for their number",
+            gravity="part",
+        ),
+        Mistake(
+            "watch before the step",
+            change={
+                "        optimizer.step()\n        losses.append(loss.item())\n        if watch is not None:\n            watch(len(losses), losses[-1])\n": "        losses.append(loss.item())\n        if watch is not None:\n            watch(len(losses), losses[-1])\n        optimizer.step()\n"
+            },
+            hint="watch is called before the step is finished",
+            gravity="part",
+        ),
+        Mistake(
+            "plain cross entropy",
+            change={"language_loss(model(x), y)": "F.cross_entropy(model(x).flatten(0, 1), y.flatten().clamp_min(0))"},
+            hint="with filler in the targets the weights are wrong",
+            gravity="edge",
+        ),
+        Mistake(
+            "an Adam of its own",
+            change={"training.make_optimizer(model)": "torch.optim.AdamW(model.parameters(), betas=(0.9, 0.99), weight_decay=0.0)"},
+            hint="this AdamW has no weight decay",
+            gravity="idea",
         ),
         Right(
             "clear at the end",
@@ -585,18 +890,26 @@ def train(model, batches, rates, clip=1.0, watch=None):
             "multiplied by the temperature",
             change={"(logits / temperature)": "(logits * temperature)"},
             hint="the logits are multiplied by the temperature",
+            gravity="idea",
         ),
         Mistake(
             "temperature after softmax",
             change={"(logits / temperature).softmax(dim=-1)": "logits.softmax(dim=-1)"},
             hint="the temperature is not used",
+            gravity="idea",
         ),
-        Mistake("no greedy case", change={"if temperature == 0:": "if temperature is None:"}, hint="temperature 0 is greedy"),
-        Mistake("k − 1 kept", change={"max(1, top_k)": "max(1, top_k - 1)"}, hint="one token too few is kept"),
+        Mistake(
+            "no greedy case",
+            change={"if temperature == 0:": "if temperature is None:"},
+            hint="temperature 0: everything on the largest logit",
+            gravity="part",
+        ),
+        Mistake("k − 1 kept", change={"max(1, top_k)": "max(1, top_k - 1)"}, hint="one token too few is kept", gravity="part"),
         Mistake(
             "least likely kept",
             change={"ranked[..., max(1, top_k) :] = 0": "ranked[..., : max(0, V - top_k)] = 0"},
             hint="the k least likely tokens are kept",
+            gravity="part",
         ),
         Mistake(
             "border token left out",
@@ -604,17 +917,25 @@ def train(model, batches, rates, clip=1.0, watch=None):
                 "ranked = ranked.masked_fill(before >= top_p, 0)": "ranked = ranked.masked_fill((before + ranked > top_p) & (before > 0), 0)"
             },
             hint="the token that carries the total over p is left out",
+            gravity="part",
         ),
         Mistake(
             "one too many",
             change={"before >= top_p": "before - ranked.roll(1, -1) >= top_p"},
             hint="one token too many is kept: stop as soon as",
+            gravity="part",
         ),
-        Mistake("p = 0 keeps nothing", change={"        before[..., 0] = -1  # the most likely one always stays\n": ""}, hint="top_p=0"),
+        Mistake(
+            "p = 0 keeps nothing",
+            change={"        before[..., 0] = -1  # the most likely one always stays\n": ""},
+            hint="top_p=0",
+            gravity="edge",
+        ),
         Mistake(
             "sorted order returned",
             change={"p = torch.zeros_like(p).scatter(-1, order, ranked)": "p = ranked"},
-            hint="the result is in sorted order",
+            hint="put every probability back to its token",
+            gravity="idea",
         ),
         Mistake(
             "not renormalised",
@@ -623,23 +944,49 @@ def train(model, batches, rates, clip=1.0, watch=None):
                 "        ranked = ranked / ranked.sum(dim=-1, keepdim=True)\n": "",
             },
             hint="is not renormalised",
+            gravity="part",
         ),
         Mistake(
             "top-p before renormalising",
             change={"        ranked = ranked / ranked.sum(dim=-1, keepdim=True)\n": ""},
             hint="top-k comes first, and what is left is renormalised",
+            gravity="part",
         ),
-        Mistake("threshold instead of total", change={"before >= top_p": "ranked < top_p"}, hint="The nucleus is about their total"),
+        Mistake(
+            "threshold instead of total",
+            change={"before >= top_p": "ranked < top_p"},
+            hint="the nucleus is about their total",
+            gravity="part",
+        ),
         Mistake(
             "in place",
             change={"p = (logits / temperature).softmax(dim=-1)": "logits /= temperature\n    p = logits.softmax(dim=-1)"},
             hint=IN_PLACE,
+            gravity="edge",
         ),
         Mistake(
             "exp without softmax",
             change={"p = (logits / temperature).softmax(dim=-1)": "p = (logits / temperature).exp()\n    p = p / p.sum(-1, keepdim=True)"},
             hint="large logits at a low temperature give NaN",
+            gravity="edge",
         ),
+        Mistake(
+            "k = 0 keeps nothing", change={"max(1, top_k)": "top_k"}, hint="top_k=0: the most likely token always stays", gravity="edge"
+        ),
+        Mistake(
+            "k above V raises",
+            change={"if top_k is not None:": "if top_k is not None:\n        p.topk(top_k)"},
+            hint="top_k larger than V keeps all tokens",
+            gravity="edge",
+        ),
+        Mistake(
+            "in float32",
+            change={"V = logits.shape[-1]": "V, logits = logits.shape[-1], logits.float()"},
+            hint="with float64 input digits are lost",
+            gravity="edge",
+        ),
+        Mistake("no top_k for 0", change={"if top_k is not None:": "if top_k:"}, hint="top_k=0 is taken for no top_k", gravity="edge"),
+        Mistake("top-p ignored", change={"if top_p is not None:": "if False:"}, hint="top_p is not used", gravity="part"),
         Right(
             "minus infinity and a second softmax",
             code="""
@@ -648,7 +995,7 @@ def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
         return (logits == logits.amax(-1, keepdim=True)).to(logits.dtype)
     z = logits / temperature
     if top_k is not None:
-        kth = z.topk(min(top_k, z.shape[-1])).values[:, -1:]
+        kth = z.topk(min(max(top_k, 1), z.shape[-1])).values[:, -1:]
         z = z.masked_fill(z < kth, -torch.inf)
     if top_p is not None:
         order = z.argsort(descending=True)
@@ -686,42 +1033,81 @@ def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
                 "tokens = torch.cat([tokens, chosen], dim=1)  # the new token is part of the next input": "added = torch.cat([added, chosen], dim=1) if _ else chosen",
                 "return tokens": "return torch.cat([tokens, added], dim=1) if count else tokens",
             },
-            hint="append the sampled token and go on with it",
+            hint="the same token comes again and again: append the sampled token",
+            gravity="idea",
         ),
-        Mistake("no crop", change={"tokens[:, -model.T :]": "tokens"}, hint="a prefix longer than the context"),
+        Mistake("no crop", change={"tokens[:, -model.T :]": "tokens"}, hint="give the model the last T tokens", gravity="part"),
         Mistake(
-            "crop from the front", change={"tokens[:, -model.T :]": "tokens[:, : model.T]"}, hint="the model must see the *last* T tokens"
+            "crop from the front",
+            change={"tokens[:, -model.T :]": "tokens[:, : model.T]"},
+            hint="the model must see the *last* T tokens",
+            gravity="part",
         ),
-        Mistake("training mode", change={"    model.eval()\n": ""}, hint="the samples come from a model in training mode"),
+        Mistake("training mode", change={"    model.eval()\n": ""}, hint="the samples come from a model in training mode", gravity="part"),
         Mistake(
             "always greedy",
             change={
                 "torch.multinomial(next_distribution(logits, temperature, top_k, top_p), 1)": "next_distribution(logits, temperature, top_k, top_p).argmax(-1, keepdim=True)"
             },
             hint="the most likely token is always chosen",
+            gravity="idea",
         ),
         Mistake(
             "knobs unused",
             change={"next_distribution(logits, temperature, top_k, top_p)": "next_distribution(logits)"},
-            hint="hand all three to next_distribution",
+            hint="with temperature 0 generation is greedy: hand the temperature to next_distribution",
+            gravity="part",
         ),
-        Mistake("first position", change={")[:, -1]": ")[:, 0]"}, hint="each token follows from the one before"),
+        Mistake("first position", change={")[:, -1]": ")[:, 0]"}, hint="the logits are those of the first position", gravity="idea"),
         Mistake(
             "only the new ones",
             change={"return tokens": "return tokens[:, tokens.shape[1] - count :]"},
             hint="only the new tokens come back",
+            gravity="idea",
         ),
         Mistake(
             "one draw for all rows",
             change={
                 "torch.multinomial(next_distribution(logits, temperature, top_k, top_p), 1)": "torch.multinomial(next_distribution(logits, temperature, top_k, top_p)[:1], 1).expand(len(tokens), 1)"
             },
-            hint="each token follows from the one before",
+            hint="all rows get the first row's token: draw one for each row",
+            gravity="idea",
         ),
-        Mistake("mode not restored", change={"    model.train(was_training)\n": ""}, hint="must be again afterwards"),
-        Mistake("with gradients", change={"torch.no_grad()": "torch.enable_grad()"}, hint="gradients were recorded"),
-        Mistake("short context", change={"tokens[:, -model.T :]": "tokens[:, -1:]"}, hint="up to T tokens, not fewer"),
-        Mistake("result cut", change={"return tokens": "return tokens[:, -model.T - count :]"}, hint="the prefix is cut in the result"),
+        Mistake("mode not restored", change={"    model.train(was_training)\n": ""}, hint="must be again afterwards", gravity="part"),
+        Mistake("with gradients", change={"torch.no_grad()": "torch.enable_grad()"}, hint="gradients were recorded", gravity="part"),
+        Mistake(
+            "short context", change={"tokens[:, -model.T :]": "tokens[:, -1:]"}, hint="the model sees only the last token", gravity="idea"
+        ),
+        Mistake(
+            "result cut",
+            change={"return tokens": "return tokens[:, -model.T - count :]"},
+            hint="the prefix is cut in the result",
+            gravity="part",
+        ),
+        Mistake(
+            "seeded inside",
+            change={"    was_training = model.training\n": "    torch.manual_seed(0)\n    was_training = model.training\n"},
+            hint="two calls in a row give the same tokens",
+            gravity="edge",
+        ),
+        Mistake(
+            "gradients off for good",
+            change={"        with torch.no_grad():  # no graph: the forward pass only\n    ": "        torch.set_grad_enabled(False)\n"},
+            hint="gradients stay switched off afterwards",
+            gravity="edge",
+        ),
+        Mistake(
+            "the prefix only",
+            change={"model(tokens[:, -model.T :])": "model(tokens[:, -model.T :] if _ == 0 else tokens[:, -1:])"},
+            hint="and go on with all that there is",
+            gravity="idea",
+        ),
+        Mistake(
+            "top_p not handed on",
+            change={"temperature, top_k, top_p)": "temperature, top_k)"},
+            hint="top_p: the frequencies are wrong",
+            gravity="part",
+        ),
         Right(
             "inverse of the cumulative distribution",
             change={
@@ -751,23 +1137,36 @@ def generate(model, tokens, count, temperature=1.0, top_k=None, top_p=None):
         ),
     ],
     "cache": [
-        Mistake("past not used", change={"if past is not None:": "if False:"}, hint="the past is not used"),
-        Mistake("no mask", change={", attn_mask=layer.mask[n - t : n, :n]": ""}, hint="a mask is needed when several come at once"),
+        Mistake("past not used", change={"if past is not None:": "if False:"}, hint="the past is not used", gravity="idea"),
+        Mistake(
+            "no mask",
+            change={", attn_mask=layer.mask[n - t : n, :n]": ""},
+            hint="a mask is needed when several come at once",
+            gravity="part",
+        ),
         Mistake(
             "aligned at the top left",
             change={"layer.mask[n - t : n, :n]": "layer.mask[:t, :n]"},
             hint="the mask is aligned at the top left",
+            gravity="idea",
         ),
-        Mistake("is_causal", change={"attn_mask=layer.mask[n - t : n, :n]": "is_causal=True"}, hint="the mask is aligned at the top left"),
+        Mistake(
+            "is_causal",
+            change={"attn_mask=layer.mask[n - t : n, :n]": "is_causal=True"},
+            hint="the mask is aligned at the top left",
+            gravity="idea",
+        ),
         Mistake(
             "sees one too many",
             change={"layer.mask[n - t : n, :n]": "torch.ones(t, n).tril(n - t + 1).bool()"},
             hint="a new token sees the one after it",
+            gravity="part",
         ),
         Mistake(
             "sees one too few",
             change={"layer.mask[n - t : n, :n]": "torch.ones(t, n).tril(max(0, n - t - 1)).bool()"},
             hint="a new token must see itself",
+            gravity="idea",
         ),
         Mistake(
             "new ones in front",
@@ -775,9 +1174,15 @@ def generate(model, tokens, count, temperature=1.0, top_k=None, top_p=None):
                 "torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)": "torch.cat([k, past[0]], dim=2), torch.cat([v, past[1]], dim=2)"
             },
             hint="old keys and values stand after the new ones",
+            gravity="part",
         ),
-        Mistake("only new ones kept", change={"(k, v)\n": "(k[:, :, -t:], v[:, :, -t:])\n"}, hint="only the new keys come back"),
-        Mistake("values first", change={"(k, v)\n": "(v, k)\n"}, hint="keys and values are exchanged"),
+        Mistake(
+            "only new ones kept",
+            change={"(k, v)\n": "(k[:, :, -t:], v[:, :, -t:])\n"},
+            hint="only the last token of the past is kept",
+            gravity="idea",
+        ),
+        Mistake("values first", change={"(k, v)\n": "(v, k)\n"}, hint="keys and values are exchanged", gravity="idea"),
         Right(
             "written out",
             change={
@@ -804,35 +1209,53 @@ def cached_attention(layer, x, past=None):
             "position 0 always",
             change={"model.position.weight[s : s + t]": "model.position.weight[:t]"},
             hint="every new token gets position 0",
+            gravity="idea",
         ),
         Mistake(
             "positions one too large",
             change={"model.position.weight[s : s + t]": "model.position.weight[s + (s > 0) : s + t + (s > 0)]"},
             hint="one too large",
+            gravity="idea",
         ),
         Mistake(
             "positions one too small",
             change={"model.position.weight[s : s + t]": "model.position.weight[max(0, s - 1) : max(0, s - 1) + t]"},
             hint="one too small",
+            gravity="idea",
         ),
         Mistake(
             "one past for all blocks",
             change={"else past[i]": "else past[0]"},
             hint="token by token the logits must be those of the whole sequence",
+            gravity="idea",
         ),
-        Mistake("no check of the length", change={"if s + t > model.T:": "if False:"}, hint="old and new tokens together are more than T"),
+        Mistake(
+            "no check of the length",
+            change={"if s + t > model.T:": "if False:"},
+            hint="old and new tokens together are more than T",
+            gravity="edge",
+        ),
         Mistake(
             "checks the new tokens only",
             change={"if s + t > model.T:": "if t > model.T:"},
             hint="old and new tokens together are more than T",
+            gravity="edge",
         ),
-        Mistake("one too strict", change={"if s + t > model.T:": "if s + t >= model.T:"}, hint="T tokens are allowed"),
+        Mistake("one too strict", change={"if s + t > model.T:": "if s + t >= model.T:"}, hint="T tokens are allowed", gravity="edge"),
         Mistake(
             "past handed through",
             change={"present.append(pair)": "present.append(pair if past is None else past[i])"},
             hint="token by token the logits must be those of the whole sequence",
+            gravity="idea",
         ),
-        Mistake("no last norm", change={"model.norm(x) @": "x @"}, hint="without a past it is the model's own forward pass"),
+        Mistake("no last norm", change={"model.norm(x) @": "x @"}, hint="the last norm is missing", gravity="idea"),
+        Mistake(
+            "no feed-forward",
+            change={"        x = x + block.down(F.gelu(block.up(block.norm2(x))))\n": ""},
+            hint="the feed-forward branch is missing",
+            gravity="idea",
+        ),
+        Mistake("no norm before attention", change={"block.norm1(x)": "x"}, hint="norm1 is missing", gravity="idea"),
         Right(
             "one pass over pairs",
             change={
@@ -849,31 +1272,48 @@ def cached_attention(layer, x, past=None):
         ),
     ],
     "plan": [
-        Mistake("no scaler", change={'"scaler": autocast == "float16"': '"scaler": False'}, hint="float16 without a scaler"),
+        Mistake(
+            "no scaler", change={'"scaler": autocast == "float16"': '"scaler": False'}, hint="float16 without a scaler", gravity="part"
+        ),
         Mistake(
             "scaler for bfloat16",
             change={'autocast == "float16"': "autocast is not None"},
             hint="bfloat16 has the range of float32: it needs no scaler",
+            gravity="part",
         ),
         Mistake(
             "float16 always",
             change={'"bfloat16" if bfloat16 else "float16" if': '"float16" if'},
             hint="where there is bfloat16, it is the better choice",
+            gravity="idea",
         ),
         Mistake(
             "bfloat16 always",
             change={'"bfloat16" if bfloat16 else "float16" if kind == "cuda" else None': '"bfloat16"'},
-            hint="this card does not compute in bfloat16",
+            hint="bfloat16 is chosen for a card that does not compute in it",
+            gravity="idea",
         ),
-        Mistake("pinned everywhere", change={'kind == "cuda"}': "True}"}, hint="a CPU needs none"),
-        Mistake("pinned for every GPU", change={'kind == "cuda"}': 'kind != "cpu"}'}, hint="MPS shares its memory"),
-        Mistake("mixed not used", change={"if mixed and kind": "if kind"}, hint="mixed=False is not used"),
+        Mistake("pinned everywhere", change={'kind == "cuda"}': "True}"}, hint="a CPU needs none", gravity="part"),
+        Mistake("pinned for every GPU", change={'kind == "cuda"}': 'kind != "cpu"}'}, hint="MPS shares its memory", gravity="part"),
+        Mistake("mixed not used", change={"if mixed and kind": "if kind"}, hint="mixed=False is not used", gravity="part"),
         Mistake(
             "pinned only when mixed",
             change={'kind == "cuda"}': 'kind == "cuda" and mixed}'},
             hint="pinned memory has nothing to do with mixed precision",
+            gravity="part",
         ),
-        Mistake("float16 on a CPU", change={' if kind == "cuda" else None': ""}, hint="a CPU without bfloat16 stays with float32"),
+        Mistake(
+            "float16 on a CPU",
+            change={' if kind == "cuda" else None': ""},
+            hint="a CPU without bfloat16 stays with float32",
+            gravity="idea",
+        ),
+        Mistake(
+            "autocast on MPS",
+            change={'if mixed and kind != "mps":': "if mixed:"},
+            hint="on MPS the plan stays with float32",
+            gravity="idea",
+        ),
         Right(
             "a table",
             code="""
@@ -904,29 +1344,50 @@ def training_plan(kind, bfloat16, mixed=True):
         Mistake(
             "minutes for hours",
             change={'f"{minutes // 60:02d}:{minutes % 60:02d}:00"': 'f"{minutes:02d}:00:00"'},
-            hint="30:00:00 is thirty hours",
+            hint="in Slurm's format 30:00:00 is thirty hours",
+            gravity="idea",
         ),
         Mistake(
             "minutes and seconds only",
             change={'f"{minutes // 60:02d}:{minutes % 60:02d}:00"': 'f"{minutes:02d}:00"'},
             hint="write hours, minutes and seconds",
+            gravity="idea",
         ),
-        Mistake("no margin", change={"1.5 * (": "("}, hint="the half on top is missing"),
+        Mistake("no margin", change={"1.5 * (": "("}, hint="the half on top is missing", gravity="idea"),
         Mistake(
             "margin for the steps only",
             change={
                 "1.5 * (startup_seconds + steps * milliseconds_per_step / 1000)": "startup_seconds + 1.5 * steps * milliseconds_per_step / 1000"
             },
             hint="the half on top is for the start-up as well",
+            gravity="idea",
         ),
-        Mistake("no start-up", change={"startup_seconds + ": ""}, hint="the start-up is missing"),
-        Mistake("rounded down", change={"math.ceil": "int"}, hint="round up, not down"),
-        Mistake("seconds per step", change={" / 1000": ""}, hint="the time per step is in milliseconds"),
-        Mistake("no carry", change={"{minutes // 60:02d}:{minutes % 60:02d}": "00:{minutes:02d}"}, hint="carry them over into hours"),
+        Mistake("no start-up", change={"startup_seconds + ": ""}, hint="the start-up is missing", gravity="idea"),
+        Mistake("rounded down", change={"math.ceil": "int"}, hint="round up, not down", gravity="part"),
+        Mistake("seconds per step", change={" / 1000": ""}, hint="the time per step is in milliseconds", gravity="idea"),
+        Mistake(
+            "no carry",
+            change={"{minutes // 60:02d}:{minutes % 60:02d}": "00:{minutes:02d}"},
+            hint="carry them over into hours",
+            gravity="part",
+        ),
         Mistake(
             "one more minute",
             change={"math.ceil(seconds / 60)": "int(seconds // 60) + 1"},
-            hint="a time that is a full number of minutes already",
+            hint="a time that is a full number of minutes already gets a minute more",
+            gravity="edge",
+        ),
+        Mistake(
+            "start-up always 60 s",
+            change={"startup_seconds + steps": "60 + steps"},
+            hint="start-up is taken for 60 s: use `startup_seconds`",
+            gravity="idea",
+        ),
+        Mistake(
+            "hours modulo a day",
+            change={"{minutes // 60:02d}": "{minutes // 60 % 24:02d}"},
+            hint="hours are carried over into days, which are lost",
+            gravity="edge",
         ),
         Right(
             "divmod",
@@ -941,39 +1402,61 @@ def training_plan(kind, bfloat16, mixed=True):
             "always accepted",
             change={"torch.rand_like(ratio) < ratio": "torch.ones_like(ratio, dtype=torch.bool)"},
             hint="every draft is accepted: that gives q",
+            gravity="idea",
         ),
         Mistake(
-            "from p after a rejection", change={"residual = (p - q).clamp_min(0)": "residual = p"}, hint="after a rejection you draw from p"
+            "from p after a rejection",
+            change={"residual = (p - q).clamp_min(0)": "residual = p"},
+            hint="after a rejection you draw from p",
+            gravity="idea",
         ),
         Mistake(
             "from q after a rejection",
             change={"residual = (p - q).clamp_min(0)": "residual = q"},
             hint="after a rejection you draw from q again",
+            gravity="idea",
         ),
         Mistake(
             "residual the wrong way round",
             change={"(p - q).clamp_min(0)": "(q - p).clamp_min(0)"},
             hint="the right way round?",
+            gravity="idea",
         ),
         Mistake(
             "residual not guarded",
             change={"    residual = torch.where(residual.sum(dim=1, keepdim=True) > 0, residual, p)\n": ""},
             hint="the residual of zeros must not break anything",
+            gravity="part",
         ),
         Mistake(
             "one coin for all rows",
             change={"torch.rand_like(ratio) < ratio": "torch.rand(1) < ratio"},
             hint="the tokens do not have the distribution p",
+            gravity="idea",
         ),
         Mistake(
             "ignores the draft",
             change={"torch.where(accepted, drafts, torch.multinomial(residual, 1))": "torch.multinomial(p, 1)"},
             hint="where a draft is accepted, it is the token",
+            gravity="part",
         ),
         Mistake(
             "columns",
             change={"tokens[:, 0], drafts[:, 0], accepted[:, 0]": "tokens, drafts, accepted"},
             hint="three results, each of shape (B,)",
+            gravity="edge",
+        ),
+        Mistake(
+            "one residual for all rows",
+            change={"residual = (p - q).clamp_min(0)": "residual = (p - q).clamp_min(0)[:1].expand(len(p), -1)"},
+            hint="every row has its own p and q",
+            gravity="part",
+        ),
+        Mistake(
+            "accepts where p is larger only",
+            change={"torch.rand_like(ratio) < ratio": "ratio >= 1"},
+            hint="the tokens do not have the distribution p",
+            gravity="idea",
         ),
         Right(
             "row by row",

@@ -115,74 +115,68 @@ def limit_for(lengths, share):
 
 # %% test="lengths" points=4
 check = Check("lengths", points=4)
-four = [11, 2, 7, 4]
-check.close(
-    check.run(covered, four, 7),
-    0.75,
-    "three of these four sentences have at most 7 words",
-    wrong={
-        "a sentence of exactly `limit` words fits: use ≤": 0.5,
-        "this is a number of sentences: divide by how many there are": 3,
-        "this is the share that is cut: count those that fit": 0.25,
-        "this counts words: `covered` is a share of sentences": 13 / 24,
-        "this is a percentage: give a number between 0 and 1": 75,
-    },
-)
-check.close(
-    check.run(words_lost, four, 5),
-    8 / 24,
-    "2 + 6 of the 24 words lie beyond 5",
-    rtol=1e-5,
-    wrong={
-        "this drops whole sentences: of a long sentence only the end is cut off": 18 / 24,
-        "this is the share of sentences that are cut: count words": 0.5,
-        "this is a number of words: divide by all words": 8,
-        "divide by the number of all words, not of sentences": 2.0,
-        "short sentences give a negative loss that cancels the real one: nothing is lost there": 4 / 24,
-        "this is the share that is kept": 16 / 24,
-    },
-)
-check.close(
-    check.run(limit_for, four, 0.5),
-    4,
-    "two of the four sentences have at most 4 words",
-    rtol=1e-5,
-    wrong={
-        "the lengths are not in order: sort them first": 11,
-        "this looks at a place in the unsorted list: sort the lengths first": 2,
-        "one too far: at least the share, not more than the share": 7,
-        "this is a median between two lengths: give a length that occurs": 5.5,
-        "this is a place in the list, not a length": 1,
-    },
-)
-### BEGIN HIDDEN TESTS
-
-
-def chosen(given, part):
-    return float(limit_for(given, part))
-
-
-many = randint(1, 60, (257,)).tolist()
-for edge in (0, 1, 23, 59, 100):
-    check.close(check.run(covered, many, edge), sum(n <= edge for n in many) / 257, "`covered` is wrong for other lengths")
+four, hundred = [11, 2, 7, 4], list(range(100, 0, -1))
+with check.idea("covered"):
+    slips = {"a sentence of exactly `limit` words fits: use ≤": 0.5, "this is a number of sentences: divide by how many there are": 3}
+    slips |= {"this is the share that is cut: count those that fit": 0.25, "this is a percentage: give a number between 0 and 1": 75}
+    check.close(check.run(covered, four, 7), 0.75, "three of these four sentences have at most 7 words", rtol=1e-5, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    many = randint(1, 60, (257,)).tolist()
+    for border in (0, 1, 23, 59, 100):
+        fits = [n for n in many if n <= border]
+        counts_words = {"this counts words: `covered` is a share of sentences": sum(fits) / sum(many)} if 0 < len(fits) < 257 else {}
+        check.close(
+            check.run(covered, many, border), len(fits) / 257, "`covered` is wrong for other lengths", rtol=1e-5, wrong=counts_words
+        )
+    ### END HIDDEN TESTS
+with check.idea("words_lost"):
+    check.close(check.run(words_lost, four, 5), 8 / 24, "2 + 6 of the 24 words lie beyond 5", rtol=1e-5)
+    ### BEGIN HIDDEN TESTS
+    for border in (23, 0, 1, 59, 100):
+        beyond = [n for n in many if n > border]
+        check.close(
+            check.run(words_lost, many, border),
+            sum(n - border for n in beyond) / sum(many),
+            "`words_lost` is wrong for other lengths",
+            rtol=1e-5,
+            wrong={
+                "this drops whole sentences: of a long sentence only the end is cut off": sum(beyond) / sum(many),
+                "this is the share of sentences that are cut: count words": len(beyond) / 257,
+                "this is a number of words: divide by all words": sum(n - border for n in beyond),
+                "divide by the number of all words, not of sentences": sum(n - border for n in beyond) / 257,
+                "divide by the number of all words, not by those of the sentences that are cut": sum(n - border for n in beyond)
+                / max(1, sum(beyond)),
+                "short sentences give a negative loss that cancels the real one: nothing is lost there": sum(n - border for n in many)
+                / sum(many),
+                "this is the share that is kept": 1 - sum(n - border for n in beyond) / sum(many),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.idea("limit_for"):
+    slips = {"the lengths are not in order: sort them first": 100, "this is a place in the unsorted list: sort the lengths first": 11}
+    ninety = "of the lengths 100, 99, …, 1 about 90 covers a share of 0.9"
+    check.close(check.run(limit_for, hundred, 0.9), 90, ninety, atol=1.5, wrong=slips)  # exactly at the share: below
+    ### BEGIN HIDDEN TESTS
+    got = check.run(limit_for, many, 0.25)
+    check.close(got, float(sorted(many)[64]), "a quarter of 257 random lengths: the limit is wrong", atol=1.5)
+    ### END HIDDEN TESTS
+with check.part("at least the share"):
+    slips = {"one too far: at least the share, not more than the share": 7, "this lies between two lengths: give a length that occurs": 5.5}
+    check.close(check.run(limit_for, four, 0.5), 4, "two of the four sentences have at most 4 words", rtol=1e-5, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    down = {"the share is rounded down: two of four sentences are less than 0.51": 4}
     check.close(
-        check.run(words_lost, many, edge),
-        sum(n - edge for n in many if n > edge) / sum(many),
-        "`words_lost` is wrong for other lengths",
-        rtol=1e-5,
+        check.run(limit_for, four, 0.51), 7, "*at least* this share: with 0.51 of four sentences, two are not enough", rtol=1e-5, wrong=down
     )
-check.equal(check.run(chosen, four, 1.0), 11.0, "a share of 1 needs the longest sentence")
-check.equal(
-    check.run(chosen, four, 0.51),
-    7.0,
-    "*at least* this share: with 0.51 of four sentences, two are not enough",
-    wrong={"the share is rounded down: two of four sentences are less than 0.51": 4.0},
-)
-check.equal(check.run(chosen, [3, 3, 3, 8], 0.5), 3.0, "several sentences of the same length count one by one")
-check.equal(check.run(chosen, [5], 0.01), 5.0, "a corpus of one sentence must work")
-check.equal(check.run(chosen, many, 0.25), float(sorted(many)[64]), "65 of 257 sentences are the first to cover a quarter")
-check.unchanged(limit_for, four, 0.5)
-### END HIDDEN TESTS
+    check.close(check.run(limit_for, four, 1.0), 11, "a share of 1 needs the longest sentence", rtol=1e-5)
+    check.close(check.run(limit_for, [3, 3, 3, 8], 0.5), 3, "several sentences of the same length count one by one", rtol=1e-5)
+    check.close(check.run(limit_for, many, 0.25), sorted(many)[64], "65 of 257 sentences are the first to cover a quarter", rtol=1e-5)
+with check.edge("one sentence"):
+    check.close(check.run(limit_for, [5], 0.01), 5, "a corpus of one sentence must work", rtol=1e-5)
+    ### END HIDDEN TESTS
+with check.edge("the list unchanged"):
+    in_place = "your code changes the list that it is given: `sort()` sorts in place, `sorted(lengths)` makes a new list"
+    check.unchanged(limit_for, four, 0.5, hint=in_place)
 check.score()
 
 # %%
@@ -258,69 +252,76 @@ def additive_scores(q, k, W_q, W_k, v):
 check = Check("additive", points=4)
 queries, keys = randn(2, 3, 4, 6), randn(2, 3, 5, 6)
 heads = randn(3, 6, 6), randn(3, 6, 6), randn(3, 6)
-got = check.run(additive_scores, queries, keys, *heads, shape=(2, 3, 4, 5), hint="one score per query and key: (B, H, T, S)")
-unit = check.run(additive_scores, torch.zeros(1, 1, 1, 2), torch.ones(1, 1, 1, 2), torch.eye(2)[None], torch.eye(2)[None], torch.ones(1, 2))
-check.close(
-    unit,
-    2 * math.tanh(1.0),
-    "a query of zeros and a key of ones, with unit matrices and v of ones: 2 tanh 1",
-    wrong={
-        "there is no tanh": 2.0,
-        "tanh comes after the sum: it belongs inside, before v": math.tanh(2.0),
-        "additive scores have no 1/√d": 2**0.5 * math.tanh(1.0),
-        "this is a mean over the d entries: v · tanh(…) is a sum": math.tanh(1.0),
-    },
-)
-to_second = torch.tensor([[[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]])  # in head 0 the first entry of q becomes the second
-query = torch.tensor([1.0, 0.0]).expand(1, 2, 1, 2)
-weighed = check.run(
-    additive_scores, query, torch.zeros(1, 2, 1, 2), to_second, 3 * torch.eye(2).expand(2, 2, 2), torch.tensor([[1.0, 2.0]] * 2)
-)
-aim = torch.tensor([2 * math.tanh(1.0), 0.0]).view(1, 2, 1, 1)
-check.close(
-    weighed,
-    aim,
-    "q = (1, 0), k = 0, v = (1, 2), and W_q maps (1, 0) to (0, 1) in head 0 and everything to 0 in head 1: scores 2 tanh 1 and 0",
-    wrong={
-        "the matrices are transposed: q is a row vector, write q @ W_q": torch.zeros(1, 2, 1, 1),
-        "W_q belongs to the queries and W_k to the keys": torch.full((1, 2, 1, 1), math.tanh(3.0)),
-        "every head has its own matrices: yours all use head 0's": torch.full((1, 2, 1, 1), 2 * math.tanh(1.0)),
-    },
-)
+with check.idea("v · tanh(q W_q + k W_k)"):
+    shape = "one score per query and key: (B, H, T, S)"
+    got = check.run(additive_scores, queries[:1, :1], keys[:1, :1], *(part[:1] for part in heads), shape=(1, 1, 4, 5), hint=shape)
+    unit = check.run(additive_scores, torch.zeros(1, 1, 1, 2), torch.ones(1, 1, 1, 2), *[torch.eye(2)[None]] * 2, torch.ones(1, 2))
+    check.close(unit, 2 * math.tanh(1.0), "a query of zeros and a key of ones, with unit matrices and v of ones: 2 tanh 1")
+    lone, turn = torch.tensor([[[[1.0, 0.0]]]]), torch.tensor([[[0.0, 1.0], [0.0, 0.0]]])  # turn takes (1, 0) to (0, 1)
+    weighed = check.run(additive_scores, lone, 0 * lone, turn, 3 * torch.eye(2)[None], torch.tensor([[1.0, 2.0]]))
+    check.close(weighed, 2 * math.tanh(1.0), "q = (1, 0), k = 0, v = (1, 2), and W_q maps (1, 0) to (0, 1): the score is 2 tanh 1")
+    ### BEGIN HIDDEN TESTS
+
+    def pairwise(a, b, wq, wk, vector, inner=lambda left, right: torch.tanh(left + right), flip=False):
+        out = torch.zeros(a.shape[0], a.shape[1], a.shape[2], b.shape[2], dtype=a.dtype)
+        for h in range(a.shape[1]):
+            left, right = (wq[h].T, wk[h].T) if flip else (wq[h], wk[h])
+            for i in range(a.shape[2]):
+                for j in range(b.shape[2]):
+                    out[:, h, i, j] = inner(a[:, h, i] @ left, b[:, h, j] @ right) @ vector[h]
+        return out
+
+    single = queries[:1, :1], keys[:1, :1], *(part[:1] for part in heads)
+    exchanged = single[0], single[1], single[3], single[2], single[4]
+    plain = pairwise(*single, inner=lambda left, right: left + right)
+    check.close(
+        got,
+        pairwise(*single),
+        "the scores differ from v · tanh(q W_q + k W_k)",
+        wrong={
+            "the matrices are transposed: q is a row vector, write q @ W_q": pairwise(*single, flip=True),
+            "W_q belongs to the queries and W_k to the keys": pairwise(*exchanged),
+            "q W_q and k W_k are multiplied: add them": pairwise(*single, inner=lambda left, right: torch.tanh(left * right)),
+            "each of the two parts has its own tanh: add first, then one tanh": pairwise(
+                *single, inner=lambda left, right: left.tanh() + right.tanh()
+            ),
+            "k W_k is subtracted: add it": pairwise(*single, inner=lambda left, right: torch.tanh(left - right)),
+            "there is no tanh": plain,
+            "tanh comes after the sum: it belongs inside, before v": plain.tanh(),
+            "additive scores have no 1/√d": pairwise(*single) / 6**0.5,
+            "this is a mean over the d entries: v · tanh(…) is a sum": pairwise(*single) / 6,
+            "v is not used: v · tanh(…) weighs the d entries": pairwise(*single[:4], torch.ones(1, 6)),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("every head its own"):
+    whole = check.run(additive_scores, queries, keys, *heads, shape=(2, 3, 4, 5), hint=shape)
+    pair = torch.cat([turn, 0 * turn]), 3 * torch.eye(2).expand(2, 2, 2), torch.tensor([[1.0, 2.0]] * 2)
+    both = check.run(additive_scores, lone.expand(1, 2, 1, 2), torch.zeros(1, 2, 1, 2), *pair)
+    check.close(both.flatten(), [2 * math.tanh(1.0), 0.0], "as above in head 0, and in head 1 W_q maps everything to 0: 2 tanh 1, and 0")
+    ### BEGIN HIDDEN TESTS
+    first = tuple(part[:1].expand(3, *part.shape[1:]) for part in heads)
+    check.close(
+        whole,
+        pairwise(queries, keys, *heads),
+        "with two sentences and three heads the scores are wrong: every head has its own W_q, W_k and v",
+        wrong={
+            "every head has its own matrices: yours all use head 0's": pairwise(queries, keys, *first),
+            "every head has its own v: yours all use head 0's": pairwise(queries, keys, heads[0], heads[1], first[2]),
+        },
+    )
+with check.part("gradient"):
+    double = [part.double() for part in (queries, keys, *heads)]
+    check.gradients(additive_scores, pairwise, double, "the gradient through the scores is wrong, or does not flow")
+with check.edge("all digits of float64"):
+    check.close(check.run(additive_scores, *double), pairwise(*double), "in float64 the scores are less precise than they should be")
+with check.edge("one query"):
+    one = [randn(1, 1, 1, 5), randn(1, 1, 7, 5), randn(1, 5, 5), randn(1, 5, 5), randn(1, 5)]
+    check.close(check.run(additive_scores, *one), pairwise(*one), "one sentence, one head, one query: it must work with S ≠ T")
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-
-
-def pairwise(a, b, wq, wk, vector, inner=torch.tanh, flip=False):
-    out = torch.zeros(a.shape[0], a.shape[1], a.shape[2], b.shape[2], dtype=a.dtype)
-    for h in range(a.shape[1]):
-        left, right = (wq[h].T, wk[h].T) if flip else (wq[h], wk[h])
-        for i in range(a.shape[2]):
-            for j in range(b.shape[2]):
-                out[:, h, i, j] = inner(a[:, h, i] @ left + b[:, h, j] @ right) @ vector[h]
-    return out
-
-
-first = tuple(part[:1].expand(3, *part.shape[1:]) for part in heads)
-swapped = (heads[1], heads[0], heads[2])
-check.close(
-    got,
-    pairwise(queries, keys, *heads),
-    "the scores differ from v · tanh(q W_q + k W_k)",
-    wrong={
-        "the matrices are transposed: q is a row vector, write q @ W_q": pairwise(queries, keys, *heads, flip=True),
-        "W_q belongs to the queries and W_k to the keys": pairwise(queries, keys, *swapped),
-        "every head has its own matrices: yours all use head 0's": pairwise(queries, keys, *first),
-        "there is no tanh": pairwise(queries, keys, *heads, inner=lambda z: z),
-        "tanh comes after the sum: it belongs inside, before v": pairwise(queries, keys, *heads, inner=lambda z: z).tanh(),
-        "additive scores have no 1/√d": pairwise(queries, keys, *heads) / 6**0.5,
-    },
-)
-one = [randn(1, 1, 1, 5), randn(1, 1, 7, 5), randn(1, 5, 5), randn(1, 5, 5), randn(1, 5)]
-check.close(check.run(additive_scores, *one), pairwise(*one), "one sentence, one head, one query: it must work with S ≠ T")
-double = [part.double() for part in (queries, keys, *heads)]
-check.close(check.run(additive_scores, *double), pairwise(*double), "in float64 the scores are less precise than they should be")
-check.gradients(additive_scores, pairwise, double, "the gradient through the scores is wrong, or does not flow")
-check.unchanged(additive_scores, queries, keys, *heads)
+with check.edge("q, k and weights unchanged"):
+    check.unchanged(additive_scores, queries, keys, *heads)
 ### END HIDDEN TESTS
 check.score()
 
@@ -346,48 +347,42 @@ def largest_tensors(B, H, T, S, d):
 
 # %% test="elements" points=2
 check = Check("elements", points=2)
-
-
-def two(*sizes):
-    dot, additive = largest_tensors(*sizes)
-    return [int(dot), int(additive)]
-
-
-check.true(check.run(lambda: min(two(2, 3, 7, 11, 5)) > 0), "two numbers of elements: first for the dot product, then for additive scores")
-check.equal(
-    check.run(lambda: two(1, 1, 2, 3, 4)[0]),
-    6,
-    "dot product: one sentence, one head, two queries and three keys make a table of 2 × 3",
-    wrong={
-        "dot product: d is summed over while multiplying, no tensor holds it for every pair": 24,
-        "dot product: queries and keys differ in number, T × S pairs": 4,
-    },
-)
-### BEGIN HIDDEN TESTS
-rows = [(2, 3, 7, 11, 5), (1, 1, 4, 6, 3), (32, 4, 100, 100, 16)]
-for b, h, t, s, e in rows:
-    both = check.run(two, b, h, t, s, e)
-    check.equal(
-        both[0],
-        b * h * t * s,
-        "dot product: one score for each sentence, head, query and key",
-        wrong={
-            "dot product: the heads are missing": b * t * s,
-            "dot product: d is summed over while multiplying, no tensor holds it for every pair": b * h * t * s * e,
-            "dot product: queries and keys differ in number, T × S pairs": b * h * t * t,
-        },
-    )
-    check.equal(
-        both[1],
-        b * h * t * s * e,
-        "additive: tanh is applied to d numbers for each sentence, head, query and key",
-        wrong={
-            "additive: tanh is applied before the sum over d, so all d numbers of every pair must be there": b * h * t * s,
-            "additive: the heads are missing": b * t * s * e,
-            "additive: queries and keys do not lie side by side, every query meets every key": b * h * (t + s) * e,
-        },
-    )
-### END HIDDEN TESTS
+with check.idea("dot product"):
+    pair = check.run(lambda: [int(number) for number in largest_tensors(1, 1, 2, 3, 4)])
+    check.true(len(pair) == 2, "two numbers of elements: first for the dot product, then for additive scores")
+    check.equal(pair[0], 6, "dot product: one sentence, one head, two queries and three keys make a table of 2 × 3")
+    ### BEGIN HIDDEN TESTS
+    for b, h, t, s, e in [(2, 3, 7, 11, 5), (1, 1, 4, 6, 3), (32, 4, 100, 90, 16)]:
+        check.equal(
+            check.run(lambda b=b, h=h, t=t, s=s, e=e: int(largest_tensors(b, h, t, s, e)[0])),
+            b * h * t * s,
+            "dot product: one score for each sentence, head, query and key",
+            wrong={
+                "dot product: the heads are missing": b * t * s,
+                "dot product: the sentences of the batch are missing": h * t * s,
+                "dot product: d is summed over while multiplying, no tensor holds it for every pair": b * h * t * s * e,
+                "dot product: queries and keys differ in number, T × S pairs": b * h * t * t,
+                "dot product: these are the queries and keys; the scores are larger": b * h * (t + s) * e,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.idea("additive scores"):
+    check.equal(pair[1], 24, "additive: tanh is applied to 4 numbers for each of the 2 × 3 pairs")
+    ### BEGIN HIDDEN TESTS
+    for b, h, t, s, e in [(1, 1, 5, 6, 3), (2, 3, 7, 11, 5), (32, 4, 90, 100, 16)]:
+        check.equal(
+            check.run(lambda b=b, h=h, t=t, s=s, e=e: int(largest_tensors(b, h, t, s, e)[1])),
+            b * h * t * s * e,
+            "additive: tanh is applied to d numbers for each sentence, head, query and key",
+            wrong={
+                "additive: tanh is applied before the sum over d, so all d numbers of every pair must be there": b * h * t * s,
+                "additive: the heads are missing": b * t * s * e,
+                "additive: the sentences of the batch are missing": h * t * s * e,
+                "additive: queries and keys differ in number, T × S pairs": b * h * t * t * e,
+                "additive: queries and keys do not lie side by side, every query meets every key": b * h * (t + s) * e,
+            },
+        )
+    ### END HIDDEN TESTS
 check.score()
 
 # %%
@@ -433,48 +428,70 @@ def count_parameters(V, T, D, L, projections="separate"):
 
 # %% test="count" points=3
 check = Check("count", points=3)
-
-
-def by_hand(v, t, d, layers, shared=0, out=1, norms=2, last=1, bias=1, places=1):
-    block = (4 - shared) * (d * d + bias * d) + 8 * d * d + 5 * bias * d + norms * 2 * d
-    return v * d + places * t * d + layers * block + last * 2 * d + out * v * d
-
-
-check.equal(
-    check.run(count_parameters, 17, 3, 5, 2),
-    by_hand(17, 3, 5, 2),
-    "a model with V = 17, T = 3, D = 5, L = 2 is counted wrong: go through the list above item by item",
-    wrong={
-        "the output layer is not tied to the embedding: it has V × D weights of its own": by_hand(17, 3, 5, 2, out=0),
-        "the positions are missing: T × D": by_hand(17, 3, 5, 2, places=0),
-        "the LayerNorm after the last block is missing": by_hand(17, 3, 5, 2, last=0),
-        "a block has two LayerNorms, each with a gain and a bias of size D": by_hand(17, 3, 5, 2, norms=1),
-        "the linear layers of attention and feed-forward have biases": by_hand(17, 3, 5, 2, bias=0),
-        "attention has an output projection besides q, k and v": by_hand(17, 3, 5, 2, shared=1),
-        "the output layer has no bias": by_hand(17, 3, 5, 2) + 17,
-        "the biases of the feed-forward network are missing: 4D and D": by_hand(17, 3, 5, 2) - 2 * 5 * 5,
-        "4D numbers are missing in each block: the biases of the four projections, or the two LayerNorms": by_hand(17, 3, 5, 2, norms=0),
-        "the LayerNorms have a gain and a bias, D numbers each": by_hand(17, 3, 5, 2) - 5 * 5,
-    },
-)
-### BEGIN HIDDEN TESTS
-for v, t, d, layers in [(50, 7, 6, 3), (10_000, 100, 64, 2), (11, 1, 4, 0)]:
-    for saved, sharing in enumerate(("separate", "shared-qk", "shared-qkv")):
-        check.equal(
-            check.run(count_parameters, v, t, d, layers, sharing),
-            by_hand(v, t, d, layers, shared=saved),
-            f"{sharing}: the count is wrong for other sizes",
+with check.idea("blocks of matrices"):
+    mostly = "V = 10, T = 10, D = 200, L = 3: 1,454,200 parameters, nearly all of them in the matrices of the blocks"
+    missing = {"attention has an output projection besides q, k and v": 1454200 - 3 * 200 * 201}
+    check.close(check.run(count_parameters, 10, 10, 200, 3), 1454200, mostly, rtol=0.015, wrong=missing)  # the rest has parts below
+    ### BEGIN HIDDEN TESTS
+    for d, depth in [(300, 1), (256, 8)]:
+        rest = 30 * d + depth * 13 * d + 2 * d
+        check.close(
+            check.run(count_parameters, 10, 10, d, depth),
+            12 * depth * d**2 + rest,
+            "for another width and number of blocks the matrices of the blocks are counted wrong",
+            rtol=0.015,
             wrong={
-                "sharing changes nothing in your count": by_hand(v, t, d, layers),
-                "a shared projection saves its bias too": by_hand(v, t, d, layers, shared=saved) + saved * layers * d,
-                "sharing saves projections in every block, not once": by_hand(v, t, d, layers) - saved * (d * d + d),
-                "one matrix for q and k saves one of the three, one for all saves two": by_hand(v, t, d, layers, shared=saved + 1),
-                "the output layer is not tied to the embedding: it has V × D weights of its own": by_hand(
-                    v, t, d, layers, shared=saved, out=0
-                ),
+                "attention has an output projection besides q, k and v": 11 * depth * d**2 + rest,
+                "the feed-forward network has two matrices, D → 4D and 4D → D": 8 * depth * d**2 + rest,
+                "the number of blocks is not used": 12 * d**2 + rest,
             },
         )
-### END HIDDEN TESTS
+    ### END HIDDEN TESTS
+with check.part("embeddings and output layer"):
+    none = "without blocks, V = 500, T = 30, D = 20: embeddings, positions, an output layer, and 40 more for the last LayerNorm: 20,640"
+    slips = {
+        "the output layer is not tied to the embedding: it has V × D weights of its own": 10640,
+        "the positions are missing: T × D": 20040,
+    }
+    slips["the output layer has no bias"] = 21140
+    check.close(check.run(count_parameters, 500, 30, 20, 0), 20640, none, rtol=0.005, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    check.close(check.run(count_parameters, 3000, 1000, 40, 0), 280080, "for other V and T the embeddings are counted wrong", rtol=0.002)
+    ### END HIDDEN TESTS
+with check.part("biases and LayerNorms"):
+    check.equal(check.run(count_parameters, 0, 0, 10, 2), 2680, "two blocks of width 10 and the last LayerNorm, without embeddings: 2,680")
+    ### BEGIN HIDDEN TESTS
+    d, depth = 48, 5
+    whole = depth * (12 * d * d + 13 * d) + 2 * d
+    check.equal(
+        check.run(count_parameters, 0, 0, d, depth),
+        whole,
+        "the biases of the linear layers, or the gains and biases of the LayerNorms, are counted wrong",
+        wrong={
+            "the LayerNorm after the last block is missing": whole - 2 * d,
+            "a block has two LayerNorms, each with a gain and a bias of size D": whole - depth * 2 * d,
+            "the linear layers of attention and feed-forward have biases": whole - depth * 9 * d,
+            "the biases of the feed-forward network are missing: 4D and D": whole - depth * 5 * d,
+            "4D numbers are missing in each block: the biases of the four projections, or the two LayerNorms": whole - depth * 4 * d,
+            "the LayerNorms have a gain and a bias, D numbers each": whole - depth * 2 * d - d,
+            "the biases of the feed-forward network are 4D and D: 8D is too many, 2D too few": whole - depth * 3 * d,
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("shared projections"):
+    kinds = ("separate", "shared-qk", "shared-qkv")
+    sizes = check.run(lambda: [count_parameters(7, 3, 10, 2, kind) for kind in kinds])
+    slips = {"sharing changes nothing in your count": [0, 0], "a shared projection saves its bias too": [200, 400]}
+    slips["sharing saves projections in every block, not once"] = [110, 220]
+    saved = "in two blocks of width 10, one matrix for q and k saves 220 parameters, one for all three 440"
+    check.equal([sizes[0] - sizes[1], sizes[0] - sizes[2]], [220, 440], saved, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    sizes = check.run(lambda: [count_parameters(50, 7, 6, 3, kind) for kind in kinds])
+    check.equal([sizes[0] - sizes[1], sizes[0] - sizes[2]], [126, 252], "for other sizes sharing saves another number of parameters")
+with check.edge("separate by default"):
+    alike = check.run(lambda: count_parameters(7, 3, 10, 2) - count_parameters(7, 3, 10, 2, "separate"))
+    check.equal(alike, 0, "without a word about projections they are separate")
+    ### END HIDDEN TESTS
 check.score()
 
 # %%
@@ -524,75 +541,77 @@ def zeroed_weights(scores, mask):
 # %% test="masks" points=3
 check = Check("masks", points=3)
 flat, only = torch.zeros(1, 4), torch.tensor([[True, True, False, False]])
-check.close(
-    check.run(masked_weights, flat, only),
-    torch.tensor([[0.5, 0.5, 0.0, 0.0]]),
-    "four equal scores, two visible: half and half",
-    wrong={
-        "True means may look: yours hides what may be seen": torch.tensor([[0.0, 0.0, 0.5, 0.5]]),
-        "masked_weights: the hidden scores still count in the normaliser": torch.tensor([[0.25, 0.25, 0.0, 0.0]]),
-        "a score of 0 is not a weight of 0: e⁰ = 1. Use −∞": torch.tensor([[0.25, 0.25, 0.25, 0.25]]),
-    },
-)
-check.close(
-    check.run(zeroed_weights, flat, only),
-    torch.tensor([[0.25, 0.25, 0.0, 0.0]]),
-    "four equal scores, two visible: each has a quarter, and the hidden ones are set to 0",
-    wrong={
-        "zeroed_weights is normalised again: leave the rows as they are": torch.tensor([[0.5, 0.5, 0.0, 0.0]]),
-        "True means may look: yours zeroes what may be seen": torch.tensor([[0.0, 0.0, 0.25, 0.25]]),
-        "the hidden weights are still there: set them to 0": torch.tensor([[0.25, 0.25, 0.25, 0.25]]),
-    },
-)
-### BEGIN HIDDEN TESTS
-table = 3 * randn(2, 3, 5, 7)
-sees = torch.ones(5, 7, dtype=torch.bool).tril(2)
-full = table.softmax(-1)
-exact = full * sees / (full * sees).sum(-1, keepdim=True)
-check.close(
-    check.run(masked_weights, table, sees),
-    exact,
-    "masked_weights differs from softmax over the visible scores",
-    wrong={
-        "softmax runs over the queries: each row is one query's distribution": table.masked_fill(~sees, -torch.inf)
-        .softmax(-2)
-        .nan_to_num(),
-        "masked_weights: the hidden scores still count in the normaliser": full * sees,
-        "a score of 0 is not a weight of 0: e⁰ = 1. Use −∞": (table * sees).softmax(-1),
-    },
-)
-check.close(
-    check.run(zeroed_weights, table, sees),
-    full * sees,
-    "zeroed_weights differs from softmax over all scores, zeroed afterwards",
-    wrong={
-        "zeroed_weights is normalised again: leave the rows as they are": exact,
-        "softmax runs over the queries: each row is one query's distribution": table.softmax(-2) * sees,
-        "the scores are zeroed before softmax: zero the weights afterwards": (table * sees).softmax(-1),
-    },
-)
-per_head = rand(2, 1, 5, 7) > 0.4
-per_head[..., 0] = True
-check.close(
-    check.run(zeroed_weights, table.double(), per_head),
-    table.double().softmax(-1) * per_head,
-    "a mask (B, 1, T, S) must broadcast over the heads",
-)
-check.close(
-    check.run(masked_weights, 200 * table, sees),
-    (200 * table).double().masked_fill(~sees, -torch.inf).softmax(-1).float(),
-    "with large scores the weights are wrong: exp alone overflows, softmax subtracts the largest score first",
-)
-deep = table - 1000
-check.close(
-    check.run(masked_weights, deep, sees),
-    deep.masked_fill(~sees, -torch.inf).softmax(-1),
-    "where all visible scores are very low, hidden keys get weight: a finite stand-in for −∞ must be lower than any score",
-)
-check.equal(check.run(masked_weights, torch.tensor([[3.0]]), torch.tensor([[True]])), [[1.0]], "one query and one key must work")
-check.unchanged(masked_weights, table, sees)
-check.unchanged(zeroed_weights, table, sees)
-### END HIDDEN TESTS
+with check.idea("masked_weights"):
+    slips = {"True means may look: yours hides what may be seen": torch.tensor([[0.0, 0.0, 0.5, 0.5]])}
+    equal = "masked_weights: four equal scores, two visible: half and half"
+    check.close(check.run(masked_weights, flat, only), torch.tensor([[0.5, 0.5, 0.0, 0.0]]), equal, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    table = 3 * randn(5, 7)
+    sees = torch.ones(5, 7, dtype=torch.bool).tril(2)
+    full = table.softmax(-1)
+    exact = full * sees / (full * sees).sum(-1, keepdim=True)
+    check.close(
+        check.run(masked_weights, table, sees),
+        exact,
+        "masked_weights differs from softmax over the visible scores",
+        wrong={
+            "masked_weights: softmax runs over the queries: each row is one query's distribution": table.masked_fill(~sees, -torch.inf)
+            .softmax(-2)
+            .nan_to_num(),
+            "masked_weights: the hidden scores still count in the normaliser": full * sees,
+            "masked_weights: a score of 0 is not a weight of 0: e⁰ = 1. Use −∞": (table * sees).softmax(-1),
+            "masked_weights: the mask is not used": full,
+        },
+    )
+with check.part("masked_weights: broadcasting"):
+    deep, per_head = 3 * randn(2, 3, 5, 7, dtype=torch.float64), rand(2, 1, 5, 7) > 0.4
+    per_head[..., 0] = True
+    heads_too = "masked_weights: with heads (B, H, T, S) and a mask (B, 1, T, S) the weights are wrong: softmax over the last axis"
+    check.close(check.run(masked_weights, deep, per_head), deep.masked_fill(~per_head, -torch.inf).softmax(-1), heads_too)
+with check.edge("masked_weights: large scores"):
+    check.close(
+        check.run(masked_weights, 200 * table, sees),
+        (200 * table).double().masked_fill(~sees, -torch.inf).softmax(-1).float(),
+        "with large scores the weights are wrong: exp alone overflows, softmax subtracts the largest score first",
+    )
+with check.edge("masked_weights: low scores"):
+    low = table - 1000
+    check.close(
+        check.run(masked_weights, low, sees),
+        low.masked_fill(~sees, -torch.inf).softmax(-1),
+        "where all visible scores are very low, hidden keys get weight: a finite stand-in for −∞ must be lower than any score",
+    )
+    check.equal(check.run(masked_weights, torch.tensor([[3.0]]), torch.tensor([[True]])), [[1.0]], "one query and one key must work")
+with check.edge("masked_weights: inputs unchanged"):
+    check.unchanged(masked_weights, table, sees)
+    ### END HIDDEN TESTS
+with check.idea("zeroed_weights"):
+    slips = {"zeroed_weights is normalised again: leave the rows as they are": torch.tensor([[0.5, 0.5, 0.0, 0.0]])}
+    slips["True means may look: yours zeroes what may be seen"] = torch.tensor([[0.0, 0.0, 0.25, 0.25]])
+    slips["the hidden weights are still there: set them to 0"] = torch.tensor([[0.25, 0.25, 0.25, 0.25]])
+    quarter = "zeroed_weights: four equal scores, two visible: each has a quarter, and the hidden ones are set to 0"
+    check.close(check.run(zeroed_weights, flat, only), torch.tensor([[0.25, 0.25, 0.0, 0.0]]), quarter, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    check.close(
+        check.run(zeroed_weights, table, sees),
+        full * sees,
+        "zeroed_weights differs from softmax over all scores, zeroed afterwards",
+        wrong={
+            "zeroed_weights is normalised again: leave the rows as they are": exact,
+            "zeroed_weights: softmax runs over the queries: each row is one query's distribution": table.softmax(-2) * sees,
+            "zeroed_weights: the scores are zeroed before softmax: zero the weights afterwards": (table * sees).softmax(-1),
+            "zeroed_weights: the mask is not used": full,
+        },
+    )
+with check.part("zeroed_weights: broadcasting"):
+    over_heads = "zeroed_weights: with heads (B, H, T, S) and a mask (B, 1, T, S) the weights are wrong: softmax over the last axis"
+    check.close(check.run(zeroed_weights, deep, per_head), deep.softmax(-1) * per_head, over_heads)
+with check.edge("zeroed_weights: large scores"):
+    overflow = "zeroed_weights: with large scores the weights are wrong: exp alone overflows, softmax subtracts the largest score first"
+    check.close(check.run(zeroed_weights, 200 * table, sees), (200 * table).double().softmax(-1).float() * sees, overflow)
+with check.edge("zeroed_weights: inputs unchanged"):
+    check.unchanged(zeroed_weights, table, sees)
+    ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
@@ -683,49 +702,46 @@ def leak_derivative(s, j, l):
 
 # %% test="derive" points=3
 check = Check("derive", points=3)
-check.close(
-    check.run(leak_derivative, torch.zeros(4), 0, 3, shape=(), hint="one number: the derivative of one weight by one score"),
-    -1 / 16,
-    "with four equal scores every p is 1/4",
-    wrong={
-        "the sign: if the future key scores higher, less is left for the past": 1 / 16,
-        "this is the derivative by the key's own score, p_j (1 − p_j)": 3 / 16,
-        "zero is the answer for −∞ masking: here the normaliser sees the future": 0.0,
-        "only one of the two probabilities is in it": -1 / 4,
-        "1 − p belongs to the derivative by the key's own score: here the numerator does not move": -3 / 16,
-    },
-)
-check.avoids(
-    leak_derivative,
-    *("autograd", "grad", "backward", "jacobian", "jacrev"),
-    hint="derive it on paper: autograd is what it is checked against",
-    forbid=["autograd"],
-    runs=lambda: leak_derivative(torch.zeros(4), 0, 3),
-)
-### BEGIN HIDDEN TESTS
-for size, j, l in [(5, 1, 4), (3, 0, 1), (9, 3, 7)]:
-    line = 2 * randn(size, dtype=torch.float64)
-    prob = line.softmax(0)
-    visible = line[: j + 1].softmax(0)  # the derivation with a normaliser over the visible keys only
-    check.close(
-        check.run(leak_derivative, line, j, l, forbid=["autograd"]),
-        reference_gradient(lambda z, j=j: z.softmax(0)[j], line)[l],
-        "the derivative differs from autograd's and from a finite difference's",
-        rtol=1e-6,
-        atol=1e-10,
-        wrong={
-            "the sign: if the future key scores higher, less is left for the past": prob[j] * prob[l],
-            "this is the derivative by the key's own score, p_j (1 − p_j)": prob[j] * (1 - prob[j]),
-            "the two keys are swapped in the quotient rule: p_j is squared here": -(prob[j] ** 2),
-            "only one of the two probabilities is in it": -prob[l],
-            "p is the softmax over all scores, not over the visible ones": -visible[j] * prob[l],
-            "zero is the answer for −∞ masking: here the normaliser sees the future": torch.zeros(()).double(),
-        },
-    )
-extreme = check.run(leak_derivative, torch.tensor([900.0, 0.0, 900.0]), 0, 2)
-check.close(extreme, -0.25, "with large scores exp overflows: use softmax, which subtracts the largest score first")
-check.unchanged(leak_derivative, torch.zeros(4), 0, 3)
-### END HIDDEN TESTS
+with check.idea("∂w_j/∂s_l"):
+    one_number = "one number: the derivative of one weight by one score"
+    slips = {"the sign: if the future key scores higher, less is left for the past": 1 / 16}
+    slips["1 − p belongs to the derivative by the key's own score: here the numerator does not move"] = -3 / 16
+    even = check.run(leak_derivative, torch.zeros(4), 0, 3, shape=(), hint=one_number)
+    check.close(even, -1 / 16, "with four equal scores every p is 1/4: −1/16", wrong=slips)
+    uneven = check.run(leak_derivative, torch.tensor([1.0, 2.0, 1.0]).log(), 0, 1, shape=(), hint=one_number)
+    check.close(uneven, -1 / 8, "with p = 1/4, 1/2, 1/4 and the keys j = 0 and l = 1 it is −1/8")
+    own, named = "derive it on paper: autograd is what it is checked against", ("autograd", "grad", "backward", "jacobian", "jacrev")
+    check.avoids(leak_derivative, *named, hint=own, forbid=["autograd"], runs=lambda: leak_derivative(torch.zeros(4), 0, 3))
+    ### BEGIN HIDDEN TESTS
+    for size, j, l in [(5, 1, 4), (3, 0, 1), (9, 3, 7)]:
+        line = 2 * randn(size, dtype=torch.float64)
+        prob = line.softmax(0)
+        visible = line[: j + 1].softmax(0)  # the derivation with a normaliser over the visible keys only
+        check.close(
+            check.run(leak_derivative, line, j, l, forbid=["autograd"]),
+            reference_gradient(lambda z, j=j: z.softmax(0)[j], line)[l],
+            "the derivative differs from autograd's and from a finite difference's",
+            rtol=1e-4,
+            atol=1e-9,
+            wrong={
+                "the sign: if the future key scores higher, less is left for the past": prob[j] * prob[l],
+                "this is the derivative by the key's own score, p_j (1 − p_j)": prob[j] * (1 - prob[j]),
+                "the two keys are swapped in the quotient rule: p_j is squared here": -(prob[j] ** 2),
+                "only one of the two probabilities is in it": -prob[l],
+                "p is the softmax over all scores, not over the visible ones": -visible[j] * prob[l],
+                "zero is the answer for −∞ masking: here the normaliser sees the future": torch.zeros(()).double(),
+            },
+        )
+with check.edge("large scores"):
+    extreme = check.run(leak_derivative, torch.tensor([900.0, 0.0, 900.0]), 0, 2)
+    check.close(extreme, -0.25, "with large scores exp overflows: use softmax, which subtracts the largest score first")
+with check.edge("all digits of float64"):
+    line = 2 * randn(6, dtype=torch.float64)
+    digits = "with float64 scores digits are lost: keep the dtype"
+    check.close(check.run(leak_derivative, line, 2, 4), -line.softmax(0)[2] * line.softmax(0)[4], digits, rtol=1e-7, atol=1e-12)
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(leak_derivative, torch.zeros(4), 0, 3)
 check.score()
 
 # %% [markdown]
@@ -761,81 +777,73 @@ def future_leak(G):
 
 # %% test="gradient" points=4
 check = Check("gradient", points=4)
-
-
-def known_map(weights, matrix, x, root=True):
-    """Jacobian of tanh(W x M): row i by row j is W[i, j] · diag(1 − f_i²) Mᵀ."""
-    slope = 1 - torch.tanh(weights @ x @ matrix) ** 2  # (T, E)
-    size = torch.stack([(row[:, None] * matrix.T).pow(2).sum() for row in slope])
-    return weights.abs() * size.sqrt()[:, None] if root else weights**2 * size[:, None]
-
-
 w4 = torch.tensor([[1.0, 0.0, 0.0], [0.5, 1.0, 0.25], [0.0, -2.0, 1.0]])
-turn = torch.eye(2)
-small = check.keep(Mixer, w4, turn)
-near_zero = torch.zeros(3, 2)  # here tanh has slope 1, so G = |W| · √2
-seen = check.run(gradient_map, small, near_zero, shape=(3, 3), hint="one number per output and input: (T, T)")
-check.close(
-    seen,
-    w4.abs() * 2**0.5,
-    "for f(x) = tanh(W x) at 0 with width 2, G is |W| times √2",
-    wrong={
-        "rows are outputs, columns are inputs: yours is transposed": w4.abs().T * 2**0.5,
-        "entries are added before squaring: opposite signs would cancel": w4 * 2,
-        "the root is missing": w4**2 * 2,
-        "this is a mean of squares or of absolute values: take the root of the sum": w4.abs() * 0.5,
-        "these are sums of absolute values: take the root of the sum of squares": w4.abs() * 2,
-        "this is the largest absolute entry: take the root of the sum of squares": w4.abs(),
-    },
-)
-check.close(
-    check.run(future_leak, torch.tensor([[1.0, 0.125, 0.0], [0.5, 1.0, 0.25], [0.0, -2.0, 1.0]])),
-    0.25,
-    "the largest entry above the diagonal of this matrix is 0.25",
-    wrong={
-        "the diagonal is the present, not the future": 1.0,
-        "this looks below the diagonal: the future has j > i": 0.5,
-        "this is a sum: take the largest entry": 0.375,
-    },
-)
-### BEGIN HIDDEN TESTS
-for size, width, out in [(4, 3, 5), (6, 2, 1), (1, 4, 3)]:
-    mixing, spread, at = randn(size, size), randn(width, out), randn(size, width) / 2
-    fan = check.keep(Mixer, mixing, spread)
-    check.close(
-        check.run(gradient_map, fan, at),
-        known_map(mixing, spread, at),
-        "G is wrong where T, D and E differ",
-        rtol=1e-3,
-        atol=1e-5,
-        wrong={
-            "rows are outputs, columns are inputs: yours is transposed": known_map(mixing, spread, at).T,
-            "the root is missing": known_map(mixing, spread, at, root=False),
-            "the E outputs of a row are added before the derivative: opposite signs cancel": mixing.abs()
-            * ((1 - torch.tanh(mixing @ at @ spread) ** 2) @ spread.T).norm(dim=1, keepdim=True),
-        },
-    )
-    lower = check.keep(Mixer, mixing.tril(), spread)
-    check.close(
-        check.run(lambda at=at, lower=lower: future_leak(gradient_map(lower, at))),
-        0.0,
-        "a causal function has no leak: exactly 0",
-        atol=0.0,
-    )
-peek = randn(5, 5).abs().tril() + torch.diag(torch.full((4,), 0.01), 1)
-check.close(
-    check.run(future_leak, peek),
-    0.01,
-    "a small leak to the next position must be found",
-    rtol=1e-5,
-    wrong={"this is a sum: take the largest entry": 0.04},
-)
-far = torch.eye(4)
-far[0, 3] = 0.5
-check.close(check.run(future_leak, far), 0.5, "the leak may reach further than the next position: look at all j > i")
-check.close(check.run(future_leak, torch.ones(1, 1)), 0.0, "with one position there is no future: 0.0")
-check.true(check.run(lambda: type(future_leak(torch.eye(3))) is float), "future_leak gives a Python float (`.item()`)")
-### END HIDDEN TESTS
+with check.idea("gradient_map", share=3):
+    small = check.keep(Mixer, w4, torch.eye(2))  # f(x) = tanh(W x)
+    seen = check.run(gradient_map, small, torch.zeros(3, 2), shape=(3, 3), hint="one number per output and input: (T, T)")
+    root = "for f(x) = tanh(W x) at 0 with width 2 the slope is 1, and G is |W| times √2"
+    slips = {"rows are outputs, columns are inputs: yours is transposed": w4.abs().T * 2**0.5, "the root is missing": w4**2 * 2}
+    slips["this is a mean of squares or of absolute values: take the root of the sum"] = w4.abs() * 0.5
+    check.close(seen, w4.abs() * 2**0.5, root, rtol=1e-3, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+
+    def jacobian_of(weights, matrix, at):
+        """Jacobian (T, T, E, D) of tanh(W x M): row i by row j is W[i, j] · diag(1 − f_i²) Mᵀ."""
+        slope = 1 - torch.tanh(weights @ at @ matrix) ** 2  # (T, E)
+        return weights[:, :, None, None] * slope[:, None, :, None] * matrix.T[None, None]
+
+    for size, width, out in [(4, 3, 5), (6, 2, 1)]:
+        mixing, spread, at = randn(size, size), randn(width, out), randn(size, width) / 2
+        jacobian = jacobian_of(mixing, spread, at)
+        exact = jacobian.pow(2).sum((2, 3)).sqrt()
+        check.close(
+            check.run(gradient_map, check.keep(Mixer, mixing, spread), at),
+            exact,
+            "G is wrong where T, D and E differ",
+            rtol=1e-3,
+            atol=1e-5,
+            wrong={
+                "rows are outputs, columns are inputs: yours is transposed": exact.T,
+                "the root is missing": exact**2,
+                "entries are added before squaring: opposite signs would cancel": jacobian.sum((2, 3)),
+                "entries are added, and the absolute value comes after: opposite signs would cancel": jacobian.sum((2, 3)).abs(),
+                "these are sums of absolute values: take the root of the sum of squares": jacobian.abs().sum((2, 3)),
+                "this is the largest absolute entry: take the root of the sum of squares": jacobian.abs().amax((2, 3)),
+                "this is the root of the mean square: take the root of the sum": jacobian.pow(2).mean((2, 3)).sqrt(),
+                "the E outputs of a row are added before the derivative: opposite signs cancel": jacobian.sum(2).norm(dim=-1),
+            },
+        )
+with check.edge("one position"):
+    mixing, spread, at = randn(1, 1), randn(4, 3), randn(1, 4) / 2
+    single = check.run(gradient_map, check.keep(Mixer, mixing, spread), at, shape=(1, 1))
+    exact = jacobian_of(mixing, spread, at).pow(2).sum((2, 3)).sqrt()
+    check.close(single, exact, "T = 1: one output and one input, G is (1, 1)", rtol=1e-3, atol=1e-5)
+with check.edge("the point unchanged"):
+    check.unchanged(lambda point: gradient_map(small, point), torch.zeros(3, 2))
+    ### END HIDDEN TESTS
+with check.idea("future_leak"):
+    leaky = torch.tensor([[1.0, 0.125, 0.25], [0.5, 1.0, 0.0625], [0.0, 2.0, 1.0]])
+    slips = {"the diagonal is the present, not the future": 1.0, "this looks below the diagonal: the future has j > i": 2.0}
+    slips |= {
+        "this is a sum: take the largest entry": 0.4375,
+        "the leak may reach further than the next position: look at all j > i": 0.125,
+    }
+    check.close(check.run(future_leak, leaky), 0.25, "the largest entry above the diagonal of this matrix is 0.25", rtol=1e-5, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    peek = randn(5, 5).abs().tril() + torch.diag(torch.full((4,), 0.01), 1)
+    total = {"this is a sum: take the largest entry": 0.04}
+    check.close(check.run(future_leak, peek), 0.01, "a small leak to the next position must be found", rtol=1e-5, wrong=total)
+    far = torch.eye(4)
+    far[0, 3] = 0.5
+    check.close(check.run(future_leak, far), 0.5, "the leak may reach further than the next position: look at all j > i", rtol=1e-5)
+    causal = check.run(future_leak, randn(4, 4).abs().tril() + 1)
+    check.close(causal, 1.0, "entries below the diagonal are the past: they do not count", rtol=1e-5)
+with check.edge("no leak"):
+    check.close(check.run(future_leak, randn(4, 4).abs().tril()), 0.0, "nothing above the diagonal: the leak is exactly 0", atol=0.0)
+    check.close(check.run(future_leak, torch.ones(1, 1)), 0.0, "with one position there is no future: 0.0", atol=0.0)
+    ### END HIDDEN TESTS
+with check.edge("a Python float"):
+    check.true(check.run(lambda: type(future_leak(torch.eye(3))) is float), "future_leak gives a Python float (`.item()`)")
 check.score()
 
 # %% [markdown]
@@ -888,44 +896,49 @@ def perturbation_leak(model, tokens, place, token):
 
 # %% test="perturb" points=3
 check = Check("perturb", points=3)
-grid = randn(6, 6)
-words = torch.tensor([3, 1, 4, 1, 5, 0, 2])
+grid, words = torch.arange(36.0).view(6, 6), torch.tensor([3, 1, 4, 1, 5, 0, 2])
 honest, nosy = check.keep(PeekingModel, grid), check.keep(PeekingModel, grid, [0.5, 0.0, -0.125])
-check.close(
-    check.run(perturbation_leak, honest, words, 4, 2, shape=(4,), hint="one number for each position before `place`: shape (place,)"),
-    torch.zeros(4),
-    "this model looks only at the past: nothing before `place` may move",
-)
-step = (grid[2] - grid[5]).abs().max()  # word 5 at place 4 becomes word 2
-check.close(
-    check.run(perturbation_leak, nosy, words, 4, 2),
-    torch.tensor([0.0, 0.125, 0.0, 0.5]) * step,
-    "this model peeks one word ahead with strength 0.5 and three words ahead with strength −0.125",
-    wrong={
-        "the change has a sign: take absolute values before the largest": torch.stack(
-            [torch.zeros(()), (-0.125 * (grid[2] - grid[5])).max(), torch.zeros(()), (0.5 * (grid[2] - grid[5])).max()]
-        ),
-        "this is a mean over the vocabulary: take the largest change": torch.tensor([0.0, 0.125, 0.0, 0.5])
-        * (grid[2] - grid[5]).abs().mean(),
-        "this is a sum over the vocabulary: take the largest change": torch.tensor([0.0, 0.125, 0.0, 0.5])
-        * (grid[2] - grid[5]).abs().sum(),
-        "more than one word is changed: replace the one at `place` only": torch.tensor([0.0, 0.125, 0.125, 0.5])
-        * torch.stack([step, step, (grid[2] - grid[0]).abs().max(), step]),
-        "nothing moves: is the changed sentence really changed, or are both versions the same tensor?": torch.zeros(4),
-    },
-)
-### BEGIN HIDDEN TESTS
-for place, token in [(1, 0), (6, 4), (3, 5)]:
-    jump = (grid[token] - grid[words[place]]).abs().max()
-    truth = torch.zeros(place)
-    truth[place - 1] = 0.5 * jump
-    if place >= 3:
-        truth[place - 3] = 0.125 * jump
-    check.close(check.run(perturbation_leak, nosy, words, place, token), truth, "the changes are wrong for another place or word")
-check.equal(check.run(lambda: len(perturbation_leak(nosy, words, 0, 1))), 0, "before place 0 there is nothing: an empty tensor")
-check.close(check.run(perturbation_leak, nosy, words, 4, 5), torch.zeros(4), "a word that is replaced by itself changes nothing", atol=1e-6)
-check.unchanged(lambda sentence: perturbation_leak(honest, sentence, 4, 2), words)
-### END HIDDEN TESTS
+with check.idea("what moves before the word"):
+    before = "one number for each position before `place`: shape (place,)"
+    still = check.run(perturbation_leak, honest, words, 4, 2, shape=(4,), hint=before)
+    check.close(still, torch.zeros(4), "this model looks only at the past: nothing before `place` may move")
+    eighteen = "word 5 becomes word 2, which moves each logit by 18; this model peeks one word ahead (times 0.5) and three (times −0.125)"
+    signed = {"the change has a sign: take absolute values before the largest": torch.tensor([0.0, 2.25, 0.0, -9.0])}
+    check.close(check.run(perturbation_leak, nosy, words, 4, 2), torch.tensor([0.0, 2.25, 0.0, 9.0]), eighteen, wrong=signed)
+    ### BEGIN HIDDEN TESTS
+    table = randn(6, 6)
+    spy = check.keep(PeekingModel, table, [0.5, 0.0, -0.125])
+    for place, token in [(4, 2), (1, 0), (6, 4), (3, 5)]:
+        changed, later = words.clone(), words.clone()
+        changed[place], later[place:] = token, token
+        reader = PeekingModel(table, [0.5, 0.0, -0.125])
+        moving = (reader(changed[None]) - reader(words[None]))[0, :place]
+        slips = {
+            "the change has a sign: take absolute values before the largest": moving.amax(-1),
+            "this is a mean over the vocabulary: take the largest change": moving.abs().mean(-1),
+            "this is a sum over the vocabulary: take the largest change": moving.abs().sum(-1),
+            "this is the Euclidean norm of the change: take the largest change": moving.norm(dim=-1),
+            "nothing moves: is the changed sentence really changed, or are both versions the same tensor?": torch.zeros(place),
+        }
+        if place < 6:  # else there is nothing behind the word
+            slips["more than one word is changed: replace the one at `place` only"] = (
+                (reader(later[None]) - reader(words[None]))[0, :place].abs().amax(-1)
+            )
+        truth = moving.abs().amax(-1)
+        check.close(
+            check.run(perturbation_leak, spy, words, place, token), truth, "the changes are wrong for another place or word", wrong=slips
+        )
+with check.edge("the first word"):
+    none = check.run(lambda: len(perturbation_leak(nosy, words, 0, 1)))
+    check.equal(none, 0, "before place 0 there is nothing: an empty tensor")
+with check.edge("the same word"):
+    check.close(
+        check.run(perturbation_leak, nosy, words, 4, 5), torch.zeros(4), "a word that is replaced by itself changes nothing", atol=1e-6
+    )
+    ### END HIDDEN TESTS
+with check.edge("the sentence unchanged"):
+    keep = "your code changes the sentence that it is given: work on a copy, `tokens.clone()`"
+    check.unchanged(lambda sentence: perturbation_leak(honest, sentence, 4, 2), words, hint=keep)
 check.score()
 
 # %%
@@ -980,40 +993,34 @@ def perplexity(loss_sums, counts):
 
 # %% test="perplexity" points=2
 check = Check("perplexity", points=2)
-
-
-def wrong_ways(totals, numbers):
-    each = [total / number for total, number in zip(totals, numbers, strict=True)]
-    mean = sum(totals) / sum(numbers)
-    return {
-        "this is a mean of perplexities: average the losses first, then exponentiate once": sum(math.exp(e) for e in each) / len(each),
-        "this is the mean of the batches' means: a small batch must count less": math.exp(sum(each) / len(each)),
-        "the losses are in nats: use e, not 2": 2**mean,
-        "this is the mean loss: take e to its power": mean,
-        "divide by the number of targets, not of batches": math.exp(sum(totals) / len(totals)),
-        "the sign: perplexity is at least 1": math.exp(-mean),
-    }
-
-
-check.close(
-    check.run(perplexity, [6.0, 1.0], [4, 1]),
-    math.exp(1.4),
-    "7 nats over 5 targets: e to the power of 1.4",
-    rtol=1e-5,
-    wrong=wrong_ways([6.0, 1.0], [4, 1]),
-)
-check.close(check.run(perplexity, [3 * math.log(50)], [3]), 50.0, "a model that guesses among 50 words has perplexity 50", rtol=1e-5)
-### BEGIN HIDDEN TESTS
-sums, sizes = (5 + 30 * rand(7)).tolist(), randint(2, 9, (7,)).tolist()
-check.close(
-    check.run(perplexity, sums, sizes),
-    math.exp(sum(sums) / sum(sizes)),
-    "the perplexity is wrong for other batches",
-    rtol=1e-5,
-    wrong=wrong_ways(sums, sizes),
-)
-check.close(check.run(perplexity, [0.0, 4.0], [0, 2]), math.exp(2.0), "a batch without targets must not disturb", rtol=1e-5)
-### END HIDDEN TESTS
+with check.idea("e to the mean loss"):
+    check.close(check.run(perplexity, [6.0, 1.0], [4, 1]), math.exp(1.4), "7 nats over 5 targets: e to the power of 1.4", rtol=1e-5)
+    check.close(check.run(perplexity, [3 * math.log(50)], [3]), 50.0, "a model that guesses among 50 words has perplexity 50", rtol=1e-5)
+    ### BEGIN HIDDEN TESTS
+    sums, sizes = (5 + 30 * rand(7)).tolist(), randint(2, 9, (7,)).tolist()
+    each = [total / number for total, number in zip(sums, sizes, strict=True)]
+    mean = sum(sums) / sum(sizes)
+    check.close(
+        check.run(perplexity, sums, sizes),
+        math.exp(mean),
+        "the perplexity is wrong for other batches",
+        rtol=1e-5,
+        wrong={
+            "this is a mean of perplexities: average the losses first, then exponentiate once": sum(math.exp(e) for e in each) / len(each),
+            "this is a mean of perplexities, weighed by the batches' sizes: average the losses first, then exponentiate once": sum(
+                math.exp(e) * n for e, n in zip(each, sizes, strict=True)
+            )
+            / sum(sizes),
+            "this is the mean of the batches' means: a small batch must count less": math.exp(sum(each) / len(each)),
+            "the losses are in nats: use e, not 2": 2**mean,
+            "this is the mean loss: take e to its power": mean,
+            "divide by the number of targets, not of batches": math.exp(sum(sums) / len(sums)),
+            "the sign: perplexity is at least 1": math.exp(-mean),
+        },
+    )
+with check.edge("a batch without targets"):
+    check.close(check.run(perplexity, [0.0, 4.0], [0, 2]), math.exp(2.0), "a batch without targets must not disturb", rtol=1e-5)
+    ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
@@ -1040,51 +1047,58 @@ def prefix_losses(model, tokens):
 
 # %% test="prefix" points=3
 check = Check("prefix", points=3)
-grid = 2 * randn(7, 7)
-plain_model, peeping = check.keep(PeekingModel, grid), check.keep(PeekingModel, grid, [3.0])
-line = torch.tensor([2, 5, 1, 1, 6])
+grid = torch.tensor([[0.0, math.log(9.0)], [0.0, 0.0]])  # after 0 comes 1, nine to one; a 0 before the last word counts half
+line, exact = torch.tensor([0, 1, 0, 1]), torch.tensor([10 / 9, 4.0, 10 / 9]).log()
+with check.idea("the prefix and nothing else"):
+    sure = "the words 1, 0, 1 have probabilities 9/10, 1/4 and 9/10 after what comes before them: the losses are −log of these"
+    slow = check.run(prefix_losses, check.keep(PeekingModel, grid), line, shape=(3,), hint="n words give n − 1 predictions: shape (n − 1,)")
+    check.close(slow, exact, sure, wrong={"the sign: a loss is positive": -exact})
+    alone = check.run(prefix_losses, check.keep(PeekingModel, grid, [3.0]), line)
+    check.close(alone, exact, "a model that peeks at the next word must gain nothing from it: give it tokens[: t + 1] only")
+    ### BEGIN HIDDEN TESTS
+    table, longer = 2 * randn(7, 7), randint(0, 7, (9,))
 
+    def all_at_once(numbers, peeks=(), rows=None, log=True, shift=1):
+        reader = PeekingModel(table, peeks)
+        logits = reader(numbers[None] if rows is None else numbers[None, :rows])[0]
+        logits = logits.log_softmax(-1) if log else logits
+        return -torch.stack([logits[t][numbers[t + shift]] for t in range(len(numbers) - 1)])
 
-def all_at_once(numbers, peeks=(), rows=None, sign=-1.0, log=True):
-    reader = PeekingModel(grid, peeks)
-    given = numbers if rows is None else numbers[:rows]
-    logits = reader(given[None])[0]
-    logits = logits.log_softmax(-1) if log else logits
-    return sign * torch.stack([logits[t][numbers[t + 1]] for t in range(len(numbers) - 1)])
-
-
-slow = check.run(prefix_losses, plain_model, line, shape=(4,), hint="n words give n − 1 predictions: shape (n − 1,)")
-check.close(
-    slow,
-    all_at_once(line),
-    "this model is honest: word by word and all at once must agree",
-    wrong={
-        "the sign: a loss is positive": all_at_once(line, sign=1.0),
-        "these are logits: take log_softmax": all_at_once(line, log=False),
-        "these are the losses of the current word: the target is the next one": -torch.stack(
-            [PeekingModel(grid)(line[None])[0, t].log_softmax(-1)[line[t]] for t in range(4)]
-        ),
-        "the model gets one word too few: to predict word t + 1 it sees tokens[: t + 1], word t included": torch.cat(
-            [
-                all_at_once(line)[:1],
-                -torch.stack([PeekingModel(grid)(line[None])[0, t - 1].log_softmax(-1)[line[t + 1]] for t in (1, 2, 3)]),
-            ]
-        ),
-    },
-)
-caught = {
-    "the model saw words that it should predict: give it tokens[: t + 1] only": all_at_once(line, [3.0]),
-    "the model got the whole sentence but its last word: give it tokens[: t + 1] only": all_at_once(line, [3.0], rows=4),
-}
-check.close(check.run(prefix_losses, peeping, line), all_at_once(line), "a model that peeks must gain nothing from it", wrong=caught)
-### BEGIN HIDDEN TESTS
-longer = randint(0, 7, (9,))
-check.close(check.run(prefix_losses, peeping, longer), all_at_once(longer), "the losses are wrong for another sentence")
-check.close(check.run(prefix_losses, plain_model, line[:2]), all_at_once(line[:2]), "two words give one prediction")
-wild = check.keep(PeekingModel, 400 * torch.eye(7))
-check.finite(check.run(prefix_losses, wild, line), "large logits give an infinite loss: use log_softmax, not the log of softmax")
-check.unchanged(lambda sentence: prefix_losses(plain_model, sentence), line)
-### END HIDDEN TESTS
+    known = PeekingModel(table)(longer[None])[0].log_softmax(-1)
+    late = torch.stack([known[max(0, t - 1)][longer[t + 1]] for t in range(8)])
+    backwards = torch.stack([PeekingModel(table)(longer[None, t : t + 1])[0, 0].log_softmax(-1)[longer[t + 1]] for t in range(8)])
+    check.close(
+        check.run(prefix_losses, check.keep(PeekingModel, table), longer),
+        all_at_once(longer),
+        "the losses are wrong for another sentence",
+        wrong={
+            "the sign: a loss is positive": -all_at_once(longer),
+            "these are logits: take log_softmax": all_at_once(longer, log=False),
+            "these are the losses of the current word: the target is the next one": all_at_once(longer, shift=0),
+            "the model gets one word too few: to predict word t + 1 it sees tokens[: t + 1], word t included": -late,
+            "the model gets the last word only: give it all words before": -backwards,
+            "these are probabilities: take −log": all_at_once(longer).neg().exp(),
+        },
+    )
+    check.close(
+        check.run(prefix_losses, check.keep(PeekingModel, table, [3.0]), longer),
+        all_at_once(longer),
+        "a model that peeks must gain nothing from it",
+        wrong={
+            "the model saw words that it should predict: give it tokens[: t + 1] only": all_at_once(longer, [3.0]),
+            "the model got the whole sentence but its last word: give it tokens[: t + 1] only": all_at_once(longer, [3.0], rows=8),
+        },
+    )
+with check.edge("two words"):
+    check.close(
+        check.run(prefix_losses, check.keep(PeekingModel, table), longer[:2]), all_at_once(longer[:2]), "two words give one prediction"
+    )
+with check.edge("large logits"):
+    wild = check.run(prefix_losses, check.keep(PeekingModel, 400 * torch.eye(7)), torch.tensor([2, 5, 1, 1, 6]))
+    check.finite(wild, "large logits give an infinite loss: use log_softmax, not the log of softmax")
+with check.edge("the words unchanged"):
+    check.unchanged(lambda sentence: prefix_losses(check.keep(PeekingModel, table), sentence), longer)
+    ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
@@ -1110,44 +1124,58 @@ def smoothed(losses, window):
 # %% test="smooth" points=2
 check = Check("smooth", points=2)
 jumps = [6.0, 0.0, 3.0, 9.0]
-check.close(
-    check.run(smoothed, jumps, 2),
-    torch.tensor([6.0, 3.0, 1.5, 6.0]),
-    "the means of the last two: 6, 3, 1.5, 6",
-    wrong={
-        "the window looks forward: entry i may use losses up to i only": torch.tensor([3.0, 1.5, 6.0, 9.0]),
-        "at the beginning divide by the number of losses there are, not by the window": torch.tensor([3.0, 3.0, 1.5, 6.0]),
-        "the current loss is left out: up to and including i": torch.tensor([6.0, 6.0, 3.0, 1.5]),
-        "the window is one too long": torch.tensor([6.0, 3.0, 3.0, 4.0]),
-        "this is the mean of everything so far: use the last `window` only": torch.tensor([6.0, 3.0, 3.0, 4.5]),
-    },
-)
-### BEGIN HIDDEN TESTS
-noise = randn(13).tolist()
+with check.idea("mean of the last `window`"):
+    means = check.run(smoothed, jumps, 2)
+    fewer = {"the first means are missing: at the beginning take the mean of as many losses as there are": 3}
+    check.equal(len(means), 4, "as many means as losses", wrong=fewer)
+    slips = {
+        "the window looks forward: entry i may use losses up to i only": [1.5, 6.0, 9.0],
+        "the window is one too long": [3.0, 3.0, 4.0],
+    }
+    slips["the current loss is left out: up to and including i"] = [6.0, 3.0, 1.5]
+    slips["this is the mean of everything so far: use the last `window` only"] = [3.0, 3.0, 4.5]
+    check.close(means[1:], [3.0, 1.5, 6.0], "from the second entry on, the means of the last two: 3, 1.5, 6", rtol=1e-5, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    noise = randn(13).tolist()
 
+    def trailing(numbers, width):
+        return [sum(numbers[max(0, i - width + 1) : i + 1]) / min(i + 1, width) for i in range(len(numbers))]
 
-def trailing(numbers, width):
-    return torch.tensor([sum(numbers[max(0, i - width + 1) : i + 1]) / min(i + 1, width) for i in range(len(numbers))])
-
-
-for width in (1, 3, 5, 40):
-    centred = torch.tensor(
-        [
-            sum(noise[max(0, i - width // 2) : i + width // 2 + 1]) / len(noise[max(0, i - width // 2) : i + width // 2 + 1])
-            for i in range(13)
-        ]
-    )
-    check.close(
-        check.run(smoothed, noise, width),
-        trailing(noise, width),
-        "the means are wrong for another window",
-        rtol=1e-4,
-        atol=1e-5,
-        wrong={"the window is centred: entry i may use losses up to i only": centred},
-    )
-check.equal(check.run(smoothed, [], 3), [], "no losses, no means")
-check.unchanged(smoothed, jumps, 2)
-### END HIDDEN TESTS
+    for width in (1, 3, 5):
+        centred = [noise[max(0, i - width // 2) : i + width // 2 + 1] for i in range(13)]
+        check.close(
+            check.run(smoothed, noise, width)[width - 1 :],
+            torch.tensor(trailing(noise, width)[width - 1 :]).double(),
+            "the means are wrong for another window",
+            rtol=1e-4,
+            atol=1e-5,
+            wrong={
+                "the window is centred: entry i may use losses up to i only": torch.tensor(
+                    [sum(part) / len(part) for part in centred]
+                ).double()[width - 1 :]
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("the beginning"):
+    share = {"at the beginning divide by the number of losses there are, not by the window": 3.0}
+    check.close(means[0], 6.0, "the first mean is that of one loss: 6", rtol=1e-5, wrong=share)
+    ### BEGIN HIDDEN TESTS
+    for width in (5, 40):
+        early = check.run(smoothed, noise, width)[:width]
+        ramp = [sum(noise[: i + 1]) / width for i in range(min(width, 13))]
+        check.close(
+            early,
+            torch.tensor(trailing(noise, width)[:width]).double(),
+            "the means at the beginning, where there are fewer losses than the window holds, are wrong",
+            rtol=1e-4,
+            atol=1e-5,
+            wrong={"at the beginning divide by the number of losses there are, not by the window": torch.tensor(ramp).double()},
+        )
+with check.edge("no losses"):
+    check.equal(check.run(smoothed, [], 3), [], "no losses, no means")
+    ### END HIDDEN TESTS
+with check.edge("the list unchanged"):
+    check.unchanged(smoothed, jumps, 2, hint="your code changes the list of losses that it is given: make a new one")
 check.score()
 
 # %% [markdown]
@@ -1289,57 +1317,50 @@ def t_interval(values, level=0.95):
 
 # %% test="interval" points=3
 check = Check("interval", points=3)
+with check.idea("mean and half-width"):
+    both = check.run(lambda: [float(number) for number in t_interval([1.0, 2.0, 4.0])])
+    ends = {"these are the two ends of the interval: give its middle and its half-width": 7 / 3 - 3.794}
+    check.close(both[0], 7 / 3, "the first number is the mean, of 1, 2 and 4", rtol=1e-3, wrong=ends)
+    check.close(both[1], 3.7946, "1, 2 and 4 have s² = 7/3, and t is 4.30: the half-width is 3.79", rtol=1e-4)
+    ### BEGIN HIDDEN TESTS
 
+    def half_ways(sample, level):
+        n = len(sample)
+        data = torch.tensor(sample, dtype=torch.float64)
+        s, biased, t = data.std().item(), data.std(correction=0).item(), t_quantile(level, n - 1)
+        return t * s / n**0.5, {
+            "this uses the normal distribution's 1.96: with few values the factor is Student's t": 1.959964 * s / n**0.5,
+            "s² divides by n − 1, not by n": t * biased / n**0.5,
+            "the half-width is t s/√n: the root of n is missing": t * s,
+            "n values leave n − 1 degrees of freedom": t_quantile(level, n) * s / n**0.5,
+            "the square root of the variance is missing": t * s**2 / n**0.5,
+            "this divides by n, not by √n": t * s / n,
+            "this is the standard error: multiply by t": s / n**0.5,
+            "this is the whole width: give half of it": 2 * t * s / n**0.5,
+            "`t_quantile` is two-sided already: give it the level itself": t_quantile((1 + level) / 2, n - 1) * s / n**0.5,
+        }
 
-def half_ways(sample, level):
-    n = len(sample)
-    data = torch.tensor(sample, dtype=torch.float64)
-    s, biased, t = data.std().item(), data.std(correction=0).item(), t_quantile(level, n - 1)
-    return t * s / n**0.5, {
-        "this uses the normal distribution's 1.96: with few values the factor is Student's t": 1.959964 * s / n**0.5,
-        "s² divides by n − 1, not by n": t * biased / n**0.5,
-        "the half-width is t s/√n: the root of n is missing": t * s,
-        "n values leave n − 1 degrees of freedom": t_quantile(level, n) * s / n**0.5,
-        "the square root of the variance is missing": t * s**2 / n**0.5,
-        "this divides by n, not by √n": t * s / n,
-        "this is the standard error: multiply by t": s / n**0.5,
-        "this is the whole width: give half of it": 2 * t * s / n**0.5,
-        "`t_quantile` is two-sided already: give it the level itself": t_quantile((1 + level) / 2, n - 1) * s / n**0.5,
-    }
-
-
-def mean_and_half(*given):
-    mean, half = t_interval(*given)
-    return [float(mean), float(half)]
-
-
-truth, named = half_ways([1.0, 2.0, 4.0], 0.95)
-both = check.run(mean_and_half, [1.0, 2.0, 4.0])
-check.close(
-    both[0],
-    7 / 3,
-    "the first number is the mean, of 1, 2 and 4",
-    rtol=1e-4,
-    wrong={"these are the two ends of the interval: give its middle and its half-width": 7 / 3 - truth},
-)
-check.close(both[1], truth, "the half-width for 1, 2 and 4 at level 0.95 is 3.79", rtol=1e-4, wrong=named)
+    for n in (5, 2, 9):
+        sample = (10 + 3 * randn(n, dtype=torch.float64)).tolist()
+        truth, named = half_ways(sample, 0.95)
+        duo = check.run(lambda sample=sample: [float(number) for number in t_interval(sample)])
+        check.close(duo[0], sum(sample) / n, "the mean is wrong for other values", rtol=1e-4)
+        check.close(duo[1], truth, "the half-width is wrong for other values", rtol=1e-4, wrong=named)
+with check.part("the level"):
+    for n, level in [(5, 0.9), (12, 0.99)]:
+        sample = (10 + 3 * randn(n, dtype=torch.float64)).tolist()
+        found = check.run(lambda sample=sample, level=level: float(t_interval(sample, level)[1]))
+        ignored = {"the level is ignored: hand it to t_quantile": half_ways(sample, 0.95)[0]}
+        check.close(found, half_ways(sample, level)[0], "the half-width is wrong for another level", rtol=1e-4, wrong=ignored)
+    ### END HIDDEN TESTS
+with check.edge("one value"):
+    single = check.run(lambda: [float(number) for number in t_interval([3.5])])
+    check.equal(single, [3.5, math.inf], "one value: its mean is itself, and nothing is known about the spread: math.inf")
+with check.edge("values unchanged"):
+    check.unchanged(t_interval, [1.0, 4.0, 2.0], hint="your code changes the list of values that it is given: make a new one")
 ### BEGIN HIDDEN TESTS
-for n, level in [(2, 0.95), (5, 0.9), (12, 0.99)]:
-    sample = (10 + 3 * randn(n, dtype=torch.float64)).tolist()
-    truth, named = half_ways(sample, level)
-    duo = check.run(mean_and_half, sample, level)
-    check.close(duo[0], sum(sample) / n, "the mean is wrong for other values", rtol=1e-4)
-    check.close(
-        duo[1],
-        truth,
-        "the half-width is wrong for other values or another level",
-        rtol=1e-4,
-        wrong={**named, "the level is ignored": half_ways(sample, 0.95)[0]},
-    )
-single = check.run(mean_and_half, [3.5])
-check.equal(single, [3.5, math.inf], "one value: its mean is itself, and nothing is known about the spread: math.inf")
-check.close(check.run(lambda: t_interval([2.0, 2.0, 2.0])[1]), 0.0, "three equal values have no spread", atol=1e-9)
-check.unchanged(t_interval, [1.0, 2.0, 4.0])
+with check.edge("equal values"):
+    check.close(check.run(lambda: float(t_interval([2.0, 2.0, 2.0])[1])), 0.0, "three equal values have no spread", atol=1e-9)
 ### END HIDDEN TESTS
 check.score()
 
@@ -1371,77 +1392,67 @@ def results_table(runs, metrics, level=0.95):
 
 # %% test="table" points=4
 check = Check("table", points=4)
-log = [
-    {"variant": "old", "seed": 0, "loss": 2.0, "seconds": 5.0},
-    {"variant": "new", "seed": 0, "loss": 1.5, "seconds": 9.0},
-    {"variant": "old", "seed": 1, "loss": 4.0, "seconds": 6.0},
-    {"variant": "new", "seed": 1, "loss": 1.0, "seconds": 8.0},
-    {"variant": "old", "seed": 2, "loss": 3.0, "seconds": 7.0},
-]
-check.equal(
-    check.run(lambda: [line["variant"] for line in results_table(log, ["loss"])]),
-    ["old", "new"],
-    "one line per variant, in the order of first appearance",
-    wrong={
-        "one line per run: group the runs by variant": ["old", "new", "old", "new", "old"],
-        "the variants are sorted: keep the order in which they first appear": ["new", "old"],
-    },
-)
-check.equal(
-    check.run(lambda: [line["runs"] for line in results_table(log, ["loss"])]),
-    [3, 2],
-    "`runs` is the number of runs of this variant",
-    wrong={"`runs` is the same for all: count each variant's own": [5, 5]},
-)
-check.equal(
-    check.run(lambda: [sorted(line) for line in results_table(log, ["loss"])]),
-    [["loss", "runs", "variant"]] * 2,
-    "each line has the keys variant, runs and the metrics asked for, nothing else",
-    wrong={"metrics that were not asked for are in the table": [["loss", "runs", "seconds", "variant"]] * 2},
-)
-old = check.run(lambda: [float(part) for part in results_table(log, ["loss"])[0]["loss"]])
-check.close(
-    old,
-    torch.tensor([3.0, 2.484138]),
-    "old: losses 2, 4 and 3, so 3.00 ± 2.48",
-    rtol=1e-4,
-    wrong={
-        "the runs of all variants are mixed: use this variant's own": torch.tensor([2.3, 1.49516]),
-    },
-)
+log = [{"variant": "old", "seed": 0, "loss": 2.0, "seconds": 5.0}, {"variant": "new", "seed": 0, "loss": 1.5, "seconds": 9.0}]
+log += [{"variant": "old", "seed": 1, "loss": 4.0, "seconds": 6.0}, {"variant": "new", "seed": 1, "loss": 1.0, "seconds": 8.0}]
+log += [{"variant": "old", "seed": 2, "loss": 3.0, "seconds": 7.0}]
+with check.idea("an interval per variant"):
+    lines = check.run(lambda: [dict(line) for line in results_table(log, ["loss"])])
+    every_run = {"one line per run: group the runs by variant": 5, "this is one line for all: make one per variant": 1}
+    check.equal(len(lines), 2, "one line per variant: two", wrong=every_run)
+    old = check.run(lambda: [float(number) for line in lines if line["variant"] == "old" for number in line["loss"]])
+    mixed = {"the runs of all variants are mixed: use this variant's own": torch.tensor([2.3, 1.49516])}
+    check.close(old, torch.tensor([3.0, 2.484138]), "old: losses 2, 4 and 3, so 3.00 ± 2.48", rtol=1e-4, wrong=mixed)
+    ### BEGIN HIDDEN TESTS
+
+    def interval_of(numbers, level):
+        n, data = len(numbers), torch.tensor(numbers, dtype=torch.float64)
+        return [data.mean().item(), math.inf if n == 1 else t_quantile(level, n - 1) * data.std().item() / n**0.5]
+
+    more = [{"variant": title, "seed": s, "a": randn(1).item(), "b": 3 + randn(1).item()} for s in (4, 1, 7) for title in ("z", "m", "k")]
+    more.append({"variant": "alone", "seed": 4, "a": 1.25, "b": 2.0})
+    values = {
+        (title, metric): [entry[metric] for entry in more if entry["variant"] == title]
+        for title in ("z", "m", "k", "alone")
+        for metric in "ab"
+    }
+
+    def cells(*arguments):
+        found = results_table(*arguments)
+        return {(line["variant"], metric): [float(number) for number in line[metric]] for line in found for metric in arguments[1]}
+
+    table = check.run(cells, more, ["b", "a"])
+    for place, sample in values.items():
+        truth = torch.tensor(interval_of(sample, 0.95), dtype=torch.float64)
+        check.close(table[place], truth, "an interval is wrong for other runs or metrics", rtol=1e-4, atol=1e-6)
+    ### END HIDDEN TESTS
+with check.part("order of first appearance"):
+    names = check.run(lambda: [line["variant"] for line in results_table(log, ["loss"])])
+    alphabet_order = {"the variants are sorted: keep the order in which they first appear": ["new", "old"]}
+    check.equal(list(dict.fromkeys(names)), ["old", "new"], "the variants stand in the order of first appearance", wrong=alphabet_order)
+    ### BEGIN HIDDEN TESTS
+    names = check.run(lambda: [line["variant"] for line in results_table(more, ["a"])])
+    check.equal(names, ["z", "m", "k", "alone"], "with other runs the variants do not stand in the order of first appearance")
+    ### END HIDDEN TESTS
+with check.part("number of runs"):
+    counts = check.run(lambda: [line["runs"] for line in results_table(log, ["loss"])])
+    alike = {"`runs` is the same for all: count each variant's own": [5, 5]}
+    check.equal(sorted(counts), [2, 3], "`runs` is the number of runs of this variant", wrong=alike)
+with check.part("the metrics asked for"):
+    keys = check.run(lambda: [sorted(line) for line in results_table(log, ["loss"])])
+    too_many = {"metrics that were not asked for are in the table": [["loss", "runs", "seconds", "variant"]] * 2}
+    check.equal(keys, [["loss", "runs", "variant"]] * 2, "each line has the keys variant, runs and the metrics asked for", wrong=too_many)
 ### BEGIN HIDDEN TESTS
-
-
-def interval_of(numbers, level):
-    n, data = len(numbers), torch.tensor(numbers, dtype=torch.float64)
-    return [data.mean().item(), math.inf if n == 1 else t_quantile(level, n - 1) * data.std().item() / n**0.5]
-
-
-more = [{"variant": title, "seed": s, "a": randn(1).item(), "b": 3 + randn(1).item()} for s in (4, 1) for title in ("z", "m", "k")]
-more.append({"variant": "alone", "seed": 4, "a": 1.25, "b": 2.0})
-for level in (0.95, 0.8):
-    for place, title in enumerate(("z", "m", "k", "alone")):
-        for metric in ("a", "b"):
-            cell = check.run(
-                lambda place=place, metric=metric, level=level: [
-                    float(part) for part in results_table(more, ["b", "a"], level)[place][metric]
-                ]
-            )
-            check.close(
-                cell,
-                torch.tensor(interval_of([entry[metric] for entry in more if entry["variant"] == title], level), dtype=torch.float64),
-                "an interval is wrong for other runs, metrics or levels",
-                rtol=1e-4,
-                atol=1e-6,
-                wrong={
-                    "the level is not handed on to t_interval": torch.tensor(
-                        interval_of([entry[metric] for entry in more if entry["variant"] == title], 0.95)
-                    ).double()
-                },
-            )
-check.equal(check.run(results_table, [], ["a"]), [], "no runs: an empty table")
-check.unchanged(results_table, log, ["loss"])
+with check.part("the level"):
+    found = check.run(cells, more, ["a"], 0.8)[("z", "a")]
+    dropped = {"the level is not handed on to t_interval": torch.tensor(interval_of(values["z", "a"], 0.95)).double()}
+    truth = torch.tensor(interval_of(values["z", "a"], 0.8)).double()
+    check.close(found, truth, "for another level the intervals are wrong", rtol=1e-4, atol=1e-6, wrong=dropped)
+with check.edge("no runs"):
+    check.equal(check.run(results_table, [], ["a"]), [], "no runs: an empty table")
 ### END HIDDEN TESTS
+with check.edge("the runs unchanged"):
+    fresh = [{"variant": "old", "seed": 0, "loss": 2.0}, {"variant": "new", "seed": 0, "loss": 1.5}]
+    check.unchanged(results_table, fresh, ["loss"], hint="your code changes the list of runs that it is given: make new dicts")
 check.score()
 
 # %%
@@ -1510,68 +1521,58 @@ def three(first, second, level=0.95):
     return [float(result[0]), float(result[1]), str(result[2])]
 
 
-answer = check.run(three, left, right)
-check.close(
-    answer[0],
-    -0.5,
-    "the differences are −0.5, −0.6 and −0.4",
-    rtol=1e-5,
-    wrong={"the difference is a − b: yours has the other sign": 0.5},
-)
-check.close(
-    answer[1],
-    0.248414,
-    "the half-width is that of the three differences, 0.248",
-    rtol=1e-4,
-    wrong={
-        "these are two separate intervals added up: take the interval of the differences": 4.968276 + 4.848840,
-        "this is the interval of a alone": 4.968276,
-    },
-)
-check.equal(
-    answer[2],
-    "a is lower",
-    "−0.5 ± 0.25 lies below 0 as a whole: a is lower",
-    wrong={
-        "the intervals of a and b overlap, but the pairs do not: look at the differences": "not separated",
-        "lower is meant by value: a − b is negative, so a is lower": "b is lower",
-    },
-)
-### BEGIN HIDDEN TESTS
-check.equal(check.run(three, right, left)[2], "b is lower", "with a and b swapped the verdict must be swapped too")
-check.equal(
-    check.run(three, {0: 1.0, 1: 2.0, 2: 3.0}, {0: 1.3, 1: 1.9, 2: 3.1})[2],
-    "not separated",
-    "differences −0.3, 0.1 and −0.1: the interval contains 0",
-    wrong={"the sign of the mean is not enough: the whole interval must lie on one side": "a is lower"},
-)
-check.close(
-    check.run(three, {0: 1.0, 1: 2.0, 2: 4.0}, {2: 1.0, 1: 2.5, 0: 1.5})[0],
-    (-0.5 - 0.5 + 3.0) / 3,
-    "pair by seed: the dicts may be in another order",
-    rtol=1e-4,
-)
-check.close(
-    check.run(lambda: three({0: 1.0, 1: 2.0, 2: 4.0}, {2: 1.0, 1: 2.5, 0: 2.5})[1]),
-    t_quantile(0.95, 2) * torch.tensor([-1.5, -0.5, 3.0]).std().item() / 3**0.5,
-    "the values are paired by their order, not by their seed",
-    rtol=1e-4,
-)
-check.close(
-    check.run(three, {0: 1.0, 1: 2.0, 5: 40.0, 3: 2.0}, {0: 2.0, 1: 3.5, 3: 3.0, 7: -9.0})[0],
-    -3.5 / 3,
-    "use only the seeds that both have",
-    rtol=1e-4,
-)
-check.equal(check.run(lambda: three({0: 1.0, 4: 9.0}, {0: 2.0, 5: 1.0})[2]), "not separated", "one common seed can separate nothing")
-check.equal(check.run(three, {0: 1.0, 1: 1.0}, {0: 1.0, 1: 1.0})[2], "not separated", "no difference at all: the interval touches 0")
-check.equal(
-    [check.run(three, {0: 0.9, 1: 1.0, 2: 1.3}, {0: 1.5, 1: 1.2, 2: 1.6}, level)[2] for level in (0.95, 0.8)],
-    ["not separated", "a is lower"],
-    "the verdict depends on the level: hand it on to t_interval",
-)
-check.unchanged(three, left, right)
-### END HIDDEN TESTS
+with check.idea("interval of the differences"):
+    answer = check.run(three, left, right)
+    other_sign = {"the difference is a − b: yours has the other sign": 0.5}
+    check.close(answer[0], -0.5, "the differences are −0.5, −0.6 and −0.4: their mean is −0.5", rtol=1e-4, wrong=other_sign)
+    slips = {"these are two separate intervals added up: take the interval of the differences": 4.968276 + 4.848840}
+    slips["this is the interval of a alone: take the interval of the differences"] = 4.968276
+    check.close(answer[1], 0.248414, "the half-width is that of the three differences, 0.248", rtol=1e-4, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    gap, base = randn(5, dtype=torch.float64), 10 * rand(5, dtype=torch.float64)
+    found = check.run(three, dict(enumerate((base + gap).tolist())), dict(enumerate(base.tolist())))
+    check.close(found[0], gap.mean().item(), "for other values the mean of the differences is wrong", rtol=1e-4)
+    check.close(found[1], t_quantile(0.95, 4) * gap.std().item() / 5**0.5, "for other values the half-width is wrong", rtol=1e-4)
+    ### END HIDDEN TESTS
+with check.part("the verdict"):
+    slips = {"the intervals of a and b overlap, but the pairs do not: look at the differences": "not separated"}
+    slips["lower is meant by value: a − b is negative, so a is lower"] = "b is lower"
+    check.equal(answer[2], "a is lower", "−0.5 ± 0.25 lies below 0 as a whole: a is lower", wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    check.equal(check.run(three, right, left)[2], "b is lower", "with a and b swapped the verdict must be swapped too")
+    check.equal(
+        check.run(three, {0: 1.0, 1: 2.0, 2: 3.0}, {0: 1.3, 1: 1.9, 2: 3.1})[2],
+        "not separated",
+        "differences −0.3, 0.1 and −0.1: the interval contains 0",
+        wrong={"the sign of the mean is not enough: the whole interval must lie on one side": "a is lower"},
+    )
+    check.equal(
+        check.run(three, {0: 1.3, 1: 1.9, 2: 3.1}, {0: 1.0, 1: 2.0, 2: 3.0})[2],
+        "not separated",
+        "differences 0.3, −0.1 and 0.1: the interval contains 0",
+        wrong={"the sign of the mean is not enough: the whole interval must lie on one side": "b is lower"},
+    )
+with check.part("paired by seed"):
+    crossed = check.run(three, {0: 1.0, 1: 2.0, 2: 4.0}, {2: 1.0, 1: 2.5, 0: 2.5})
+    by_seeds = t_quantile(0.95, 2) * torch.tensor([-1.5, -0.5, 3.0]).std().item() / 3**0.5
+    by_order = t_quantile(0.95, 2) * torch.tensor([0.0, -0.5, 1.5]).std().item() / 3**0.5
+    unpaired = {"the values are paired by their order, not by their seed": by_order}
+    check.close(crossed[1], by_seeds, "pair by seed: the dicts may be in another order", rtol=1e-4, wrong=unpaired)
+with check.part("seeds that both have"):
+    some = check.run(three, {0: 1.0, 1: 2.0, 5: 40.0, 3: 2.0}, {0: 2.0, 1: 3.5, 3: 3.0, 7: -9.0})
+    check.close(some[0], -3.5 / 3, "use only the seeds that both have", rtol=1e-4)
+with check.part("the level"):
+    check.equal(
+        [check.run(three, {0: 0.9, 1: 1.0, 2: 1.3}, {0: 1.5, 1: 1.2, 2: 1.6}, level)[2] for level in (0.95, 0.8)],
+        ["not separated", "a is lower"],
+        "the verdict depends on the level: hand it on to t_interval",
+    )
+with check.edge("one common seed"):
+    check.equal(check.run(three, {0: 1.0, 4: 9.0}, {0: 2.0, 5: 1.0})[2], "not separated", "one common seed can separate nothing")
+    ### END HIDDEN TESTS
+with check.edge("touching 0"):
+    touches = check.run(three, {0: 1.0, 1: 1.0}, {0: 1.0, 1: 1.0})[2]
+    check.equal(touches, "not separated", "no difference at all: the interval touches 0")
 check.score()
 
 # %%
@@ -1617,58 +1618,66 @@ def next_word(logits, temperature, banned=()):
 
 # %% test="sample" points=3
 check = Check("sample", points=3)
-draws = 8000
-odds = torch.tensor([0.0, 1.0, 2.0, 1.5, -1.0])
-drawn = check.run(lambda: torch.as_tensor(next_word(odds.expand(draws, 5).clone(), 1.0, [2])))
-check.equal([list(drawn.shape), str(drawn.dtype)], [[draws], "torch.int64"], "one word number per row: an int64 tensor of shape (B,)")
-
-
-def share(numbers):
-    return torch.stack([(numbers == word).float().mean() for word in range(5)])
-
-
-def law(values, temperature, banned=()):
-    values = values / temperature
-    values[list(banned)] = -torch.inf
-    return values.softmax(0)
-
-
+draws, odds = 8000, torch.tensor([0.0, 1.0, 2.0, 1.5, -1.0])
 # P(‖observed − true‖₁ ≥ ε) ≤ 2^5 exp(−n ε²/2) (Weissman et al., 2003): below 1e-9
 bound = (2 / draws * (5 * math.log(2) + math.log(1e9))) ** 0.5
 
 
-def judge(numbers, temperature, banned):
-    seen = share(numbers)
-    hint = "the words do not have the right probabilities"
-    guesses = {
-        "the temperature is ignored": law(odds, 1.0, banned),
-        "divide the logits by the temperature: yours multiplies": law(odds, 1 / temperature, banned),
-        "these are the probabilities before banning": law(odds, temperature),
-        "a logit of 0 is not a probability of 0: use −∞": (odds.index_fill(0, torch.tensor(banned), 0.0) / temperature).softmax(0),
-        "all words are equally likely: use the logits": law(torch.zeros(5), 1.0, banned),
-    }
-    right = law(odds, temperature, banned)
-    close = {name: value for name, value in guesses.items() if (seen - value).abs().sum() < bound and (right - value).abs().sum() > bound}
-    hint = next(iter(close), hint)
+def frequencies(temperature, banned=()):
+    drawn = torch.as_tensor(next_word(odds.expand(draws, 5).clone(), temperature, banned)).flatten()
+    return torch.stack([(drawn == word).float().mean() for word in range(5)])
+
+
+with check.idea("draw from the softmax"):
+    seen = check.run(frequencies, 1.0)
+    hint = "temperature 1, no word banned: the words have the probabilities 0.06, 0.17, 0.46, 0.28 and 0.02"
     hint = "the likeliest word always wins: draw instead of taking the largest" if (seen == 1).any() else hint
-    check.true((seen - right).abs().sum() < bound, hint)
-
-
-judge(drawn, 1.0, [2])
-check.true((drawn == 2).sum() == 0, "a banned word came out: its probability must be 0")
-### BEGIN HIDDEN TESTS
-judge(check.run(lambda: torch.as_tensor(next_word(odds.expand(draws, 5).clone(), 0.5, [1, 4]))), 0.5, [1, 4])
-judge(check.run(lambda: torch.as_tensor(next_word(odds.expand(draws, 5).clone(), 2.5, [0]))), 2.5, [0])
-free = check.run(lambda: torch.as_tensor(next_word(odds.expand(draws, 5).clone(), 1.0)))
-check.true((share(free) - law(odds, 1.0)).abs().sum() < bound, "without banned words all words may come")
-rows = 60 * torch.eye(5)
-check.equal(check.run(next_word, rows, 1.0), [0, 1, 2, 3, 4], "every row has its own distribution")
-check.equal(check.run(next_word, rows[:1] - 30, 0.01, [1]), [0], "one row, a low temperature: no overflow, and the likeliest word")
-check.true(
-    check.run(lambda: int(next_word(rows.clone(), 1.0, [3])[3]) != 3), "a banned word that is by far the likeliest must not come either"
-)
-check.unchanged(next_word, rows, 1.0, [3])
-### END HIDDEN TESTS
+    check.true((seen - torch.tensor([0.0627, 0.1704, 0.4631, 0.2809, 0.0231])).abs().sum() < bound, hint)
+    ### BEGIN HIDDEN TESTS
+    check.true((seen - 0.2).abs().sum() > bound, "all words are equally likely: use the logits")
+    rows = 60 * torch.eye(5)
+    own = check.run(lambda: torch.as_tensor(next_word(rows.clone(), 1.0)).flatten())
+    check.equal(own, [0, 1, 2, 3, 4], "every row has its own distribution")
+with check.part("temperature"):
+    for heat in (0.5, 2.5):
+        seen = check.run(frequencies, heat)
+        hint = "with a temperature the words do not have the right probabilities: softmax of the logits divided by it"
+        guesses = {
+            "the temperature is ignored": odds.softmax(0),
+            "divide the logits by the temperature: yours multiplies": (odds * heat).softmax(0),
+        }
+        hint = next((name for name, value in guesses.items() if (seen - value).abs().sum() < bound), hint)
+        check.true((seen - (odds / heat).softmax(0)).abs().sum() < bound, hint)
+    ### END HIDDEN TESTS
+with check.part("banned words"):
+    seen = check.run(frequencies, 1.0, [2])
+    check.true(seen[2] == 0, "a banned word came out: its probability must be 0")
+    ### BEGIN HIDDEN TESTS
+    for out in ([2], [1, 4], [0, 2, 3]):
+        seen = check.run(frequencies, 1.0, out)
+        truth = odds.index_fill(0, torch.tensor(out), -torch.inf).softmax(0)
+        zeroed = odds.index_fill(0, torch.tensor(out), 0.0).softmax(0)
+        rest = torch.tensor([word for word in range(5) if word not in out])
+        level = torch.zeros(5).index_fill(0, rest, 1 / len(rest))
+        hint = "the words that are left do not share the probability as their softmax says"
+        hint = "a logit of 0 is not a probability of 0: use −∞" if (seen - zeroed).abs().sum() < bound else hint
+        hint = "the words that are left all come equally often: they keep their proportions" if (seen - level).abs().sum() < bound else hint
+        hint = "the banned words come as often as ever" if (seen - odds.softmax(0)).abs().sum() < bound else hint
+        check.true((seen - truth).abs().sum() < bound, hint)
+    loud = check.run(lambda: int(torch.as_tensor(next_word(rows.clone(), 1.0, [3])).flatten()[3]) != 3)
+    check.true(loud, "a banned word that is by far the likeliest must not come either")
+with check.edge("a low temperature"):
+    cold = check.run(lambda: torch.as_tensor(next_word(rows[:1] - 30, 0.01, [1])).flatten())
+    check.equal(cold, [0], "one row, a low temperature: no overflow, and the likeliest word")
+with check.edge("new draws every time"):
+    twice = [check.run(lambda: torch.as_tensor(next_word(torch.zeros(40, 5), 1.0)).flatten()) for _ in range(2)]
+    check.true((twice[0] != twice[1]).any(), "two calls in a row draw the same words: do not seed the generator")
+    ### END HIDDEN TESTS
+with check.edge("int64, one per row"):
+    drawn = check.run(next_word, torch.zeros(3, 5), 1.0, shape=(3,), hint="one word number per row: an int64 tensor of shape (B,)")
+    check.equal(str(drawn.dtype), "torch.int64", "word numbers are int64: an embedding looks them up")
+with check.edge("inputs unchanged"):
+    check.unchanged(next_word, 60 * torch.eye(5), 2.0, [3])
 check.score()
 
 # %%
@@ -1757,40 +1766,50 @@ def renormalised_weights(scores, mask):
 
 # %% test="bonus-repair" points=2
 check = Check("bonus-repair", points=2)
-tile, lower = randn(2, 4, 6), torch.ones(4, 6, dtype=torch.bool).tril(1)
-zero_after = tile.softmax(-1) * lower
-check.close(
-    check.run(renormalised_weights, tile, lower),
-    tile.masked_fill(~lower, -torch.inf).softmax(-1),
-    "for moderate scores this equals −∞ masking",
-    rtol=1e-4,
-    atol=1e-6,
-    wrong={
-        "the rows are not normalised again": zero_after,
-        "a second softmax gives weight to the zeros: divide by the sum": zero_after.softmax(-1),
-        "the sum runs over the queries: each row is one query": (zero_after / zero_after.sum(-2, keepdim=True)).nan_to_num(),
-    },
-)
+tile, lower = randn(4, 6), torch.ones(4, 6, dtype=torch.bool).tril(1)
+with check.idea("rows divided by their sums"):
+    quarter = torch.tensor([[1.0, 3.0, 4.0]]).log()  # softmax 1/8, 3/8, 1/2
+    pair = check.run(renormalised_weights, quarter, torch.tensor([[True, True, False]]))
+    check.close(pair, [[0.25, 0.75, 0.0]], "softmax 1/8, 3/8 and 1/2, the last one hidden: the others are divided by 1/8 + 3/8", atol=1e-6)
+    ### BEGIN HIDDEN TESTS
+    zero_after = tile.softmax(-1) * lower
+    check.close(
+        check.run(renormalised_weights, tile, lower),
+        tile.masked_fill(~lower, -torch.inf).softmax(-1),
+        "for moderate scores this equals −∞ masking",
+        rtol=1e-4,
+        atol=1e-6,
+        wrong={
+            "the rows are not normalised again": zero_after,
+            "a second softmax gives weight to the zeros: divide by the sum": zero_after.softmax(-1),
+            "the sum runs over the queries: each row is one query": (zero_after / zero_after.sum(-2, keepdim=True)).nan_to_num(),
+            "one sum for all rows: every row is divided by its own": zero_after / zero_after.sum(),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("zeros where the sum is 0"):
+    deep, hides = torch.tensor([[0.0, 1.0, 400.0], [1.0, 1.0, 1.0]]), torch.tensor([[True, True, False]])
+    gone = torch.tensor([[0.0, 0.0, 0.0], [0.5, 0.5, 0.0]])
+    slips = {"0/0 is NaN: where the sum is 0, give zeros": torch.tensor([[math.nan] * 3, [0.5, 0.5, 0.0]])}
+    slips["this is −∞ masking: here softmax comes first, and underflows"] = deep.masked_fill(~hides, -torch.inf).softmax(-1)
+    check.close(check.run(renormalised_weights, deep, hides), gone, "where all visible weights underflow, the row is zeros", wrong=slips)
+with check.edge("inputs unchanged"):
+    check.unchanged(renormalised_weights, tile, lower)
 ### BEGIN HIDDEN TESTS
-deep = torch.tensor([[0.0, 1.0, 400.0], [1.0, 1.0, 1.0]])
-hides = torch.tensor([[True, True, False]])
-check.close(
-    check.run(renormalised_weights, deep, hides),
-    torch.tensor([[0.0, 0.0, 0.0], [0.5, 0.5, 0.0]]),
-    "where all visible weights underflow, the row is zeros, never NaN",
-    wrong={
-        "0/0 is NaN: where the sum is 0, give zeros": torch.tensor([[float("nan")] * 3, [0.5, 0.5, 0.0]]),
-        "this is −∞ masking: here softmax comes first, and underflows": deep.masked_fill(~hides, -torch.inf).softmax(-1),
-    },
-)
-tiny = torch.tensor([[0.0, 1.0, 40.0]], dtype=torch.float64)
-check.close(
-    check.run(renormalised_weights, tiny, hides),
-    tiny.masked_fill(~hides, -torch.inf).softmax(-1),
-    "a small constant in the denominator spoils rows whose sum is small: treat only a sum of exactly 0 apart",
-    rtol=1e-6,
-)
-check.unchanged(renormalised_weights, tile, lower)
+with check.part("heads and broadcasting"):
+    heads, rule = randn(2, 3, 4, 6), torch.ones(4, 6, dtype=torch.bool).tril(1)
+    axes_of = "with batch and heads in front, and a mask that broadcasts, the weights are wrong: sum over the last axis"
+    check.close(
+        check.run(renormalised_weights, heads, rule), heads.masked_fill(~rule, -torch.inf).softmax(-1), axes_of, rtol=1e-4, atol=1e-6
+    )
+with check.edge("small sums"):
+    tiny = torch.tensor([[0.0, 1.0, 40.0]], dtype=torch.float64)
+    check.close(
+        check.run(renormalised_weights, tiny, hides),
+        tiny.masked_fill(~hides, -torch.inf).softmax(-1),
+        "a small constant in the denominator spoils rows whose sum is small: treat only a sum of exactly 0 apart",
+        rtol=1e-6,
+    )
 ### END HIDDEN TESTS
 check.score()
 
@@ -1815,45 +1834,40 @@ def seeds_needed(s, difference, level=0.95):
 
 # %% test="bonus-seeds" points=3
 check = Check("bonus-seeds", points=3)
+with check.idea("the smallest n"):
+    enough = "with s = 1 and a difference of 0.7, ten seeds give ±0.715 and eleven ±0.672"
+    slips = {"one too few: the half-width must be at most the difference": 10, "one too many: give the smallest n": 12}
+    slips |= {"this uses 1.96 instead of Student's t": 8, "the half-width has √n, not n": 5}
+    check.equal(check.run(seeds_needed, 1.0, 0.7), 11, enough, wrong=slips)
+    ### BEGIN HIDDEN TESTS
 
+    def smallest(s, gap, level=0.95, factor=None, degrees=1, root=True):
+        n = 2
+        while (factor or t_quantile(level, max(1, n - degrees))) * s / (n**0.5 if root else n) > gap:
+            n += 1
+        return n
 
-def smallest(s, gap, level=0.95, start=2, factor=None, degrees=1, root=True):
-    n = start
-    while (factor or t_quantile(level, max(1, n - degrees))) * s / (n**0.5 if root else n) > gap:
-        n += 1
-    return n
-
-
-check.equal(
-    check.run(seeds_needed, 1.0, 0.7),
-    11,
-    "with s = 1 and a difference of 0.7, ten seeds give ±0.715 and eleven ±0.672",
-    wrong={
-        "this uses 1.96 instead of Student's t": smallest(1.0, 0.7, factor=1.96),
-        "one too few: the half-width must be at most the difference": 10,
-        "the half-width has √n, not n": smallest(1.0, 0.7, root=False),
-    },
-)
-check.equal(
-    check.run(seeds_needed, 0.001, 5.0),
-    2,
-    "two seeds are the least: one has no spread",
-    wrong={"one seed says nothing about the spread: at least two": 1},
-)
-### BEGIN HIDDEN TESTS
-for s, gap, level in [(1.0, 0.5, 0.95), (0.3, 0.2, 0.9), (2.0, 0.7, 0.99), (0.05, 0.2, 0.95)]:
-    check.equal(
-        check.run(seeds_needed, s, gap, level),
-        smallest(s, gap, level),
-        "the number is wrong for another spread, difference or level",
-        wrong={
-            "this uses 1.96 instead of Student's t": smallest(s, gap, factor=1.96),
-            "the level is ignored": smallest(s, gap),
-            "one too many": smallest(s, gap, level) + 1,
-            "n values leave n − 1 degrees of freedom": smallest(s, gap, level, degrees=0),
-        },
-    )
-### END HIDDEN TESTS
+    for s, gap in [(1.0, 0.5), (0.3, 0.2), (2.0, 0.4)]:
+        check.equal(
+            check.run(seeds_needed, s, gap),
+            smallest(s, gap),
+            "the number is wrong for another spread or difference",
+            wrong={
+                "this uses 1.96 instead of Student's t": smallest(s, gap, factor=1.96),
+                "one too many: give the smallest n": smallest(s, gap) + 1,
+                "one too few: the half-width must be at most the difference": smallest(s, gap) - 1,
+                "n values leave n − 1 degrees of freedom": smallest(s, gap, degrees=0),
+                "the half-width has √n, not n": smallest(s, gap, root=False),
+            },
+        )
+with check.part("the level"):
+    for s, gap, level in [(0.3, 0.2, 0.8), (2.0, 0.7, 0.99)]:
+        ignored = {"the level is ignored: hand it to t_quantile": smallest(s, gap)}
+        check.equal(check.run(seeds_needed, s, gap, level), smallest(s, gap, level), "for another level the number is wrong", wrong=ignored)
+    ### END HIDDEN TESTS
+with check.edge("at least two"):
+    lonely = {"one seed says nothing about the spread: at least two": 1}
+    check.equal(check.run(seeds_needed, 0.001, 5.0), 2, "two seeds are the least: one has no spread", wrong=lonely)
 check.score()
 
 # %%

@@ -36,7 +36,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from helpers import checks, translation
-from helpers.checks import Check, rand, randint, randn
+from helpers.checks import Check, rand, randint, randn, randperm
 from helpers.kit import models, plots
 from helpers.kit.scale import pick
 from helpers.kit.seeding import device, seed
@@ -114,45 +114,62 @@ def teacher_forcing(targets):
 
 # %% test="teacher-forcing" points=3
 check = Check("teacher-forcing", points=3)
-shifted = check.run(teacher_forcing, [[7, 8, 9], [5]])
-both = shifted if type(shifted) in (tuple, list) and len(shifted) == 2 else [shifted] * 2
-fed, wanted = (check.shape(part, (2, 4), "two tensors, inputs and labels, with one column more than the longest target") for part in both)
-check.equal(
-    wanted,
-    [[7, 8, 9, END], [5, END, PAD, PAD]],
-    "the labels are the tokens, then END, then PAD",
-    wrong={
-        "END is missing in the labels: the decoder would never learn to stop": [[7, 8, 9, PAD], [5, PAD, PAD, PAD]],
-        "END stands at the end of the row, after the padding: it belongs right behind the last token": [[7, 8, 9, END], [5, PAD, PAD, END]],
-        "the labels begin with BEGIN: nobody has to predict that": [[BEGIN, 7, 8, 9], [BEGIN, 5, PAD, PAD]],
-        "the labels are shifted the wrong way: they run one ahead of the inputs": [[BEGIN, 7, 8, 9], [BEGIN, 5, END, PAD]],
-    },
-)
-check.equal(
-    fed[0],
-    [BEGIN, 7, 8, 9],
-    "the inputs are BEGIN, then the tokens: at each position the decoder sees the words *before* the one it must name",
-    wrong={
-        "the inputs are not shifted: the decoder sees the very word it must name": [7, 8, 9, END],
-        "BEGIN is missing in the inputs": [7, 8, 9, PAD],
-    },
-)
-check.equal(fed[1, :2], [BEGIN, 5], "the shorter row's inputs are wrong where it has labels")
+with check.idea("labels one ahead of inputs"):
+    shifted = check.run(teacher_forcing, [[7, 8, 9], [5]])
+    both = shifted if type(shifted) in (tuple, list) and len(shifted) == 2 else [shifted] * 2
+    two = "two tensors, inputs and labels, with one column more than the longest target"
+    fed, wanted = (check.shape(part, (2, 4), two) for part in both)
+    check.equal(wanted, [[7, 8, 9, END], [5, END, PAD, PAD]], "the labels are the tokens, then END, then PAD")
+    before = "the inputs are BEGIN, then the tokens: at each position the decoder sees the words *before* the one it must name"
+    check.equal(fed[0], [BEGIN, 7, 8, 9], before)
+    check.equal(fed[1, :2], [BEGIN, 5], "the shorter row's inputs are wrong where it has labels")
+    ### BEGIN HIDDEN TESTS
+    listed = [[9, 3, 8], [4, 4, 4, 4], [5], [6, 3]]
+    more = check.run(teacher_forcing, listed)
+    pair = more if type(more) in (tuple, list) and len(more) == 2 else [more] * 2
+    fed, wanted = (check.shape(part, (4, 5), "targets of 3, 4, 1 and 2 tokens give two tensors of shape (4, 5)") for part in pair)
+
+    def filled_up(rows):
+        return torch.tensor([[*row, *[PAD] * (5 - len(row))] for row in rows])
+
+    ahead, behind = filled_up([[*row, END] for row in listed]), filled_up([[BEGIN, *row] for row in listed])
+    late = filled_up(listed)
+    late[:, 4] = END
+    check.equal(
+        wanted,
+        ahead,
+        "the labels of another batch are wrong: each row is its tokens, then END, then PAD",
+        wrong={
+            "END is missing in the labels: the decoder would never learn to stop": filled_up(listed),
+            "END stands at the end of the row, after the padding: it belongs right behind the last token": late,
+            "the labels begin with BEGIN: nobody has to predict that": behind,
+            "the rows are filled_up up with END: what lies behind the one END is PAD, so that nothing is learned there": ahead.masked_fill(
+                ahead == PAD, END
+            ),
+        },
+    )
+    real = ahead != PAD
+    check.equal(
+        (fed * real).tolist(),
+        (behind * real).tolist(),
+        "the inputs of another batch are wrong where there are labels: BEGIN, then the tokens",
+        wrong={
+            "the inputs are not shifted: the decoder sees the very word it must name": ahead.tolist(),
+            "BEGIN is missing in the inputs": (filled_up(listed) * real).tolist(),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("lists unchanged"):
+    check.unchanged(teacher_forcing, [[9, 3, 8], [4]], hint="your code changes the lists it is given: `append` works in place")
 ### BEGIN HIDDEN TESTS
-check.equal(check.run(lambda: [str(part.dtype) for part in teacher_forcing([[3]])]), ["torch.int64"] * 2, "tokens are int64 tensors")
-check.equal(
-    check.run(lambda: [part.tolist() for part in teacher_forcing([[4, 4]])]),
-    [[[BEGIN, 4, 4]], [[4, 4, END]]],
-    "a batch of one: nothing to fill up",
-)
-check.equal(check.run(lambda: teacher_forcing([[], [6]])[1]), [[END, PAD], [6, END]], "an empty target has one label: END")
-listed = [[9, 3, 8], [4, 4, 4, 4], [5]]
-inside = check.run(teacher_forcing, listed)
-both = inside if type(inside) in (tuple, list) and len(inside) == 2 else [inside] * 2
-fed, wanted = (check.shape(part, (3, 5), "three targets of 3, 4 and 1 tokens give two tensors of shape (3, 5)") for part in both)
-kept = wanted[:, 1:] != PAD
-check.equal(fed[:, 1:][kept], wanted[:, :-1][kept], "each input is the label before it: the two rows are shifted by one")
-check.unchanged(lambda rows: teacher_forcing(rows), listed, hint="your code changes the lists it is given: `append` works in place")
+with check.edge("whole numbers"):
+    kinds = check.run(lambda: [str(part.dtype) for part in teacher_forcing([[3]])])
+    check.equal(kinds, ["torch.int64"] * 2, "tokens are int64 tensors")
+with check.edge("a batch of one"):
+    alone = check.run(lambda: [part.tolist() for part in teacher_forcing([[4, 4]])])
+    check.equal(alone, [[[BEGIN, 4, 4]], [[4, 4, END]]], "a batch of one: nothing to fill up")
+with check.edge("an empty target"):
+    check.equal(check.run(lambda: teacher_forcing([[], [6]])[1]), [[END, PAD], [6, END]], "an empty target has one label: END")
 ### END HIDDEN TESTS
 check.score()
 
@@ -188,50 +205,73 @@ def target_mask(inputs):
 # %% test="masks" points=4
 check = Check("masks", points=4)
 rows = torch.tensor([[1, 7, 9, 5], [1, 8, PAD, PAD], [1, PAD, PAD, PAD]])
-hidden = check.run(
-    padding_mask, rows, shape=(3, 1, 1, 4), hint="padding_mask: the shape is (B, 1, 1, S), so that it broadcasts over heads and queries"
-)
-check.equal(check.run(lambda: str(padding_mask(rows).dtype)), "torch.bool", "padding_mask: a mask is boolean")
-check.equal(
-    hidden[:, 0, 0],
-    [[True] * 4, [True, True, False, False], [True, False, False, False]],
-    "padding_mask: True at tokens, False at PAD",
-    wrong={
-        "padding_mask: the polarity is wrong. True means *may look*": [[False] * 4, [False, False, True, True], [False, True, True, True]]
-    },
-)
-seen = check.run(target_mask, rows, shape=(3, 1, 4, 4), hint="target_mask: the shape is (B, 1, T, T), a matrix for each sentence")
-lower = torch.ones(4, 4).tril().bool()
-check.equal(
-    seen[0, 0],
-    lower,
-    "target_mask: position i may look at j ≤ i",
-    wrong={
-        "target_mask: a position may look at itself: it holds the word *before* the one it must name": lower.tril(-1),
-        "target_mask: the triangle points the wrong way: position 0 sees everything": lower.T,
-        "target_mask: nothing is hidden from the past: this mask is not causal": torch.ones(4, 4).bool(),
-        "target_mask: the polarity is wrong. True means *may look*": ~lower,
-    },
-)
-check.equal(
-    seen[1, 0, 3],
-    [True, True, False, False],
-    "target_mask: the last position of the second sentence may look at the two tokens only",
-    wrong={"target_mask: padding can be seen: combine both masks": [True] * 4},
-)
+with check.idea("padding_mask"):
+    form = "padding_mask: the shape is (B, 1, 1, S), so that it broadcasts over heads and queries"
+    hidden = check.run(padding_mask, rows, shape=(3, 1, 1, 4), hint=form)
+    marks = [[True] * 4, [True, True, False, False], [True, False, False, False]]
+    check.equal(hidden[:, 0, 0].bool(), marks, "padding_mask: True at tokens, False at PAD")
+    ### BEGIN HIDDEN TESTS
+    sizes_of = torch.tensor([7, 3, 1, 5, 6])
+    other = randint(1, 9, (5, 7)).masked_fill(torch.arange(7) >= sizes_of[:, None], PAD)
+    other[:, 0], other[0, 6] = BEGIN, END
+    again = check.run(padding_mask, other, shape=(5, 1, 1, 7), hint="padding_mask: the shape is (B, 1, 1, S), for other sizes, too")
+    check.equal(
+        again[:, 0, 0].bool(),
+        other != PAD,
+        "padding_mask: wrong for another batch: every token but PAD may be looked at, BEGIN and END, too",
+        wrong={"padding_mask: the polarity is wrong. True means *may look*": other == PAD},
+    )
+    ### END HIDDEN TESTS
+with check.edge("boolean"):
+    check.equal(check.run(lambda: str(padding_mask(rows).dtype)), "torch.bool", "padding_mask: a mask is boolean")
 ### BEGIN HIDDEN TESTS
-check.equal(seen[2, 0, :, 0], [True] * 4, "target_mask: everyone may look at BEGIN, or a row would be empty and softmax NaN")
-other = randint(0, 3, (5, 7))
-other[:, 0] = BEGIN
-again = check.run(target_mask, other, shape=(5, 1, 7, 7))
-check.equal(again[:, 0], (other != PAD)[:, None, :] & torch.ones(7, 7).tril().bool(), "target_mask: wrong for another batch")
-check.equal(
-    check.run(padding_mask, other, shape=(5, 1, 1, 7))[:, 0, 0],
-    other != PAD,
-    "padding_mask: wrong for another batch: compare with PAD, not with a length",
-)
-check.equal(check.run(target_mask, torch.tensor([[1]])), [[[[True]]]], "target_mask: a batch of one token must work")
-check.unchanged(target_mask, rows)
+with check.edge("PAD in the middle"):
+    holes = torch.tensor([[1, PAD, 6, 2], [1, 5, PAD, 8]])
+    found = check.run(padding_mask, holes, shape=(2, 1, 1, 4))[:, 0, 0].bool()
+    check.equal(found, holes != PAD, "padding_mask: wrong where PAD stands between tokens: compare with PAD, not with a length")
+### END HIDDEN TESTS
+with check.idea("target_mask"):
+    seen = check.run(target_mask, rows, shape=(3, 1, 4, 4), hint="target_mask: the shape is (B, 1, T, T), a matrix for each sentence")
+    lower = torch.ones(4, 4).tril().bool()
+    check.equal(seen[0, 0], lower, "target_mask: position i may look at j ≤ i")
+    ### BEGIN HIDDEN TESTS
+    full = randint(1, 9, (2, 6))
+    square = check.run(target_mask, full, shape=(2, 1, 6, 6))
+    low = torch.ones(2, 6, 6).tril().bool()
+    check.equal(
+        square[:, 0],
+        low,
+        "target_mask: without padding every sentence has the lower triangle, the diagonal included",
+        wrong={
+            "target_mask: a position may look at itself: it holds the word *before* the one it must name": low.tril(-1),
+            "target_mask: the triangle points the wrong way: position 0 sees everything": low.mT,
+            "target_mask: nothing is hidden from the past: this mask is not causal": torch.ones(2, 6, 6).bool(),
+            "target_mask: the polarity is wrong. True means *may look*": ~low,
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("padding hidden"):
+    last = "target_mask: the last position of the second sentence may look at the two tokens only"
+    check.equal(seen[1, 0, 3], [True, True, False, False], last)
+    ### BEGIN HIDDEN TESTS
+    again = check.run(target_mask, other, shape=(5, 1, 7, 7))
+    check.equal(
+        again[:, 0],
+        (other != PAD)[:, None, :] & torch.ones(7, 7).tril().bool(),
+        "target_mask: wrong for another batch with padding: position i may look at j ≤ i where j is not PAD",
+        wrong={
+            "target_mask: padding can be seen: combine both masks": torch.ones(5, 7, 7).tril().bool(),
+            "target_mask: rows of padding are empty, and softmax would be NaN there: hide padding as keys, not as queries": (
+                (other != PAD)[:, None, :] & (other != PAD)[:, :, None] & torch.ones(7, 7).tril().bool()
+            ),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(target_mask, rows)
+### BEGIN HIDDEN TESTS
+with check.edge("one token"):
+    check.equal(check.run(target_mask, torch.tensor([[1]])), [[[[True]]]], "target_mask: a batch of one token must work")
 ### END HIDDEN TESTS
 check.score()
 
@@ -295,141 +335,141 @@ class CrossAttention(nn.Module):
 
 # %% test="cross-attention" points=6
 check = Check("cross-attention", points=6)
-w = {f"{name}.weight": randn(6, 6) / 2 for name in ("query", "key", "value", "output")}
-w |= {f"{name}.bias": randn(6) / 2 for name in ("query", "key", "value", "output")}
+layers = ("query", "key", "value", "output")
+w = {f"{name}.weight": randn(6, 6) / 2 for name in layers} | {f"{name}.bias": randn(6) / 2 for name in layers}
 layer = check.keep(CrossAttention, 6, 3)
 check.run(layer.load_state_dict, w)
 x, memory = randn(2, 4, 6), randn(2, 5, 6)  # T = 4, S = 5: a swapped role cannot hide
-maps = check.run(
-    layer.weights,
-    x,
-    memory,
-    shape=(2, 3, 4, 5),
-    hint="weights: (B, H, T, S), queries from x, keys from the memory. Which of the two did you use where?",
-)
-check.distribution(maps, "weights: every row is a distribution over the *source*: along which axis does softmax run?")
-out = check.run(layer, x, memory, shape=(2, 4, 6), hint="forward: (B, T, D), as long as x, not as the memory. Are the heads merged?")
-plain = check.keep(CrossAttention, 4, 1)
-plain_state = {f"{name}.weight": torch.eye(4) for name in ("query", "key", "value", "output")}
-plain_state |= {name.replace("weight", "bias"): torch.zeros(4) for name in plain_state}
-check.run(plain.load_state_dict, plain_state)
-check.close(
-    check.run(plain.weights, torch.tensor([[[2.0, 0, 0, 0]]]), torch.tensor([[[2.0, 0, 0, 0], [0, 0, 0, 0]]])),
-    torch.tensor([[[[0.880797, 0.119203]]]]),
-    "weights: one head of width 4, q·k = 4 and 0: softmax of 4/√4 = 2 and 0",
-    rtol=1e-4,
-    wrong={
-        "weights: the scores are not divided by √(D/H)": torch.tensor([[[[0.982014, 0.017986]]]]),
-        "weights: the scores are divided by D/H, not by its root": torch.tensor([[[[0.731059, 0.268941]]]]),
-    },
-)
-double = check.keep(CrossAttention, 4, 2)
-check.run(double.load_state_dict, {**plain_state, "output.weight": 2 * torch.eye(4)})
-check.close(
-    check.run(double, torch.zeros(1, 2, 4), torch.tensor([[[1.0, 2, 3, 4]]])),
-    torch.tensor([[[2.0, 4, 6, 8], [2, 4, 6, 8]]]),
-    "forward: where the memory is one word, (1, 2, 3, 4), every query gets its value; here `output` doubles it",
-    wrong={
-        "forward: the layer `output` is missing": torch.tensor([[[1.0, 2, 3, 4], [1, 2, 3, 4]]]),
-        "forward: heads and positions are mixed up: transpose back before you merge": torch.tensor([[[2.0, 4, 2, 4], [6, 8, 6, 8]]]),
-    },
-)
-cover = torch.tensor([[True] * 5, [True, True, False, False, False]])[:, None, None]  # (2, 1, 1, 5)
-ragged = check.run(layer.weights, x, memory, cover, shape=(2, 3, 4, 5))
-check.close(
-    ragged[1, :, :, 2:],
-    torch.zeros(3, 4, 3),
-    "weights: what the mask hides has weight 0, exactly. True means *may look*: hide where it is False",
-)
-check.distribution(ragged, "weights: with a mask the rows must still sum to one: mask the scores before softmax, not the weights after it")
+plain_state = {f"{name}.weight": torch.eye(4) for name in layers} | {f"{name}.bias": torch.zeros(4) for name in layers}
+with check.idea("weights"):
+    form = "weights: (B, H, T, S), queries from x, keys from the memory. Which of the two did you use where?"
+    maps = check.run(layer.weights, x, memory, shape=(2, 3, 4, 5), hint=form)
+    check.distribution(maps, "weights: every row is a distribution over the *source*: along which axis does softmax run?")
+    plain = check.keep(CrossAttention, 4, 1)
+    check.run(plain.load_state_dict, plain_state)
+    ready = check.run(plain.weights, torch.tensor([[[2.0, 0, 0, 0]]]), torch.tensor([[[2.0, 0, 0, 0], [0, 0, 0, 0]]]))
+    check.close(ready, [[[[0.8808, 0.1192]]]], "weights: one head of width 4, q·k = 4 and 0: softmax of 4/√4 = 2 and 0", atol=1e-3)
+    ### BEGIN HIDDEN TESTS
+    cover = torch.tensor([[True] * 5, [True, True, False, False, False]])[:, None, None]  # (2, 1, 1, 5)
+
+    def lin(name, z):
+        return z @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+
+    def by_hand(rule=None, scale=2**0.5, keys=memory, queries=x, values=memory, axis=-1, last=True):
+        found, looks = [], []
+        for cut in (slice(0, 2), slice(2, 4), slice(4, 6)):
+            raw = lin("query", queries)[..., cut] @ lin("key", keys)[..., cut].mT / scale
+            raw = raw if rule is None else raw.masked_fill(~rule[:, 0], -torch.inf)
+            looks.append(raw.softmax(axis))
+            found.append(looks[-1] @ lin("value", values)[..., cut])
+        merged = torch.cat(found, -1)
+        return torch.stack(looks, 1), lin("output", merged) if last else merged
+
+    check.close(
+        maps,
+        by_hand()[0],
+        "weights: the values differ from softmax(q·k/√(D/H)), where q = query(x) and k = key(memory), head by head",
+        wrong={
+            "weights: the scores are not divided by √(D/H)": by_hand(scale=1.0)[0],
+            "weights: the scores are divided by the root of the whole width D; each head has width D/H": by_hand(scale=6**0.5)[0],
+            "weights: the scores are divided by D/H, not by its root": by_hand(scale=2.0)[0],
+            "weights: softmax runs over the target: every row must be a distribution over the source": by_hand(axis=-2)[0],
+            "weights: the scores are divided by the root of the number of heads; each head has width D/H": by_hand(scale=3**0.5)[0],
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("mask in weights"):
+    short = torch.tensor([[True] * 5, [True, True, False, False, False]])[:, None, None]  # (2, 1, 1, 5)
+    ragged = check.run(layer.weights, x, memory, short, shape=(2, 3, 4, 5))
+    zero = "weights: what the mask hides has weight 0, exactly. True means *may look*: hide where it is False"
+    check.close(ragged[1, :, :, 2:], torch.zeros(3, 4, 3), zero)
+    check.distribution(
+        ragged, "weights: with a mask the rows must still sum to one: mask the scores before softmax, not the weights after it"
+    )
+    ### BEGIN HIDDEN TESTS
+    half = torch.tensor([[True, True, False, True, False], [True, True, False, False, False]])[:, None, None]
+    partly = check.run(layer.weights, x, memory, half, shape=(2, 3, 4, 5))
+    scores = torch.stack([lin("query", x)[..., c : c + 2] @ lin("key", memory)[..., c : c + 2].mT / 2**0.5 for c in (0, 2, 4)], 1)
+    check.close(
+        partly,
+        by_hand(half)[0],
+        "weights: with a mask the values are wrong: the scores that it hides become −∞, the others stay",
+        wrong={
+            "weights: the mask is not used": by_hand()[0],
+            "weights: the polarity is wrong. True means *may look*": by_hand(~half)[0],
+            "weights: the hidden weights are zeroed after softmax: the others no longer sum to one": by_hand()[0] * half,
+            "weights: hidden scores are set to 0: that is a score like any other. Use −∞": (scores * half).softmax(-1),
+        },
+    )
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-
-
-def lin(name, z):
-    return z @ w[f"{name}.weight"].T + w[f"{name}.bias"]
-
-
-def by_hand(rule=None, scale=2**0.5, keys=memory, queries=x, values=memory, axis=-1, merge=True, last=True):
-    found, looks = [], []
-    for cut in (slice(0, 2), slice(2, 4), slice(4, 6)):
-        raw = lin("query", queries)[..., cut] @ lin("key", keys)[..., cut].mT / scale
-        raw = raw if rule is None else raw.masked_fill(~rule[:, 0], -torch.inf)
-        looks.append(raw.softmax(axis))
-        found.append(looks[-1] @ lin("value", values)[..., cut])
-    merged = torch.cat(found, -1)
-    return torch.stack(looks, 1), lin("output", merged) if last else merged
-
-
-check.close(
-    maps,
-    by_hand()[0],
-    "weights: the values differ from softmax(q·k/√(D/H))",
-    wrong={
-        "weights: the scores are not divided by √(D/H)": by_hand(scale=1.0)[0],
-        "weights: the scores are divided by the root of the whole width D; each head has width D/H": by_hand(scale=6**0.5)[0],
-        "weights: the scores are divided by D/H, not by its root": by_hand(scale=2.0)[0],
-        "weights: softmax runs over the target: every row must be a distribution over the source": by_hand(axis=-2)[0],
-    },
-)
-check.close(
-    ragged,
-    by_hand(cover)[0],
-    "weights: with a mask the values are wrong",
-    wrong={
-        "weights: the mask is not used": by_hand()[0],
-        "weights: the polarity is wrong. True means *may look*": by_hand(cover.logical_not() | torch.zeros(1, 1, 1, 5).bool())[0],
-        "weights: the hidden weights are zeroed after softmax: the others no longer sum to one": by_hand()[0] * cover,
-        "weights: hidden scores are set to 0: that is a score like any other. Use −∞": (
-            torch.stack([lin("query", x)[..., c : c + 2] @ lin("key", memory)[..., c : c + 2].mT / 2**0.5 for c in (0, 2, 4)], 1) * cover
-        ).softmax(-1),
-    },
-)
-check.close(
-    out,
-    by_hand()[1],
-    "forward: the output differs from weights × values, merged and projected",
-    wrong={
-        "forward: the layer `output` is missing": by_hand(last=False)[1],
-        "forward: the scores are not divided by √(D/H)": by_hand(scale=1.0)[1],
-        "forward: the memory itself is mixed: values go through the layer `value`": lin(
-            "output", torch.cat([by_hand()[0][:, h] @ memory[..., 2 * h : 2 * h + 2] for h in range(3)], -1)
-        ),
-        "forward: the keys are mixed; the output mixes the values": lin(
-            "output", torch.cat([by_hand()[0][:, h] @ lin("key", memory)[..., 2 * h : 2 * h + 2] for h in range(3)], -1)
-        ),
-        "forward: heads and positions are mixed up: transpose back before you merge": lin(
-            "output", torch.stack([by_hand()[0][:, h] @ lin("value", memory)[..., 2 * h : 2 * h + 2] for h in range(3)], 1).reshape(2, 4, 6)
-        ),
-    },
-)
-check.close(
-    check.run(layer, x, memory, cover),
-    by_hand(cover)[1],
-    "forward: the mask is not handed on",
-    wrong={"forward: the mask is not used": by_hand()[1]},
-)
-order = torch.tensor([3, 0, 4, 2, 1])
-check.close(
-    check.run(layer, x, memory[:, order]),
-    by_hand()[1],
-    "forward: shuffling the memory must not change the result: cross-attention has no order of its own",
-)
-each = (rand(2, 1, 4, 5) > 0.4) | (torch.arange(5) == 0)
-check.close(
-    check.run(layer.weights, x, memory, each), by_hand(each)[0], "weights: a mask with a row of its own for each query is not used as it is"
-)
-check.close(
-    check.run(layer, x[:1, :1], memory[:1, :1]),
-    lin("output", lin("value", memory[:1, :1])),
-    "one query and one key: the value comes through as it is",
-)
-grads = check.measure(checks.gradients, layer, (x, memory), None, ("query.weight", "key.weight", "value.weight"))
-flow = (
-    check.run(lambda: [bool(grads.params[name].abs().sum() > 0) for name in ("query.weight", "key.weight", "value.weight")])
-    if grads
-    else grads
-)
-check.equal(flow, [True] * 3, "no gradient reaches the layers: use torch operations all the way, without `.data` or `.detach()`")
+with check.edge("a mask for every query"):
+    each = (rand(2, 1, 4, 5) > 0.4) | (torch.arange(5) == 0)
+    single = check.run(layer.weights, x, memory, each)
+    check.close(single, by_hand(each)[0], "weights: a mask (B, 1, T, S), with a row for each query, is not used as it is")
+    flat = check.run(layer.weights, x, memory, each[0, 0])
+    check.close(flat, by_hand(each[:1])[0], "weights: a mask (T, S) broadcasts to (B, H, T, S): do not index into the mask")
+### END HIDDEN TESTS
+with check.idea("forward"):
+    merged = "forward: (B, T, D), as long as x, not as the memory. Are the heads merged?"
+    out = check.run(layer, x, memory, shape=(2, 4, 6), hint=merged)
+    double = check.keep(CrossAttention, 4, 2)
+    check.run(double.load_state_dict, {**plain_state, "output.weight": 2 * torch.eye(4)})
+    one = check.run(double, torch.zeros(1, 2, 4), torch.tensor([[[1.0, 2, 3, 4]]]))
+    word = "forward: where the memory is one word, (1, 2, 3, 4), every query gets its value; here `output` doubles it"
+    check.close(one, [[[2.0, 4, 6, 8], [2, 4, 6, 8]]], word)
+    ### BEGIN HIDDEN TESTS
+    heads = [by_hand()[0][:, h] for h in range(3)]
+    check.close(
+        out,
+        by_hand()[1],
+        "forward: the output differs from weights × values, merged and projected",
+        wrong={
+            "forward: the layer `output` is missing": by_hand(last=False)[1],
+            "forward: the scores are not divided by √(D/H)": by_hand(scale=1.0)[1],
+            "forward: the memory itself is mixed: values go through the layer `value`": lin(
+                "output", torch.cat([heads[h] @ memory[..., 2 * h : 2 * h + 2] for h in range(3)], -1)
+            ),
+            "forward: the keys are mixed; the output mixes the values": lin(
+                "output", torch.cat([heads[h] @ lin("key", memory)[..., 2 * h : 2 * h + 2] for h in range(3)], -1)
+            ),
+            "forward: heads and positions are mixed up: transpose back before you merge": lin(
+                "output", torch.stack([heads[h] @ lin("value", memory)[..., 2 * h : 2 * h + 2] for h in range(3)], 1).reshape(2, 4, 6)
+            ),
+            "forward: the heads are added up: they stand side by side": lin(
+                "output", sum(by_hand(last=False)[1].split(2, -1)).repeat(1, 1, 3)
+            ),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("mask in forward"):
+    moved = memory.clone()
+    moved[1, 2:] += 3.0
+    same = check.run(layer, x, moved, short, shape=(2, 4, 6)) - check.run(layer, x, memory, short, shape=(2, 4, 6))
+    check.close(same, torch.zeros(2, 4, 6), "forward: what the mask hides changes the result: is the mask handed on?", atol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    check.close(
+        check.run(layer, x, memory, cover),
+        by_hand(cover)[1],
+        "forward: with a mask the result is wrong",
+        wrong={"forward: the mask is not used": by_hand()[1]},
+    )
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("gradients"):
+    cotangent = randn(2, 4, 6)
+    grads = check.measure(checks.gradients, layer, (x, memory), cotangent, ("query.weight", "key.weight", "value.weight"))
+    expected = checks.gradients(lambda y, m: by_hand(queries=y, keys=m, values=m)[1], (x, memory), cotangent)
+    flow = "no gradient reaches the layers: use torch operations all the way, without `.data` or `.detach()`"
+    check.true(
+        check.run(lambda: all(part is not None and bool(part.abs().sum() > 0) for part in grads.params.values())) if grads else grads, flow
+    )
+    for place, name in enumerate(["x", "the memory"]):
+        back = check.run(lambda place=place: grads.inputs[place]) if grads else grads
+        check.close(back, expected.inputs[place], f"the gradient that flows back to {name} is wrong: is something cut off on the way?")
+with check.edge("one query, one key"):
+    single = check.run(layer, x[:1, :1], memory[:1, :1])
+    check.close(single, lin("output", lin("value", memory[:1, :1])), "one query and one key: the value comes through as it is")
 ### END HIDDEN TESTS
 check.score()
 
@@ -469,102 +509,127 @@ class DecoderBlock(nn.Module):
 # %% test="decoder-block" points=5
 check = Check("decoder-block", points=5)
 block = check.keep(DecoderBlock, 8, 2)
-shapes = check.run(lambda: {name: list(part.shape) for name, part in block.state_dict().items()})
-w = {
-    name: randn(*size) / (size[0] ** 0.5 if len(size) > 1 else 3) + (1.0 if "norm" in name and "weight" in name else 0.0)
-    for name, size in (shapes or {}).items()
-}
-check.run(block.load_state_dict, w)
+shapes = check.run(lambda: {name: list(part.shape) for name, part in block.state_dict().items()}) or {}
+gains = {name: 1.0 if "norm" in name and "weight" in name else 0.0 for name in shapes}
+w = {name: randn(*size) / (size[0] ** 0.5 if len(size) > 1 else 3) + gains[name] for name, size in shapes.items()}
+idle = {name: torch.zeros(size) + gains[name] for name, size in shapes.items()}
+added = {"attention.output.bias": 1.0, "cross.output.bias": 10.0, "feed_forward.down.bias": 100.0}
+idle |= {name: torch.full((8,), number) for name, number in added.items()}  # the three branches give 1, 10 and 100
 check.run(block.eval)
 x, memory = randn(2, 4, 8), randn(2, 5, 8)
 lower = torch.ones(4, 4).tril().bool()[None, None]
 cover = torch.tensor([[True] * 5, [True, True, True, False, False]])[:, None, None]
-out = check.run(block, x, memory, lower, cover, shape=(2, 4, 8), hint="(B, T, D) in, (B, T, D) out")
-moved = x.clone()
-moved[:, 2:] = randn(2, 2, 8)  # a constant would vanish in the norms
-check.close(
-    check.run(block, moved, memory, lower, cover, shape=(2, 4, 8))[:, :2],
-    out[:, :2],
-    "a later target position changes an earlier one: is `mask` given to self-attention?",
-)
-changed = memory.clone()
-changed[1, 3:] = 5 * randn(2, 8)
-check.close(
-    check.run(block, x, changed, lower, cover), out, "padding of the source changes the result: is `memory_mask` given to cross-attention?"
-)
-check.true(
-    (check.run(block, x, memory + randn(2, 5, 8), lower, cover, shape=(2, 4, 8)) - out).abs().max() > 1e-4,
-    "the memory has no effect: is cross-attention used?",
-)
-idle = {name: part * 0.0 + (1.0 if "norm" in name and "weight" in name else 0.0) for name, part in w.items()}
-check.run(block.load_state_dict, idle)
-normed = F.layer_norm(x, (8,))
-check.close(
-    check.run(block, x, memory, lower, cover),
-    x,
-    "where attention and feed-forward give 0, the block gives back its input: x + part(norm(x)), three times",
-    wrong={
-        "there is no residual: add x to what each part gives": torch.zeros(2, 4, 8),
-        "the norm comes after the residual: it belongs in front of each part": normed,
-    },
-    atol=1e-4,
-)
-check.run(block.load_state_dict, w)
+with check.idea("three branches in their order"):
+    check.run(block.load_state_dict, idle)
+    sums = check.run(block, x, memory, None, None, shape=(2, 4, 8), hint="(B, T, D) in, (B, T, D) out")
+    check.close(
+        sums - x, 111.0, "where the branches give 1, 10 and 100, the block gives x + 111: three residuals, the norms inside", atol=1e-3
+    )
+    check.run(block.load_state_dict, w)
+    out = check.run(block, x, memory, None, None, shape=(2, 4, 8))
+    ### BEGIN HIDDEN TESTS
+    kit = models.Block(models.Shape(1, width=8, heads=2), cross=True).eval()
+    renamed = {name: part for name, part in w.items() if not name.startswith("cross.")}
+    if w:
+        for kind in ("weight", "bias"):
+            renamed[f"cross.inputs.{kind}"] = torch.cat([w[f"cross.{part}.{kind}"] for part in ("query", "key", "value")])
+            renamed[f"cross.output.{kind}"] = w[f"cross.output.{kind}"]
+        kit.load_state_dict(renamed)
+
+    def other_way(order="acf", residual="acf", norms="acf", own="acf", post=False, memory_norm=False, rule=None, sight=None):
+        y = x
+        parts = {
+            "a": (kit.norm1, lambda z: kit.attention(z, mask=rule)),
+            "c": (kit.norm_cross, lambda z: kit.cross(z, kit.norm_cross(memory) if memory_norm else memory, sight)),
+            "f": (kit.norm2, kit.feed_forward),
+        }
+        for name in order:
+            norm, branch = parts[name]
+            norm = norm if name in own else kit.norm1
+            if post:
+                y = norm(y + branch(y))
+            else:
+                step = branch(norm(y) if name in norms else y)
+                y = y + step if name in residual else step
+        return y.detach()
+
+    check.close(
+        out,
+        other_way(),
+        "the result differs from the three branches in their order: which norm, which residual, which memory does each get?",
+        wrong={
+            "the norms stand behind the residual sums (post-norm): here they stand in front of the branches": other_way(post=True),
+            "cross-attention comes before self-attention": other_way("caf"),
+            "feed-forward comes before cross-attention": other_way("afc"),
+            "the feed-forward branch is missing": other_way("ac"),
+            "self-attention is missing": other_way("cf"),
+            "cross-attention is missing": other_way("af"),
+            "the residual around cross-attention is missing": other_way(residual="af"),
+            "the residual around self-attention is missing": other_way(residual="cf"),
+            "the residual around feed-forward is missing": other_way(residual="ac"),
+            "there are no residuals at all": other_way(residual=""),
+            "self-attention gets x without its norm": other_way(norms="cf"),
+            "cross-attention gets x without its norm": other_way(norms="af"),
+            "feed-forward gets x without its norm": other_way(norms="ac"),
+            "no branch has its norm": other_way(norms=""),
+            "the memory is normalised once more: the encoder has done that": other_way(memory_norm=True),
+            "cross-attention uses the norm of self-attention: it has its own, `norm_cross`": other_way(own="af"),
+            "feed-forward uses the norm of self-attention: it has its own, `norm2`": other_way(own="ac"),
+            "all branches use one norm: each has its own": other_way(own="a"),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("mask of self-attention"):
+    moved = x.clone()
+    moved[:, 2:] = randn(2, 2, 8)  # a constant would vanish in the norms
+    early, late = (check.run(block, y, memory, lower, None, shape=(2, 4, 8)) for y in (x, moved))
+    check.close(late[:, :2], early[:, :2], "a later target position changes an earlier one: is `mask` given to self-attention?")
+    ### BEGIN HIDDEN TESTS
+    check.close(early, other_way(rule=lower), "with a causal `mask` the result is wrong: self-attention gets it, and nothing else does")
+    ### END HIDDEN TESTS
+with check.part("mask of cross-attention"):
+    changed = memory.clone()
+    changed[1, 3:] = 5 * randn(2, 8)
+    heard, unheard = (check.run(block, x, m, None, cover) for m in (memory, changed))
+    check.close(unheard, heard, "padding of the source changes the result: is `memory_mask` given to cross-attention?")
+    ### BEGIN HIDDEN TESTS
+    check.close(heard, other_way(sight=cover), "with a `memory_mask` the result is wrong: cross-attention gets it, and nothing else does")
+    ### END HIDDEN TESTS
+with check.part("dropout"):
+    lossy = check.keep(DecoderBlock, 8, 2, 0.25)
+    check.run(lossy.load_state_dict, idle)
+    check.run(lossy.train)
+    many, far = torch.zeros(40, 25, 8), torch.zeros(40, 1, 8)
+    noisy = (check.run(lossy, many, far, None, None, shape=(40, 25, 8)) * 0.75).round(decimals=2)
+    check.true((noisy != 83.25).any(), "in training mode nothing is dropped: is dropout applied to the branches?")
+    cases = torch.tensor([0.0, 1, 10, 11, 100, 101, 110, 111])
+    each = (
+        "in training mode every number is 4/3 of 0, 1, 10, 11, 100, 101, 110 or 111: `self.drop` acts on each branch, and on nothing else"
+    )
+    check.true(torch.isin(noisy, cases), each)
+    ### BEGIN HIDDEN TESTS
+    # 8000 coins of .75: a standard deviation of .0048, so .03 is six of them; a seventh of all is .42 ± .0055.
+    for number, branch in ((1, "self-attention"), (10, "cross-attention"), (100, "feed-forward")):
+        alive = ((noisy / number).floor() % 10).mean()
+        check.close(
+            alive, 0.75, f"dropout at the rate .25 keeps .75 of the numbers behind {branch}: is `self.drop` applied there, once?", atol=0.03
+        )
+    check.close((noisy == 111).float().mean(), 0.75**3, "the three branches are dropped independently of each other", atol=0.03)
+    check.run(lossy.eval)
+    still = check.run(lossy, many, far, None, None, shape=(40, 25, 8))
+    check.close(still, 111.0, "in evaluation dropout does nothing: use the layer `self.drop`, which knows the mode", atol=1e-3)
+    half = check.keep(DecoderBlock, 8, 2, 0.6)
+    check.run(half.load_state_dict, idle)
+    check.run(half.train)
+    noisy = (check.run(half, many, far, None, None, shape=(40, 25, 8)) * 0.4).round(decimals=2)
+    check.close((noisy >= 100).float().mean(), 0.4, "with another rate, .6, another share survives: use the layer's own rate", atol=0.03)
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(block, x, memory, lower, cover)
 ### BEGIN HIDDEN TESTS
-kit = models.Block(models.Shape(1, width=8, heads=2), cross=True).eval()
-renamed = {name: part for name, part in w.items() if not name.startswith("cross.")}
-if w:
-    renamed |= {
-        f"cross.inputs.{kind}": torch.cat([w[f"cross.{part}.{kind}"] for part in ("query", "key", "value")]) for kind in ("weight", "bias")
-    }
-    renamed |= {f"cross.output.{kind}": w[f"cross.output.{kind}"] for kind in ("weight", "bias")}
-    kit.load_state_dict(renamed)
-
-
-def other_way(order="acf", residual="acf", norms="acf", post=False, memory_norm=False, shared=False):
-    y = x
-    parts = {
-        "a": (kit.norm1, lambda z: kit.attention(z, mask=lower)),
-        "c": (kit.norm1 if shared else kit.norm_cross, lambda z: kit.cross(z, kit.norm_cross(memory) if memory_norm else memory, cover)),
-        "f": (kit.norm2, kit.feed_forward),
-    }
-    for name in order:
-        norm, branch = parts[name]
-        if post:
-            y = norm(y + branch(y))
-        else:
-            step = branch(norm(y) if name in norms else y)
-            y = y + step if name in residual else step
-    return y.detach()
-
-
-check.close(
-    out,
-    other_way(),
-    "the result differs from the three branches in their order",
-    wrong={
-        "the norms stand behind the residual sums (post-norm): here they stand in front of the branches": other_way(post=True),
-        "cross-attention comes before self-attention": other_way("caf"),
-        "the feed-forward branch is missing": other_way("ac"),
-        "self-attention is missing": other_way("cf"),
-        "cross-attention is missing": other_way("af"),
-        "the residual around cross-attention is missing": other_way(residual="af"),
-        "the residual around self-attention is missing": other_way(residual="cf"),
-        "the residual around feed-forward is missing": other_way(residual="ac"),
-        "there are no residuals at all": other_way(residual=""),
-        "cross-attention gets x without its norm": other_way(norms="af"),
-        "no branch has its norm": other_way(norms=""),
-        "the memory is normalised once more: the encoder has done that": other_way(memory_norm=True),
-        "cross-attention uses the norm of self-attention: it has its own, `norm_cross`": other_way(shared=True),
-    },
-)
-lossy = check.keep(DecoderBlock, 8, 2, 0.5)
-check.run(lossy.load_state_dict, w)
-check.run(lossy.train)
-runs = [check.run(lossy, x, memory, lower, cover, shape=(2, 4, 8)) for _ in range(2)]
-check.true((runs[0] - runs[1]).abs().max() > 1e-3, "in training mode two runs give the same: is dropout applied to the branches?")
-check.shape(check.run(block, x[:1, :1], memory[:1, :1], None, None), (1, 1, 8), "a batch of one, one token, no masks: this must work")
-check.unchanged(lambda y, m: block(y, m, lower, cover), x, memory)
+with check.edge("one token"):
+    single = check.run(block, x[:1, :1], memory[:1, :1], None, None)
+    check.shape(single, (1, 1, 8), "a batch of one, one token, no masks: this must work")
 ### END HIDDEN TESTS
 check.score()
 
@@ -623,128 +688,128 @@ class Translator(nn.Module):
 # %% test="translator" points=5
 check = Check("translator", points=5)
 model = check.keep(Translator, 11, 13, 8, 2, 2)
-begun = check.run(model.state_dict)
-w = {
-    name: (1.0 if "norm" in name and part.dim() == 1 and "weight" in name else 0.0)
-    + randn(*part.shape) / (part.shape[-1] ** 0.5 if part.dim() > 1 else 4)
-    for name, part in (begun or {}).items()
-}
-if w:
-    w["head.weight"] = w["embedding.weight"]
+begun = check.run(model.state_dict) or {}
+gains = {name: 1.0 if "norm" in name and part.dim() == 1 and "weight" in name else 0.0 for name, part in begun.items()}
+w = {name: gains[name] + randn(*part.shape) / (part.shape[-1] ** 0.5 if part.dim() > 1 else 4) for name, part in begun.items()}
+w |= {"head.weight": w["embedding.weight"]} if w else {}
 check.run(model.load_state_dict, w)  # larger than the first weights, so that every part shows
 check.run(model.eval)
-source = torch.tensor([[4, 9, 6, 7, 5], [8, 10, 3, PAD, PAD]])
-given = torch.tensor([[BEGIN, 7, 12, 4], [BEGIN, 9, 5, PAD]])
-memory = check.run(model.encode, source, shape=(2, 5, 8), hint="encode: (B, S) in, (B, S, D) out")
-logits = check.run(
-    model, source, given, shape=(2, 4, 13), hint="forward: the logits have shape (B, T, V), one row of V numbers for each input position"
-)
-check.close(check.run(model.decode, given, memory, source), logits, "forward is encode, then decode")
-longer = torch.cat([source, torch.full((2, 2), PAD)], 1)
-check.close(
-    check.run(model, longer, given),
-    logits,
-    "more padding behind the source changes the logits: does the encoder know what is real, and cross-attention its mask?",
-)
-later = given.clone()
-later[:, 2:] = torch.tensor([3, 6])
-check.close(
-    check.run(model, source, later, shape=(2, 4, 13))[:, :2],
-    logits[:, :2],
-    "later target words change earlier logits: is the target mask used?",
-)
-swapped = check.run(model, source[:, [1, 0, 2, 3, 4]], given, shape=(2, 4, 13))
-check.true((swapped - logits).abs().max() > 1e-5, "the order of the source has no effect: does the decoder look at the memory?")
-same = check.run(model, source[:1], torch.tensor([[7, 7, 7]]), shape=(1, 3, 13))
-check.true(
-    (same[0, 1] - same[0, 2]).abs().max() > 1e-5, "decode: the same word at three places gets the same logits. Are the positions missing?"
-)
-bare = check.keep(Translator, 3, 3, 4, 1, 0)  # no blocks: embedding, positions, norm and head remain
-table = torch.tensor([[0.0, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]])
-check.run(bare.load_state_dict, {"embedding.weight": table, "head.weight": table}, strict=False)
-check.run(bare.eval)
-check.close(
-    check.run(bare, torch.tensor([[1]]), torch.tensor([[1, 1]]), shape=(1, 2, 3))[0, :, 1],
-    [1.414199, 1.635827],
-    "decode: without blocks, with D = 4 and the embedding (1, 0, 0, 0) of token 1, its logit is 1.4142 at place 0 and 1.6358 at place 1",
-    rtol=1e-4,
-    wrong={
-        "decode: the embeddings are not multiplied by √D": [0.577335, 1.478196],
-        "decode: places are counted from 0": [1.635827, 1.586956],
-        "decode: the positions are missing": [1.732039, 1.732039],
-    },
-)
-silent = check.keep(Translator, 11, 13, 8, 2, 2)
-check.run(silent.load_state_dict, {**w, "norm.weight": torch.zeros(8), "norm.bias": torch.zeros(8)})
-check.run(silent.eval)
-check.close(
-    check.run(silent, source, given),
-    torch.zeros(2, 4, 13),
-    "with a final norm whose gain and shift are 0 every logit is 0: is the final norm missing?",
-)
+source, given = torch.tensor([[4, 9, 6, 7, 5], [8, 10, 3, 6, 4]]), torch.tensor([[BEGIN, 7, 12, 4], [BEGIN, 9, 5, 3]])
+with check.idea("logits of every next token"):
+    memory = check.run(model.encode, source, shape=(2, 5, 8), hint="encode: (B, S) in, (B, S, D) out")
+    each = "forward: the logits have shape (B, T, V), one row of V numbers for each input position"
+    logits = check.run(model, source, given, shape=(2, 4, 13), hint=each)
+    check.close(check.run(model.decode, given, memory, source), logits, "forward is encode, then decode")
+    bare = check.keep(Translator, 3, 3, 4, 1, 0)  # no blocks: embedding, positions, norm and head remain
+    table = torch.tensor([[0.0, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]])
+    check.run(bare.load_state_dict, {"embedding.weight": table, "head.weight": table}, strict=False)
+    check.run(bare.eval)
+    ready = check.run(bare, torch.tensor([[1]]), torch.tensor([[1, 1]]), shape=(1, 2, 3))[0, :, 1]
+    places = "decode: without blocks, with D = 4 and the embedding (1, 0, 0, 0), the logit is 1.4142 at place 0 and 1.6358 at place 1"
+    check.close(ready, [1.4142, 1.6358], places, atol=1e-3)
+    swapped = check.run(model, source[:, [1, 0, 2, 3, 4]], given, shape=(2, 4, 13))
+    check.true((swapped - logits).abs().max() > 1e-5, "the order of the source has no effect: does the decoder look at the memory?")
+    later = check.run(model, source, given.index_fill(1, torch.tensor([2, 3]), 6), shape=(2, 4, 13))
+    check.close(later[:, :2], logits[:, :2], "later target words change earlier logits: is the target mask used?")
+    ### BEGIN HIDDEN TESTS
+    state = check.run(model.state_dict)
+    form = {"width": 8, "heads": 2, "layers": 2, "positions": "sinusoidal"}
+    twin = models.Translator(models.Shape(11, **form), models.Shape(13, tied=True, **form)).eval()
+    if state:
+        joined = {}
+        for name, part in state.items():
+            new = name if name.startswith(("encoder.", "head.")) else f"decoder.{name}"
+            if ".cross." in name and ".output." not in name:
+                kind, base = name.rsplit(".", 1)[1], name.rsplit(".", 2)[0]
+                joined[f"decoder.{base}.inputs.{kind}"] = torch.cat([state[f"{base}.{role}.{kind}"] for role in ("query", "key", "value")])
+            else:
+                joined[new] = part
+        twin.load_state_dict(joined)
+
+    @torch.no_grad()
+    def reference(
+        scaled=True, placed=True, first=0, masked=True, heard=True, causal=True, final=True, words=source, fed=given, stored=None
+    ):
+        real = words != PAD
+        stored = twin.encoder(words, real if heard else None) if stored is None else stored
+        y = twin.decoder.embedding(fed) * (8**0.5 if scaled else 1.0)
+        if placed:
+            y = y + models.sinusoids(torch.arange(first, first + fed.shape[1]), 8)
+        T = fed.shape[1]
+        rule = (fed != PAD)[:, None, None] & (torch.ones(T, T).tril().bool() if causal else torch.ones(T, T).bool())
+        for part in twin.decoder.blocks:
+            y = part(y, stored, real[:, None, None] if masked else None, mask=rule)
+        return twin.head(twin.decoder.norm(y) if final else y)
+
+    check.close(memory, twin.encoder(source, source != PAD).detach(), "encode: the memory is wrong: it is what `self.encoder` gives")
+    check.close(
+        logits,
+        reference(),
+        "the logits are wrong: compare `decode` with the text, step by step",
+        wrong={
+            "decode: the embeddings are not multiplied by √D": reference(scaled=False),
+            "decode: the positions are missing": reference(placed=False),
+            "decode: places are counted from 0": reference(first=1),
+            "decode: the final norm is missing": reference(final=False),
+            "these are probabilities: return the logits, what `self.head` gives": reference().softmax(-1),
+            "these are log-probabilities: return the logits, what `self.head` gives": reference().log_softmax(-1),
+            "decode: the future is visible: hand the target mask to the blocks": reference(causal=False),
+        },
+    )
+    foreign = randn(2, 5, 8)
+    check.close(
+        check.run(model.decode, given, foreign, source, shape=(2, 4, 13)),
+        reference(stored=foreign),
+        "decode: another memory gives the wrong logits: look at the `memory` that is given, do not encode again",
+    )
+    ### END HIDDEN TESTS
+with check.part("padding of the source"):
+    longer = torch.cat([source, torch.full((2, 2), PAD)], 1)
+    behind = "more padding behind the source changes the logits: does the encoder know what is real, and cross-attention its mask?"
+    check.close(check.run(model, longer, given), logits, behind)
+    ### BEGIN HIDDEN TESTS
+    ragged = source.clone()
+    ragged[1, 3:] = PAD
+    stored = check.run(model.encode, ragged, shape=(2, 5, 8))
+    check.close(
+        stored[ragged != PAD],
+        twin.encoder(ragged, ragged != PAD)[ragged != PAD].detach(),
+        "encode: with padding in the batch the memory is wrong",
+        wrong={"encode: padding is heard: tell the encoder which tokens are real": twin.encoder(ragged)[ragged != PAD].detach()},
+    )
+    check.close(
+        check.run(model, ragged, given, shape=(2, 4, 13)),
+        reference(words=ragged),
+        "with padding in the batch the logits are wrong",
+        wrong={
+            "decode: cross-attention sees padding of the source: hand on the padding mask": reference(words=ragged, masked=False),
+            "encode: padding is heard: tell the encoder which tokens are real": reference(words=ragged, heard=False),
+        },
+    )
+    alone = check.run(model, ragged[1:, :3], given[1:], shape=(1, 4, 13))
+    check.close(alone, reference(words=ragged)[1:], "a sentence alone must get the logits that it gets in a batch with padding")
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-state = check.run(model.state_dict)
-form = {"width": 8, "heads": 2, "layers": 2, "positions": "sinusoidal"}
-twin = models.Translator(models.Shape(11, **form), models.Shape(13, tied=True, **form)).eval()
-if state:
-    moved = {}
-    for name, part in state.items():
-        new = name if name.startswith(("encoder.", "head.")) else f"decoder.{name}"
-        if ".cross." in name and ".output." not in name:
-            kind = name.rsplit(".", 1)[1]
-            base = name.rsplit(".", 2)[0]
-            moved[f"decoder.{base}.inputs.{kind}"] = torch.cat([state[f"{base}.{role}.{kind}"] for role in ("query", "key", "value")])
-        else:
-            moved[new] = part
-    twin.load_state_dict(moved)
-
-
-@torch.no_grad()
-def reference(scaled=True, placed=True, first=0, masked=True, heard=True, causal=True, final=True):
-    real = source != PAD
-    stored = twin.encoder(source, real if heard else None)
-    y = twin.decoder.embedding(given) * (8**0.5 if scaled else 1.0)
-    if placed:
-        y = y + models.sinusoids(torch.arange(first, first + 4), 8)
-    rule = (given != PAD)[:, None, None] & (torch.ones(4, 4).tril().bool() if causal else torch.ones(4, 4).bool())
-    for part in twin.decoder.blocks:
-        y = part(y, stored, real[:, None, None] if masked else None, mask=rule)
-    return twin.head(twin.decoder.norm(y) if final else y)[given != PAD]
-
-
-check.close(
-    memory[source != PAD],
-    twin.encoder(source, source != PAD)[source != PAD].detach(),
-    "encode: the memory is wrong",
-    wrong={
-        "encode: padding is heard: tell the encoder which tokens are real": twin.encoder(source)[source != PAD].detach(),
-    },
-)
-check.close(
-    logits[given != PAD],
-    reference(),
-    "the logits are wrong: compare `decode` with the text, step by step",
-    wrong={
-        "decode: the embeddings are not multiplied by √D": reference(scaled=False),
-        "decode: the positions are missing": reference(placed=False),
-        "decode: places are counted from 0": reference(first=1),
-        "decode: cross-attention sees padding of the source: hand on the padding mask": reference(masked=False),
-        "encode: padding is heard: tell the encoder which tokens are real": reference(heard=False),
-        "decode: the future is visible: hand the target mask to the blocks": reference(causal=False),
-        "decode: the final norm is missing": reference(final=False),
-    },
-)
-alone = check.run(model, source[1:, :3], given[1:, :3], shape=(1, 3, 13))
-check.close(alone, logits[1:, :3], "a sentence alone must get the logits that it gets in a batch with padding")
-check.shape(check.run(model, source[:1, :1], given[:1, :1]), (1, 1, 13), "one source token and one target token: this must work")
-lossy = check.keep(Translator, 11, 13, 8, 2, 1, 0.5)
-check.run(lossy.train)
-noisy = [check.run(lossy, source, given, shape=(2, 4, 13)) for _ in range(2)]
-check.true((noisy[0] - noisy[1]).abs().max() > 1e-4, "in training mode two runs give the same: is dropout used?")
-begins = check.keep(Translator, 11, 13, 8, 2, 0, 0.5)
-check.run(begins.train)
-noisy = [check.run(begins.decode, given, torch.zeros(2, 5, 8), source, shape=(2, 4, 13)) for _ in range(2)]
-check.true((noisy[0] - noisy[1]).abs().max() > 1e-4, "decode: apply `self.drop` to the embeddings with their positions, before the blocks")
+with check.part("dropout of the embeddings"):
+    # No blocks, and the unit matrix as embedding and head: the logits are the normed embeddings themselves. What was
+    # dropped is 0 before the norm, so all such numbers of a row are equal behind it: their share is the p_drop.
+    eye = {"embedding.weight": torch.eye(64), "head.weight": torch.eye(64)}
+    for p_drop in (0.25, 0.5):
+        begins = check.keep(Translator, 3, 64, 64, 2, 0, p_drop)
+        check.run(begins.load_state_dict, eye, strict=False)
+        check.run(begins.train)
+        fed = randint(3, 64, (8, 40))
+        rows = check.run(begins.decode, fed, torch.zeros(8, 5, 64), torch.ones(8, 5, dtype=torch.int64), shape=(8, 40, 64))
+        rows = rows[:, 10:].reshape(-1, 64)  # the first places have equal numbers without any dropout
+        dropped = (rows - rows.mode(dim=1, keepdim=True).values).abs() < 1e-5
+        # 240 rows of 64: a standard deviation of .004 at most, so .03 is more than seven
+        drop = "decode: apply `self.drop` to the embeddings with their positions, before the blocks"
+        check.close(dropped.double().mean(), p_drop, drop, atol=0.03)
+    check.run(begins.eval)
+    quiet = [check.run(begins.decode, fed, torch.zeros(8, 5, 64), torch.ones(8, 5, dtype=torch.int64)) for _ in range(2)]
+    check.close(quiet[0], quiet[1], "in evaluation two runs must give the same: use `self.drop`, which knows the mode")
+with check.edge("one token"):
+    check.shape(check.run(model, source[:1, :1], given[:1, :1]), (1, 1, 13), "one source token and one target token: this must work")
 ### END HIDDEN TESTS
 check.score()
 
@@ -793,101 +858,112 @@ def smallest_loss(V, epsilon):
 
 # %% test="smoothing" points=4
 check = Check("smoothing", points=4)
-even = torch.zeros(1, 2, 5)
-check.close(check.run(smoothed_loss, even, torch.tensor([[3, 4]]), 0.1), math.log(5), "equal logits: whatever ε is, the loss is log V")
 sure = torch.tensor([[[0.0, 0.0, math.log(2.0), 0.0]]])  # p = .2, .2, .4, .2
-check.close(
-    check.run(smoothed_loss, sure, torch.tensor([[2]]), 0.4),
-    -0.7 * math.log(0.4) - 0.3 * math.log(0.2),
-    "with V = 4 and ε = 0.4 the right token's label is 0.6 + 0.1, and each other token's 0.1",
-    wrong={
-        "the share ε goes to the other V − 1 tokens only: here all V get ε/V": -0.6 * math.log(0.4) - 0.4 * math.log(0.2),
-        "the labels are not smoothed": -math.log(0.4),
-        "every token gets ε, not ε/V": -0.6 * math.log(0.4) - 0.4 * (math.log(0.4) + 3 * math.log(0.2)),
-        "ε and 1 − ε are exchanged": -0.4 * math.log(0.4) - 0.6 * (math.log(0.4) + 3 * math.log(0.2)) / 4,
-        "the sign is wrong: a loss is minus a log-probability": 0.7 * math.log(0.4) + 0.3 * math.log(0.2),
-        "the logits are used as if they were log-probabilities: normalise them with log_softmax": -0.7 * math.log(2.0),
-    },
-)
-one_real = -0.7 * math.log(0.4) - 0.3 * math.log(0.2)
-check.close(
-    check.run(smoothed_loss, torch.cat([sure, torch.zeros(1, 1, 4)], dim=1), torch.tensor([[2, PAD]]), 0.4),
-    one_real,
-    "a position whose label is PAD does not count: neither in the sum nor in the number",
-    wrong={
-        "PAD labels count like words: leave their positions out": (one_real + math.log(4.0)) / 2,
-        "PAD labels are left out of the sum, but counted in the mean": one_real / 2,
-    },
-)
-check.close(
-    check.run(smallest_loss, 4, 0.4),
-    -0.7 * math.log(0.7) - 3 * 0.1 * math.log(0.1),
-    "smallest_loss: the loss is smallest for p = q, and then it is the entropy of q",
-    wrong={
-        "smallest_loss: it is not 0, because no p can be both one-hot and smooth: put p = q into the loss": 0.0,
-        "smallest_loss: the V − 1 other tokens all count": -0.7 * math.log(0.7) - 0.1 * math.log(0.1),
-    },
-)
-check.close(check.run(smallest_loss, 7, 0), 0.0, "smallest_loss: with ε = 0 it is 0: take care of 0 · log 0")
-check.avoids(
-    smoothed_loss,
-    "cross_entropy",
-    "CrossEntropyLoss",
-    "nll_loss",
-    "kl_div",
-    hint="write the loss out: no cross_entropy, nll_loss or kl_div",
-    forbid=["cross entropy"],
-    runs=lambda: smoothed_loss(sure, torch.tensor([[2]]), 0.4),
-)
-### BEGIN HIDDEN TESTS
-for size, epsilon in [((3, 4, 7), 0.1), ((2, 6, 9), 0.25), ((1, 1, 5), 0.9), ((4, 3, 6), 0.0)]:
-    z, y = 2 * randn(*size), randint(1, size[2], size[:2])
-    z[..., 0] += 2.0
-    if size[1] > 2:
-        y[0, 1:] = PAD
-    flat, spread = y.flatten(), z.log_softmax(-1)
-    real = y != PAD
-    picked = -spread.gather(-1, y[..., None])[..., 0]
-    mixed = (1 - epsilon) * picked - epsilon * spread.mean(-1)
+with check.idea("smoothed_loss", share=2):
+    even = check.run(smoothed_loss, torch.zeros(1, 2, 5), torch.tensor([[3, 4]]), 0.1)
+    check.close(even, math.log(5), "equal logits: whatever ε is, the loss is log V")
+    spread = "with V = 4 and ε = 0.4 the right token's label is 0.6 + 0.1, and each other token's 0.1"
+    check.close(check.run(smoothed_loss, sure, torch.tensor([[2]]), 0.4), -0.7 * math.log(0.4) - 0.3 * math.log(0.2), spread)
+    bans = ("cross_entropy", "CrossEntropyLoss", "nll_loss", "kl_div")
+    own = "write the loss out: no cross_entropy, nll_loss or kl_div"
+    check.avoids(smoothed_loss, *bans, hint=own, forbid=["cross entropy"], runs=lambda: smoothed_loss(sure, torch.tensor([[2]]), 0.4))
+    ### BEGIN HIDDEN TESTS
+    for size, epsilon in [((3, 4, 7), 0.1), ((2, 6, 9), 0.25), ((4, 3, 6), 0.0)]:
+        z, y = 2 * randn(*size), randint(1, size[2], size[:2])
+        z[..., 0] += 2.0
+        V, log_p = size[2], z.log_softmax(-1)
+        right = log_p.gather(-1, y[..., None])[..., 0]
+        mixed = -(1 - epsilon) * right - epsilon * log_p.mean(-1)
+        check.close(
+            check.run(smoothed_loss, z, y, epsilon, forbid=["cross entropy"]),
+            F.cross_entropy(z.flatten(0, 1), y.flatten(), label_smoothing=epsilon),
+            "for other sizes the loss is wrong",
+            wrong={
+                "the labels are not smoothed": -right.mean(),
+                "the share ε goes to the other V − 1 tokens only: here all V get ε/V": (
+                    -(1 - epsilon) * right - epsilon * (log_p.sum(-1) - right) / (V - 1)
+                ).mean(),
+                "every token gets ε, not ε/V": (-(1 - epsilon) * right - epsilon * log_p.sum(-1)).mean(),
+                "ε and 1 − ε are exchanged": (-epsilon * right - (1 - epsilon) * log_p.mean(-1)).mean(),
+                "the sign is wrong: a loss is minus a log-probability": -mixed.mean(),
+                "the right token keeps its whole label, 1: it loses ε before all share it": (-right - epsilon * log_p.mean(-1)).mean(),
+                "the logits are used as if they were log-probabilities: normalise them with log_softmax": (
+                    -(1 - epsilon) * z.gather(-1, y[..., None])[..., 0] - epsilon * z.mean(-1)
+                ).mean(),
+                "softmax runs over the positions: it must run over the tokens, the last axis": (
+                    -(1 - epsilon) * z.log_softmax(1).gather(-1, y[..., None])[..., 0] - epsilon * z.log_softmax(1).mean(-1)
+                ).mean(),
+                "this is the sum over positions: take the mean": mixed.sum(),
+                "this is the sum over a sentence and the mean over sentences: take the mean over all positions": mixed.sum(1).mean(),
+                "these are the losses of the positions: take their mean": mixed,
+                "the column of PAD is left out of the smoothing: here all V tokens get ε/V": (
+                    -(1 - epsilon) * right - epsilon * log_p[..., 1:].mean(-1)
+                ).mean(),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("PAD labels"):
+    one_real = -0.7 * math.log(0.4) - 0.3 * math.log(0.2)
+    padded = check.run(smoothed_loss, torch.cat([sure, torch.zeros(1, 1, 4)], dim=1), torch.tensor([[2, PAD]]), 0.4)
+    check.close(padded, one_real, "a position whose label is PAD does not count: neither in the sum nor in the number")
+    ### BEGIN HIDDEN TESTS
+    z, y, epsilon = 2 * randn(3, 6, 9), randint(1, 9, (3, 6)), 0.25
+    y[0, 1:], y[2, 4:] = PAD, PAD
+    log_p, real = z.log_softmax(-1), y != PAD
+    mixed = -(1 - epsilon) * log_p.gather(-1, y[..., None])[..., 0] - epsilon * log_p.mean(-1)
     check.close(
         check.run(smoothed_loss, z, y, epsilon, forbid=["cross entropy"]),
-        F.cross_entropy(z.flatten(0, 1), flat, ignore_index=PAD, label_smoothing=epsilon),
-        "with padding and other sizes the loss is wrong",
+        F.cross_entropy(z.flatten(0, 1), y.flatten(), ignore_index=PAD, label_smoothing=epsilon),
+        "with padding the loss is wrong",
         wrong={
             "padding is counted: leave out positions whose label is PAD": mixed.mean(),
             "padding is set to zero, but still counted in the mean": (mixed * real).sum() / real.numel(),
-            "this is the sum over positions: take the mean": mixed[real].sum(),
-            "this is the sum over a sentence and the mean over sentences: take the mean over all real positions": (mixed * real).sum()
-            / size[0],
             "each sentence's mean is averaged: every real *position* has the same weight": ((mixed * real).sum(1) / real.sum(1)).mean(),
-            "the labels are not smoothed": picked[real].mean(),
-            "the column of PAD is left out of the smoothing: here all V tokens get ε/V": (
-                (1 - epsilon) * picked - epsilon * spread[..., 1:].mean(-1)
-            )[real].mean(),
         },
     )
-check.close(
-    check.run(smallest_loss, 1000, 0.1),
-    -(0.9 + 1e-4) * math.log(0.9 + 1e-4) - 999e-4 * math.log(1e-4),
-    "smallest_loss: wrong for a large vocabulary",
-)
-best = torch.full((1, 1, 6), math.log(0.02)).index_fill(2, torch.tensor([4]), math.log(0.9))
-check.close(
-    check.run(lambda: smoothed_loss(best, torch.tensor([[4]]), 0.12) - smallest_loss(6, 0.12)),
-    0.0,
-    "for p = q the loss must equal the smallest one",
-    atol=1e-6,
-)
-z, y = randn(2, 3, 5), torch.tensor([[1, 2, PAD], [4, PAD, PAD]])
-check.gradients(
-    lambda a: smoothed_loss(a, y, 0.1),
-    lambda a: F.cross_entropy(a.flatten(0, 1), y.flatten(), ignore_index=PAD, label_smoothing=0.1),
-    (z,),
-    "the gradient through the loss is wrong, or does not flow",
-)
-check.finite(check.run(smoothed_loss, 200 * z, y, 0.1), "large logits overflow: use log_softmax, not log of softmax")
-check.unchanged(smoothed_loss, z, y, 0.1)
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(smoothed_loss, randn(2, 3, 5), torch.tensor([[1, 2, PAD], [4, PAD, PAD]]), 0.1)
+### BEGIN HIDDEN TESTS
+with check.part("gradients"):
+    z, y = randn(2, 3, 5), torch.tensor([[1, 2, 4], [4, 3, 3]])
+    check.gradients(
+        lambda a: smoothed_loss(a, y, 0.1),
+        lambda a: F.cross_entropy(a.flatten(0, 1), y.flatten(), label_smoothing=0.1),
+        (z,),
+        "the gradient through the loss is wrong, or does not flow",
+    )
+with check.edge("large logits"):
+    big = check.run(smoothed_loss, 200 * z, y, 0.1)
+    expected = F.cross_entropy(200 * z.flatten(0, 1), y.flatten(), label_smoothing=0.1)
+    check.close(big, expected, "large logits overflow: use log_softmax, not log of softmax")
+with check.edge("a sentence of padding"):
+    y = torch.tensor([[1, 2, 4], [PAD, PAD, PAD]])
+    expected = F.cross_entropy(z.flatten(0, 1), y.flatten(), ignore_index=PAD, label_smoothing=0.1)
+    check.close(check.run(smoothed_loss, z, y, 0.1), expected, "a sentence that is all padding must not spoil the mean of the others")
 ### END HIDDEN TESTS
+with check.idea("smallest_loss"):
+    entropy = "smallest_loss: the loss is smallest for p = q, and then it is the entropy of q"
+    check.close(check.run(smallest_loss, 4, 0.4), -0.7 * math.log(0.7) - 3 * 0.1 * math.log(0.1), entropy)
+    ### BEGIN HIDDEN TESTS
+    top, rest = 0.75 + 0.25 / 9, 0.25 / 9
+    check.close(
+        check.run(smallest_loss, 9, 0.25),
+        -top * math.log(top) - 8 * rest * math.log(rest),
+        "smallest_loss: wrong for V = 9 and ε = .25: put p = q into the loss",
+        wrong={
+            "smallest_loss: it is not 0, because no p can be both one-hot and smooth: put p = q into the loss": 0.0,
+            "smallest_loss: the V − 1 other tokens all count": -top * math.log(top) - rest * math.log(rest),
+            "smallest_loss: all V tokens are counted as other tokens: there are V − 1": -top * math.log(top) - 9 * rest * math.log(rest),
+            "smallest_loss: the right token has the label 1 − ε + ε/V": -0.75 * math.log(0.75) - 8 * rest * math.log(rest),
+            "smallest_loss: this is the loss of equal logits, the largest sensible one: which p makes it smallest?": math.log(9),
+        },
+    )
+    large = -(0.9 + 1e-4) * math.log(0.9 + 1e-4) - 999e-4 * math.log(1e-4)
+    check.close(check.run(smallest_loss, 1000, 0.1), large, "smallest_loss: wrong for a large vocabulary")
+    ### END HIDDEN TESTS
+with check.edge("ε = 0"):
+    check.close(check.run(smallest_loss, 7, 0), 0.0, "smallest_loss: with ε = 0 it is 0: take care of 0 · log 0")
 check.score()
 
 # %% [markdown]
@@ -919,49 +995,71 @@ def factor_for(peak, D, warmup):
 
 # %% test="noam" points=3
 check = Check("noam", points=3)
-check.close(
-    [check.run(noam, step, 64, 100) for step in (1, 50, 100, 400)],
-    [1.25e-4, 6.25e-3, 1.25e-2, 6.25e-3],
-    "with D = 64 and w = 100 the rates of steps 1, 50, 100 and 400 are 1.25e-4, 6.25e-3, 1.25e-2 and 6.25e-3",
-    rtol=1e-9,
-    wrong={
-        "the factor D^(−1/2) is missing": [1e-3, 5e-2, 1e-1, 5e-2],
-        "D is not under a root": [1e-3 / 64, 5e-2 / 64, 1e-1 / 64, 5e-2 / 64],
-        "after the warm-up the rate must fall: take the smaller of the two": [0.125, 0.125 / 50**0.5, 1.25e-2, 5e-2],
-        "the rise is too steep: s is multiplied by w^(−3/2), so that the two meet at s = w": [1.25e-2, 50**-0.5 / 8, 1.25e-2, 6.25e-3],
-        "the rate stays at its peak: after the warm-up it falls like 1/√step": [1.25e-4, 6.25e-3, 1.25e-2, 1.25e-2],
-        "it rises to the peak and then falls like 1/step: the fall is 1/√step": [1.25e-4, 6.25e-3, 1.25e-2, 3.125e-3],
-    },
-)
-check.close(check.run(noam, 30, 16, 10, 2.0), 2 / 4 / 30**0.5, "the factor multiplies the rate", rtol=1e-9)
-check.close(
-    check.run(factor_for, 1e-3, 64, 100),
-    0.08,
-    "factor_for: the rate is largest at step w, where it is f / √(D w)",
-    rtol=1e-9,
-    wrong={
-        "factor_for: solve for f: this is the inverse": 1e-3 / 80,
-        "factor_for: the root over D is missing": 1e-3 * 64 * 10,
-        "factor_for: the warm-up counts too": 8e-3,
-    },
-)
+with check.idea("noam", share=2):
+    rates = [check.run(noam, step, 64, 100) for step in (1, 50, 100, 400)]
+    four = "with D = 64 and w = 100 the rates of steps 1, 50, 100 and 400 are 1.25e-4, 6.25e-3, 1.25e-2 and 6.25e-3"
+    check.close(rates, [1.25e-4, 6.25e-3, 1.25e-2, 6.25e-3], four, rtol=1e-9)
+    ### BEGIN HIDDEN TESTS
+    for D, warmup in [(128, 40), (512, 4000), (7, 9)]:
+        steps = [1, 2, max(1, warmup // 3), warmup, warmup + 1, 3 * warmup, 10 * warmup]
+        rise, fall = [step / warmup**1.5 for step in steps], [step**-0.5 for step in steps]
+        shape = [min(pair) for pair in zip(rise, fall, strict=True)]
+        late = [min(a, warmup**0.5 / step) for a, step in zip(rise, steps, strict=True)]
+        check.close(
+            [check.run(noam, step, D, warmup) for step in steps],
+            [rate / D**0.5 for rate in shape],
+            "for other widths and warm-ups the rates are wrong",
+            rtol=1e-9,
+            wrong={
+                "the factor D^(−1/2) is missing": shape,
+                "D is not under a root": [rate / D for rate in shape],
+                "the rate is multiplied by √D: the power of D is −1/2": [rate * D**0.5 for rate in shape],
+                "after the warm-up the rate must fall: take the smaller of the two": [
+                    max(pair) / D**0.5 for pair in zip(rise, fall, strict=True)
+                ],
+                "the rise is too steep: s is multiplied by w^(−3/2), so that the two meet at s = w": [
+                    min(b, step * warmup**-0.5) / D**0.5 for b, step in zip(fall, steps, strict=True)
+                ],
+                "the rise is too steep: s is multiplied by w^(−3/2), not by 1/w": [
+                    min(b, step / warmup) / D**0.5 for b, step in zip(fall, steps, strict=True)
+                ],
+                "the rate stays at its peak: after the warm-up it falls like 1/√step": [min(a, warmup**-0.5) / D**0.5 for a in rise],
+                "it rises to the peak and then falls like 1/step: the fall is 1/√step": [rate / D**0.5 for rate in late],
+                "steps are counted from 1: the rate of step s is that of s + 1 here": [
+                    min((step + 1) / warmup**1.5, (step + 1) ** -0.5) / D**0.5 for step in steps
+                ],
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("factor"):
+    check.close(check.run(noam, 30, 16, 10, 2.0), 2 / 4 / 30**0.5, "the factor multiplies the rate", rtol=1e-9)
+    ### BEGIN HIDDEN TESTS
+    scaled = [check.run(noam, step, 9, 25, 1.7) for step in (3, 700)]
+    check.close(scaled, [1.7 / 3 * 3 / 125, 1.7 / 3 / 700**0.5], "the factor multiplies the rate, in the rise and in the fall", rtol=1e-9)
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-for D, warmup in [(128, 40), (512, 4000), (7, 1)]:
-    steps = [1, 2, max(1, warmup // 3), warmup, warmup + 1, 3 * warmup, 10 * warmup]
-    check.close(
-        [check.run(noam, step, D, warmup, 1.7) for step in steps],
-        [1.7 / D**0.5 * (step / warmup**1.5 if step < warmup else 1 / step**0.5) for step in steps],
-        "for other widths and warm-ups the rates are wrong",
-        rtol=1e-9,
-    )
-    rates = check.run(lambda D=D, warmup=warmup: [noam(step, D, warmup, factor_for(0.002, D, warmup)) for step in range(1, 3 * warmup + 1)])
-    check.close(
-        check.run(lambda rates=rates: max(rates)) if type(rates) in (tuple, list) else rates,
-        0.002,
-        "with factor_for(peak, …) the largest rate must be the peak",
-        rtol=1e-9,
-    )
+with check.edge("a warm-up of one"):
+    swift = [check.run(noam, step, 4, 1) for step in (1, 4)]
+    check.close(swift, [0.5, 0.25], "with a warm-up of one step the rate falls from the first step on", rtol=1e-9)
 ### END HIDDEN TESTS
+with check.idea("factor_for"):
+    peak = "factor_for: the rate is largest at step w, where it is f / √(D w)"
+    check.close(check.run(factor_for, 1e-3, 64, 100), 0.08, peak, rtol=1e-9)
+    ### BEGIN HIDDEN TESTS
+    check.close(
+        [check.run(factor_for, 0.002, D, warmup) for D, warmup in [(128, 40), (512, 4000), (7, 1)]],
+        [0.002 * (D * warmup) ** 0.5 for D, warmup in [(128, 40), (512, 4000), (7, 1)]],
+        "factor_for: wrong for other widths and warm-ups: at step w the rate is f / √(D w)",
+        rtol=1e-9,
+        wrong={
+            "factor_for: solve for f: this is the inverse": [0.002 / (D * w) ** 0.5 for D, w in [(128, 40), (512, 4000), (7, 1)]],
+            "factor_for: the root over D is missing": [0.002 * D * w**0.5 for D, w in [(128, 40), (512, 4000), (7, 1)]],
+            "factor_for: the root over w is missing": [0.002 * D**0.5 * w for D, w in [(128, 40), (512, 4000), (7, 1)]],
+            "factor_for: the warm-up counts too": [0.002 * D**0.5 for D, w in [(128, 40), (512, 4000), (7, 1)]],
+            "factor_for: the width counts too": [0.002 * w**0.5 for D, w in [(128, 40), (512, 4000), (7, 1)]],
+        },
+    )
+    ### END HIDDEN TESTS
 check.score()
 
 # %%
@@ -1105,65 +1203,79 @@ def chain_of(*ways):
     return RowChains(tables / tables.sum(-1, keepdim=True))
 
 
-one = chain_of([4, 5, 6, END])
-check.equal(
-    check.run(lambda: greedy(one.log_probabilities, 1, 10)),
-    [[4, 5, 6]],
-    "the likely way is 4, 5, 6, END",
-    wrong={
-        "BEGIN is part of the result: leave it out": [[BEGIN, 4, 5, 6]],
-        "END is part of the result: leave it out": [[4, 5, 6, END]],
-        "BEGIN and END are part of the result: leave them out": [[BEGIN, 4, 5, 6, END]],
-        "the same token comes again and again: append it and ask with the longer prefix": [[4] * 10],
-        "only the first token comes back": [[4]],
-    },
-)
-two = chain_of([4, END], [7, 6, 5, 8, END])
-check.equal(
-    check.run(lambda: greedy(two.log_probabilities, 2, 10)),
-    [[4], [7, 6, 5, 8]],
-    "two sentences of different lengths: each ends at its own END",
-    wrong={"everything stops when the first sentence has ended: wait for all": [[4], [7, 6]]},
-)
-loop = chain_of([4, 5, 6, 7, 8, 4])
-check.equal(check.run(lambda: greedy(loop.log_probabilities, 1, 3)), [[4, 5, 6]], "after `limit` tokens stop, END or not")
-### BEGIN HIDDEN TESTS
-short = chain_of([4, 5, END], [6, END])
-check.run(lambda: greedy(short.log_probabilities, 2, 50))
-check.calls(short, "stop as soon as all sentences have ended: do not go on to the limit", exactly=3)
-after = chain_of([4, END], [7, 6, 5, 8, END])
-after.table[0, END] = torch.tensor([0.0, 0, 0, 0, 0, 0, 0, 0, 1.0])  # what a sentence says after its END
-check.equal(
-    check.run(lambda: greedy(after.log_probabilities, 2, 10)),
-    [[4], [7, 6, 5, 8]],
-    "what comes after a sentence's END does not belong to it",
-)
-several = chain_of([5, 4, 6, 3, END], [END], [8, 3, 7, END], [3, END])
-free = RowChains(rand(6, 9, 9) ** 4 + 1e-3)
-free.table[:, :, :END] = 1e-7  # PAD and BEGIN are never said
-free.table /= free.table.sum(-1, keepdim=True)
-
-
-def plain(table, limit):
-    rows = []
-    for part in table:
-        way, now = [], BEGIN
-        for _ in range(limit):
-            now = int(part[now].argmax())
-            if now == END:
-                break
-            way.append(now)
-        rows.append(way)
-    return rows
-
-
-for chains, size, limit in [(several, 4, 7), (free, 6, 12), (free, 6, 1)]:
+with check.idea("the most likely token, again and again"):
+    one = chain_of([4, 5, 6, END])
+    check.equal(check.run(lambda: greedy(one.log_probabilities, 1, 10)), [[4, 5, 6]], "the likely way is 4, 5, 6, END")
+    ### BEGIN HIDDEN TESTS
+    way = [7, 3, 8, 5, 4, 6]
+    single = chain_of([*way, END])
     check.equal(
-        check.run(lambda chains=chains, size=size, limit=limit: greedy(chains.log_probabilities, size, limit)),
-        plain(chains.table, limit),
-        "for other chains the greedy way is another: is the *most* likely token taken, for each row its own, and is END cut off?",
+        check.run(lambda: greedy(single.log_probabilities, 1, 12)),
+        [way],
+        "for another chain the way is another: append the most likely token, and ask again",
+        wrong={
+            "BEGIN is part of the result: leave it out": [[BEGIN, *way]],
+            "END is part of the result: leave it out": [[*way, END]],
+            "BEGIN and END are part of the result: leave them out": [[BEGIN, *way, END]],
+            "the same token comes again and again: append it and ask with the longer prefix": [[7] * 12],
+            "only the first token comes back": [[7]],
+        },
     )
-check.equal(check.run(lambda: greedy(chain_of([END]).log_probabilities, 1, 5)), [[]], "a sentence that ends at once is an empty list")
+
+    def looks_back(prefixes):
+        """The next token depends on the whole prefix; END comes as the seventh."""
+        rows = torch.as_tensor(prefixes)
+        t = rows.shape[1]
+        choice = 3 + (rows * torch.arange(1, t + 1) ** 2).sum(1) % 5 if t < 7 else torch.full((len(rows),), END)
+        return (F.one_hot(choice, 9) * 0.9 + 0.1 / 9).log()
+
+    path = [BEGIN]
+    while path[-1] != END:
+        path.append(int(looks_back([path]).argmax()))
+    check.equal(
+        check.run(lambda: greedy(looks_back, 1, 12)),
+        [path[1:-1]],
+        "where the next token depends on all words before, the way is wrong: give `step` the whole prefix, in order",
+    )
+    ### END HIDDEN TESTS
+with check.part("several sentences"):
+    two = chain_of([4, END], [7, 6, 5, 8, END])
+    ends = "two sentences of different lengths: each takes its own tokens and ends at its own END"
+    check.equal(check.run(lambda: greedy(two.log_probabilities, 2, 10)), [[4], [7, 6, 5, 8]], ends)
+    ### BEGIN HIDDEN TESTS
+    after = chain_of([7, 6, 5, 8, END], [4, 3, END], [5, END])
+    after.table[1:, END] = torch.tensor([0.0, 0, 0, 0, 0, 0, 0, 0, 1.0])  # what a sentence says after its END
+    check.equal(
+        check.run(lambda: greedy(after.log_probabilities, 3, 10)),
+        [[7, 6, 5, 8], [4, 3], [5]],
+        "what comes after a sentence's END does not belong to it",
+        wrong={
+            "everything stops when the first sentence has ended: wait for all": [[7, 6], [4, 3], [5]],
+            "all sentences take the tokens of the first: each row has its own": [[7, 6, 5, 8]] * 3,
+        },
+    )
+    for lengths in [(4, 0, 3, 1), (2, 6, 5, 2, 0, 3)]:
+        ways = [[3 + i for i in randperm(6).tolist()][:length] for length in lengths]
+        several = chain_of(*[[*way, END] for way in ways])
+        check.equal(
+            check.run(lambda several=several, ways=ways: greedy(several.log_probabilities, len(ways), 9)),
+            ways,
+            "for other chains the greedy ways are others: does each row take its own most likely token, and is its END cut off?",
+        )
+    ### END HIDDEN TESTS
+with check.part("limit"):
+    loop = chain_of([4, 5, 6, 7, 8, 4])
+    check.equal(check.run(lambda: greedy(loop.log_probabilities, 1, 3)), [[4, 5, 6]], "after `limit` tokens stop, END or not")
+    ### BEGIN HIDDEN TESTS
+    check.equal(check.run(lambda: greedy(loop.log_probabilities, 1, 1)), [[4]], "a limit of one token gives one token")
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("stops when all have ended"):
+    short = chain_of([4, 5, END], [6, END])
+    check.run(lambda: greedy(short.log_probabilities, 2, 50))
+    check.calls(short, "stop as soon as all sentences have ended: do not go on to the limit", at_most=3)
+with check.edge("an empty sentence"):
+    check.equal(check.run(lambda: greedy(chain_of([END]).log_probabilities, 1, 5)), [[]], "a sentence that ends at once is an empty list")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1212,165 +1324,218 @@ def beam_search(step, width, limit, alpha=1.0):
 
 # %% test="beam" points=6
 check = Check("beam", points=6)
-# After BEGIN: 3 (.6) or 4 (.4). After 3: everything is unlikely. After 4: END almost surely. Greedy takes 3 and regrets it.
-table = torch.full((3, 6, 6), 0.01)
+# After BEGIN: 3 (.59) or 4 (.4). After 3: everything is unlikely. After 4: END almost surely. Greedy takes 3 and regrets it.
+table = torch.full((3, 6, 6), 1 / 6)
 table[0, BEGIN] = torch.tensor([0.0025, 0.0025, 0.0025, 0.59, 0.40, 0.0025])
 table[1:, 3] = torch.tensor([0.02, 0.02, 0.25, 0.24, 0.24, 0.23])
 table[1:, 4] = torch.tensor([0.01, 0.01, 0.95, 0.01, 0.01, 0.01])
-table[1:, 5] = torch.tensor([0.02, 0.02, 0.90, 0.02, 0.02, 0.02])
-table = table / table.sum(-1, keepdim=True)
-
-
 chain = TimedChain(table)
-narrow = check.run(lambda: beam_search(chain.log_probabilities, 1, 3, 0.0))
-check.equal(
-    check.run(lambda: list(narrow[0])) if type(narrow) in (tuple, list) else narrow,
-    [3],
-    "a beam of width 1 with α = 0 is greedy search: here it takes 3 first",
-    wrong={"a beam of width 1 found the way over 4: it may keep only one beginning": [4]},
-)
-wide = check.run(lambda: beam_search(chain.log_probabilities, 2, 3, 0.0))
-check.equal(
-    check.run(lambda: list(wide[0])) if type(wide) in (tuple, list) else wide,
-    [4],
-    "a beam of width 2 keeps the beginning 4, which ends with .95: the sequence 4, END",
-    wrong={
-        "END or BEGIN is part of the result: leave them out": [4, END],
-        "BEGIN is part of the result: leave it out": [BEGIN, 4],
-        "BEGIN and END are part of the result: leave them out": [BEGIN, 4, END],
-        "a beam of width 2 gives the greedy way: keep the two best *beginnings*, not the two best tokens of one, and output the *best* of the finished ones": [
-            3
-        ],
-    },
-)
-pair_total = math.log(table[0, BEGIN, 4]) + math.log(table[1, 4, END])
-check.close(
-    check.run(lambda: float(wide[1])) if type(wide) in (tuple, list) else wide,
-    pair_total,
-    "the score with α = 0 is the sum of the log-probabilities, that of END included",
-    rtol=1e-5,
-    wrong={
-        "the score leaves out the log-probability of END": math.log(table[0, BEGIN, 4]),
-        "the score is a probability: return its logarithm": math.exp(pair_total),
-        "with α = 0 the total is not divided by anything": pair_total / 2,
-    },
-)
-mean = check.run(lambda: beam_search(chain.log_probabilities, 2, 3, 1.0))
-check.close(
-    check.run(lambda: float(mean[1])) if type(mean) in (tuple, list) else mean,
-    pair_total / 2,
-    "with α = 1 the score is the total divided by the number of tokens, END counted: here by 2",
-    rtol=1e-5,
-    wrong={
-        "the score is not divided by n^α, or END is not counted in n: here n is 2": pair_total,
-        "BEGIN is counted in the length: it was not chosen": pair_total / 3,
-        "the score is divided twice by the length": pair_total / 4,
-    },
-)
-never = torch.full((1, 4, 4), 0.32)
-never[0, :, END] = 0.04
-never[0, BEGIN, 3] = 0.4
-lasting = check.run(lambda: beam_search(TimedChain(never / never.sum(-1, keepdim=True)).log_probabilities, 1, 4, 0.0))
-check.equal(
-    check.run(lambda: len(lasting[0])) if type(lasting) in (tuple, list) else lasting,
-    4,
-    "what still lives at the limit counts as finished: here all 4 tokens come back",
-)
-### BEGIN HIDDEN TESTS
+with check.idea("the best beginnings survive"):
+    narrow = check.run(lambda: beam_search(chain.log_probabilities, 1, 3, 0.0))
+    greedily = "a beam of width 1 with α = 0 is greedy search: here it takes 3 first. Return the tokens and the score"
+    check.equal(check.run(lambda: list(narrow[0])) if type(narrow) in (tuple, list) else narrow, [3], greedily)
+    wide = check.run(lambda: beam_search(chain.log_probabilities, 2, 3, 0.0))
+    ends = "a beam of width 2 keeps the beginning 4, which ends with .95: the sequence 4, END"
+    check.equal(check.run(lambda: list(wide[0])) if type(wide) in (tuple, list) else wide, [4], ends)
+    total = "the score with α = 0 is the sum of the log-probabilities, that of END included: here log(.4 · .95) = −0.9676"
+    check.close(check.run(lambda: float(wide[1])) if type(wide) in (tuple, list) else wide, -0.9676, total, atol=1e-3)
+    ### BEGIN HIDDEN TESTS
 
+    def best_of(chances, width, limit, alpha, slip=""):
+        """The four steps of the text, written with plain lists; `slip` names one that is done differently."""
+        beams, ended = [([BEGIN], 0.0)], []
+        for length in range(1, limit + 1):
+            grown = [
+                ([*row, v], (0.0 if slip == "last" else total) + math.log(p))
+                for row, total in beams
+                for v, p in enumerate(chances[min(length, len(chances)) - 1, row[-1]].tolist())
+            ]
+            grown = sorted(grown, key=lambda item: -item[1])
+            if slip == "no place":  # finished ones do not take places
+                ended += [item for item in grown[:width] if item[0][-1] == END]
+                beams = [item for item in grown if item[0][-1] != END][:width]
+            else:
+                grown = grown[: width - len(ended) if slip == "narrower" else width]
+                ended += [item for item in grown if item[0][-1] == END]
+                beams = [item for item in grown if item[0][-1] != END]
+            if not beams or (slip == "hasty" and ended):
+                break
+        ended = ended + (beams if not (slip == "hasty" and ended) else [])
+        by = (lambda item: item[1]) if slip == "total" else (lambda item: item[1] / (len(item[0]) - 1) ** alpha)
+        row, total = (min if slip == "worst" else max)(ended, key=by)
+        return [token for token in row[1:] if token != END], total / (len(row) - 1) ** alpha
 
-def best_of(chances, width, limit, alpha, count_begin=0, by_total=False, keep_all=False, unfinished=True, shrink=False, hasty=False):
-    """The four steps of the text, written with plain lists."""
-    beams, ended = [([BEGIN], 0.0)], []
-    for length in range(1, limit + 1):
-        grown = [
-            ([*row, v], total + math.log(p))
-            for row, total in beams
-            for v, p in enumerate(chances[min(length, len(chances)) - 1, row[-1]].tolist())
-        ]
-        grown = sorted(grown, key=lambda item: -item[1])
-        if keep_all:  # finished ones do not take places
-            ended += [item for item in grown[:width] if item[0][-1] == END]
-            beams = [item for item in grown if item[0][-1] != END][:width]
-        else:
-            grown = grown[: width - len(ended) if shrink else width]
-            ended += [item for item in grown if item[0][-1] == END]
-            beams = [item for item in grown if item[0][-1] != END]
-        if not beams or (hasty and ended):
-            break
-    ended = ended + (beams if unfinished and not (hasty and ended) else [])
-    if not ended:
-        return [], math.nan
-    row, total = max(ended, key=lambda item: item[1] if by_total else item[1] / (len(item[0]) - 1 + count_begin) ** alpha)
-    return [token for token in row[1:] if token != END], total / (len(row) - 1 + count_begin) ** alpha
+    def tokens_and_score(chances, width, limit, alpha):
+        asked = TimedChain(chances)
+        got = check.run(lambda: beam_search(asked.log_probabilities, width, limit, alpha))
+        pair = got if type(got) in (tuple, list) and len(got) == 2 else [got] * 2
+        tokens = check.run(lambda: [int(token) for token in pair[0]]) if type(pair[0]) in (tuple, list, torch.Tensor) else pair[0]
+        return tokens, check.run(lambda: float(pair[1])) if type(pair[1]) in (float, int, torch.Tensor) else pair[1], asked
 
-
-cases = [
-    (5, 5, 2, 6, 0.7),
-    (6, 4, 3, 5, 0.0),
-    (4, 7, 2, 7, 1.0),
-    (5, 6, 50, 3, 0.6),
-    (3, 5, 4, 1, 1.0),
-    (6, 6, 1, 8, 1.3),
-    (5, 5, 3, 6, 1.0),
-]
-
-
-def telling(steps, V, width, limit, alpha):
-    """A table for which the slips below give other sequences; PAD and BEGIN are never worth saying."""
-    for _ in range(300):
+    def random_chances(steps, V, end=1.0):
+        """PAD and BEGIN are never worth saying; END is `end` times as likely as another token."""
         chances = rand(steps, V, V) ** 2 + 1e-3
         chances[:, :, :END] = 1e-7
-        chances = (chances / chances.sum(-1, keepdim=True)).double()
-        right = best_of(chances, width, limit, alpha)[0]
-        slips = [{"by_total": True}, {"keep_all": True}, {"shrink": True}, {"hasty": True}]
-        others = [best_of(chances, width, limit, alpha, **slip)[0] for slip in slips]
-        if alpha < 0.5 or limit < 4 or width in (1, 50) or right not in others:
-            break
-    return chances
+        chances[:, :, END] *= end
+        return (chances / chances.sum(-1, keepdim=True)).double()
 
+    def made_of(*steps):
+        """Six tokens; a step is {token: {next token: probability}}, what is left over is spread evenly. A little noise on top."""
+        chances = torch.full((len(steps), 6, 6), 1 / 6)
+        for rows, step in zip(chances, steps, strict=True):
+            for token, ways in step.items():
+                rows[token] = (1 - sum(ways.values())) / (6 - len(ways))
+                for then, chance in ways.items():
+                    rows[token, then] = chance
+        chances = chances * (1 + 0.01 * rand(len(steps), 6, 6))
+        return (chances / chances.sum(-1, keepdim=True)).double()
 
-for steps, V, width, limit, alpha in cases:
-    chances = telling(steps, V, width, limit, alpha)
-    model = TimedChain(chances)
-    got = check.run(lambda model=model, width=width, limit=limit, alpha=alpha: beam_search(model.log_probabilities, width, limit, alpha))
-    want = best_of(chances, width, limit, alpha)
-    slips = {
-        "the finished sequence with the highest *total* comes back: rank by the length-normalised score": best_of(
-            chances, width, limit, alpha, by_total=True
-        )[0],
-        "the tokens fit a beam in which finished sequences take no place: of all candidates keep `width`, then take out the finished ones": best_of(
-            chances, width, limit, alpha, keep_all=True
-        )[0],
-        "what still lives at the limit is lost: it counts as finished, too": best_of(chances, width, limit, alpha, unfinished=False)[0],
-        "BEGIN is counted in the length": best_of(chances, width, limit, alpha, count_begin=1)[0],
-        "the search stops at the first END: go on until nothing lives, a later one may score higher": best_of(
-            chances, width, limit, alpha, hasty=True
-        )[0],
-        "the beam gets narrower with every finished sequence: in the next round keep `width` candidates again": best_of(
-            chances, width, limit, alpha, shrink=True
-        )[0],
-        "the result is that of a beam of width 1": best_of(chances, 1, limit, alpha)[0],
-    }
-    slips = {hint: row for hint, row in slips.items() if row != want[0]}
+    # END is out of the question until the fifth step, and sure there: how finished sequences are treated is a part below.
+    for V, width in [(6, 3), (9, 2), (5, 4)]:
+        for _attempt in range(60):
+            chances = random_chances(5, V, 1e-6)
+            chances[4] = 1e-7
+            chances[4, :, END] = 1 - (V - 1) * 1e-7
+            want = best_of(chances, width, 8, 0.0)
+            slips = [best_of(chances, 1, 8, 0.0)[0], best_of(chances, width, 8, 0.0, "last")[0]]
+            if want[0] not in slips and slips[0] != slips[1]:
+                break
+        tokens, value, asked = tokens_and_score(chances, width, 8, 0.0)
+        check.equal(
+            tokens,
+            want[0],
+            "for other tables the beam finds another sequence: of all extensions of all beginnings keep `width`, each with its own tokens",
+            wrong={
+                "the result is that of a beam of width 1: keep the `width` best *beginnings*": best_of(chances, 1, 8, 0.0)[0],
+                "the *worst* of the finished ones comes back: output the best": best_of(chances, width, 8, 0.0, "worst")[0],
+                "the totals are not added up: a beginning takes its total along": best_of(chances, width, 8, 0.0, "last")[0],
+                "BEGIN is part of the result: leave it out": [BEGIN, *want[0]],
+                "END is part of the result: leave it out": [*want[0], END],
+                "BEGIN and END are part of the result: leave them out": [BEGIN, *want[0], END],
+            },
+        )
+        check.close(
+            value,
+            want[1],
+            "for other tables the score is wrong: it is the total of the sequence that comes back, a logarithm",
+            rtol=1e-5,
+            wrong={"the score is a probability: return its logarithm": math.exp(want[1])},
+        )
+        check.true((asked.most_rows <= width) & (asked.calls > 0), "more than `width` beginnings were kept alive")
+    ### END HIDDEN TESTS
+with check.part("length normalisation"):
+    mean = check.run(lambda: beam_search(chain.log_probabilities, 2, 3, 1.0))
+    half = "with α = 1 the score is the total divided by the number of tokens, END counted: here −0.9676 / 2"
+    check.close(check.run(lambda: float(mean[1])) if type(mean) in (tuple, list) else mean, -0.4838, half, atol=1e-3)
+    ### BEGIN HIDDEN TESTS
+    # All sequences end with the fourth token, so that the score alone depends on α.
+    chances = made_of(*[{token: {3: 0.5, 4: 0.4, END: 1e-7} for token in range(6)}] * 3, {token: {END: 0.9} for token in range(3, 6)})
+    for alpha in (1.0, 0.7):
+        want = best_of(chances, 2, 9, alpha)
+        tokens, value, asked = tokens_and_score(chances, 2, 9, alpha)
+        length = len(want[0]) + 1
+        check.close(
+            value,
+            want[1],
+            "for other tables the normalised score is wrong: total / n^α, END counted in n, BEGIN not",
+            rtol=1e-5,
+            wrong={
+                "the score is not divided by n^α": want[1] * length**alpha,
+                "END is not counted in n: it was chosen, too": want[1] * length**alpha / max(1, length - 1) ** alpha,
+                "BEGIN is counted in the length: it was not chosen": want[1] * length**alpha / (length + 1) ** alpha,
+                "the score is divided twice by the length": want[1] / length**alpha,
+                "α is not used: n has the exponent α": want[1] * length**alpha / length,
+                "n is multiplied by α; it is raised to the power α": want[1] * length**alpha / (length * alpha),
+            },
+        )
+    # The empty sequence has the higher total, .35 against .29, and the lower mean.
+    chances = made_of({BEGIN: {END: 0.35, 3: 0.6}}, {3: {4: 0.7}}, {4: {END: 0.7}})
+    for alpha in (1.0, 0.7):
+        want = best_of(chances, 3, 9, alpha)
+        tokens, value, asked = tokens_and_score(chances, 3, 9, alpha)
+        check.equal(
+            tokens,
+            want[0],
+            "for another table another finished sequence is best: rank by the total divided by n^α",
+            wrong={
+                "the finished sequence with the highest *total* comes back: rank by the length-normalised score": best_of(
+                    chances, 3, 9, alpha, "total"
+                )[0],
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("the limit"):
+    never = torch.full((1, 4, 4), 0.32)
+    never[0, :, END] = 0.04
+    lasting = check.run(lambda: beam_search(TimedChain(never).log_probabilities, 1, 4, 0.0))
+    alive = "what still lives at the limit counts as finished: here all 4 tokens come back"
+    check.equal(check.run(lambda: len(lasting[0])) if type(lasting) in (tuple, list) else lasting, 4, alive)
+    ### BEGIN HIDDEN TESTS
+    chances = made_of({BEGIN: {3: 0.8, END: 0.15}}, {3: {4: 0.8}}, {4: {5: 0.8}})
+    tokens, value, asked = tokens_and_score(chances, 2, 3, 0.0)
     check.equal(
-        check.run(lambda got=got: list(got[0])) if type(got) in (tuple, list) else got,
-        want[0],
-        "for other tables the beam finds another sequence",
-        wrong=slips,
+        tokens,
+        [3, 4, 5],
+        "what lives at the limit has the highest total here: it counts as finished",
+        wrong={"what still lives at the limit is lost where another sequence has finished: it counts as finished, too": []},
     )
-    check.close(
-        check.run(lambda got=got: float(got[1])) if type(got) in (tuple, list) else got,
-        want[1],
-        "for other tables the score is wrong: is it the normalised total of the sequence that comes back?",
-        rtol=1e-5,
+    for V, width, limit in [(6, 2, 3), (5, 3, 1)]:
+        chances = random_chances(4, V, 1e-6)
+        tokens, value, asked = tokens_and_score(chances, width, limit, 0.0)
+        check.equal(
+            tokens,
+            best_of(chances, width, limit, 0.0)[0],
+            "at the limit the best of those that still live comes back: `limit` tokens, BEGIN not counted",
+            wrong={
+                "one token more than `limit` comes back: BEGIN is not counted, but nothing else is free": best_of(
+                    chances, width, limit + 1, 0.0
+                )[0],
+            },
+        )
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("finished ones leave the beam"):
+    tables = {
+        "hasty": (
+            "the search stops at the first END: go on until nothing lives, a later one may score higher",
+            made_of({BEGIN: {3: 0.6, END: 0.3}}, {3: {END: 0.9}}),
+            0.0,
+        ),
+        "narrower": (
+            "the beam gets narrower with every finished sequence: in the next round keep `width` candidates again",
+            made_of({BEGIN: {3: 0.85, END: 0.05}}, {3: {4: 0.55, 5: 0.44}}, {4: {END: 0.2}, 5: {END: 0.95}}),
+            0.0,
+        ),
+        "no place": (
+            "the tokens fit a beam in which finished sequences take no place: of all candidates keep `width`, then take out the finished ones",
+            made_of({BEGIN: {3: 0.49, END: 0.26, 4: 0.24}}, {3: {END: 0.6}, 4: {5: 0.99}}, {5: {END: 0.99}}),
+            1.0,
+        ),
+    }
+    for slip, (said, chances, alpha) in tables.items():
+        tokens, value, asked = tokens_and_score(chances, 2, 7, alpha)
+        other = best_of(chances, 2, 7, alpha, slip)
+        check.equal(
+            tokens,
+            best_of(chances, 2, 7, alpha)[0],
+            "where some sequences finish early the beam finds another one: read step 3 of the text once more",
+            wrong={said: other[0]} if type(value) is float and abs(value - other[1]) < 1e-3 else {},
+        )
+    ending = made_of({BEGIN: {3: 0.6, 4: 0.3}}, {3: {END: 0.9}, 4: {END: 0.9}})
+    tokens, value, asked = tokens_and_score(ending, 2, 9, 0.0)
+    check.calls(asked, "both beginnings have finished after two steps, and the search goes on: what has ended leaves the beam", at_most=3)
+with check.edge("ends at once"):
+    early = torch.full((1, 4, 4), 0.01)
+    early[0, :, END] = 0.97
+    check.equal(
+        check.run(lambda: list(beam_search(TimedChain(early).log_probabilities, 1, 30, 1.0)[0])),
+        [],
+        "a sentence that ends at once is empty",
     )
-    check.true((model.most_rows <= width) & (model.calls > 0), "more than `width` beginnings were kept alive")
-early = torch.full((1, 4, 4), 0.01)
-early[0, :, END] = 0.97
-swift = TimedChain(early / early.sum(-1, keepdim=True))
-check.equal(check.run(lambda: list(beam_search(swift.log_probabilities, 1, 30, 1.0)[0])), [], "a sentence that ends at once is empty")
-check.calls(swift, "when nothing lives any more, stop", exactly=1)
+with check.edge("a beam wider than the vocabulary"):
+    chances = random_chances(5, 6, 1.0)
+    tokens, value, asked = tokens_and_score(chances, 50, 3, 0.0)
+    check.equal(tokens, best_of(chances, 50, 3, 0.0)[0], "with fewer candidates than `width` all are kept: this must work")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1450,60 +1615,71 @@ def ngram_matches(hypothesis, reference, n):
 # %% test="matches" points=3
 check = Check("matches", points=3)
 cat = ["the", "cat", "sat", "on", "the", "mat"]
-check.equal(
-    check.run(ngram_matches, ["the", "the", "the", "the"], cat, 1),
-    (2, 4),
-    "`the` stands twice in the reference, so it counts at most twice: 2 of 4",
-    wrong={
-        "the matches are not clipped: a word counts at most as often as it stands in the reference": (4, 4),
-        "every n-gram counts once at most: it counts as often as it stands in the reference": (1, 4),
-        "the total is the number of *different* n-grams: count every one": (2, 1),
-        "this is the share: return the two counts": 0.5,
-        "the total is taken from the reference: it is the number of n-grams in the hypothesis": (2, 6),
-    },
-)
-check.equal(
-    check.run(ngram_matches, ["the", "cat", "on", "the", "mat", "sat"], cat, 2),
-    (3, 5),
-    "the pairs `the cat`, `on the` and `the mat` match: 3 of 5",
-    wrong={
-        "words are counted, not sequences of n words": (6, 6),
-        "the last n-gram is left out: there are len − n + 1 of them": (2, 4),
-        "the last n-gram of the hypothesis is left out: there are len − n + 1": (3, 4),
-        "the n-grams do not overlap in your count: one begins at every word": (1, 3),
-    },
-)
-check.equal(check.run(ngram_matches, ["the", "cat"], cat, 3), (0, 0), "a hypothesis of two words has no 3-grams: (0, 0)")
+with check.idea("clipped matches of n-grams"):
+    twice = "`the` stands twice in the reference, so it counts at most twice: 2 of 4"
+    check.equal(check.run(ngram_matches, ["the", "the", "the", "the"], cat, 1), (2, 4), twice)
+    three = "the pairs `the cat`, `on the` and `the mat` match: 3 of 5"
+    check.equal(check.run(ngram_matches, ["the", "cat", "on", "the", "mat", "sat"], cat, 2), (3, 5), three)
+    ### BEGIN HIDDEN TESTS
+
+    def grams_of(words, n, step=1, short=0):
+        return [tuple(words[i : i + n]) for i in range(0, len(words) - n + 1 - short, step)]
+
+    def counts_of(ours, theirs):
+        return sum(min(ours.count(gram), theirs.count(gram)) for gram in set(ours)), len(ours)
+
+    letters = ["a", "b", "c"]
+    for size, other, n in [(26, 20, 1), (30, 25, 2), (28, 31, 3), (40, 34, 4)]:
+        mine = [letters[i] for i in randint(0, 3, (size,)).tolist()]
+        yours = [letters[i] for i in randint(0, 3, (other,)).tolist()]
+        ours, theirs = grams_of(mine, n), grams_of(yours, n)
+        right = counts_of(ours, theirs)
+        check.equal(
+            check.run(ngram_matches, mine, yours, n),
+            right,
+            "for other words the counts are wrong: clip by the reference, and count every n-gram of the hypothesis",
+            wrong={
+                "the matches are not clipped: a word counts at most as often as it stands in the reference": (
+                    sum(gram in theirs for gram in ours),
+                    right[1],
+                ),
+                "every n-gram counts once at most: it counts as often as it stands in the reference": (
+                    len(set(ours) & set(theirs)),
+                    right[1],
+                ),
+                "the total is the number of *different* n-grams: count every one": (right[0], len(set(ours))),
+                "this is the share: return the two counts": right[0] / right[1],
+                "the total is taken from the reference: it is the number of n-grams in the hypothesis": (right[0], len(theirs)),
+                "the order is (matches, total)": right[::-1],
+                "the n-grams do not overlap in your count: one begins at every word": counts_of(
+                    grams_of(mine, n, n), grams_of(yours, n, n)
+                ),
+                "the last n-gram is left out: there are len − n + 1 of them": counts_of(grams_of(mine, n, 1, 1), grams_of(yours, n, 1, 1)),
+                "words are counted, not sequences of n words": counts_of(mine, yours),
+                "all orders up to n are counted: count sequences of exactly n words": tuple(
+                    sum(part) for part in zip(*(counts_of(grams_of(mine, k), grams_of(yours, k)) for k in range(1, n + 1)), strict=True)
+                ),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.edge("no n-grams"):
+    check.equal(check.run(ngram_matches, ["the", "cat"], cat, 3), (0, 0), "a hypothesis of two words has no 3-grams: (0, 0)")
+    ### BEGIN HIDDEN TESTS
+    for mine, yours, counts in [([], ["a", "b"], (0, 0)), (["a", "b"], [], (0, 1)), (["a", "b"], ["a"], (0, 1))]:
+        check.equal(check.run(ngram_matches, mine, yours, 2), counts, "an empty or very short hypothesis or reference: this must work")
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(ngram_matches, cat, cat[::-1], 2)
 ### BEGIN HIDDEN TESTS
-
-
-def slow(a, b, n):
-    left = [tuple(b[i : i + n]) for i in range(len(b) - n + 1)]
-    hits = 0
-    for i in range(len(a) - n + 1):
-        if tuple(a[i : i + n]) in left:
-            left.remove(tuple(a[i : i + n]))
-            hits += 1
-    return hits, max(0, len(a) - n + 1)
-
-
-letters = ["a", "b", "c"]
-for size, other, n in [(9, 12, 1), (15, 8, 2), (11, 11, 3), (20, 14, 4), (1, 5, 1), (0, 4, 2), (6, 0, 1), (30, 25, 2)]:
-    mine = [letters[i] for i in randint(0, 3, (size,)).tolist()]
-    yours = [letters[i] for i in randint(0, 3, (other,)).tolist()]
+with check.edge("words stay apart"):
     check.equal(
-        check.run(ngram_matches, mine, yours, n),
-        slow(mine, yours, n),
-        "for other words the counts are wrong: clip by the reference, and count every n-gram of the hypothesis",
+        check.run(ngram_matches, ["ab", "c"], ["a", "bc"], 2),
+        (0, 1),
+        "`ab c` and `a bc` are different pairs: compare lists of words, not joined letters",
+        wrong={"`ab c` and `a bc` are different pairs: do not join the words": (1, 1)},
     )
-joined = check.run(ngram_matches, ["ab", "c"], ["a", "bc"], 2)
-check.equal(
-    joined,
-    (0, 1),
-    "`ab c` and `a bc` are different pairs: compare lists of words, not joined letters",
-    wrong={"`ab c` and `a bc` are different pairs: do not join the words": (1, 1)},
-)
-check.unchanged(ngram_matches, cat, cat, 2)
+with check.edge("capital letters"):
+    check.equal(check.run(ngram_matches, ["The", "cat"], ["the", "cat"], 1), (1, 2), "`The` and `the` are two words: leave capital letters")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1547,144 +1723,181 @@ def bleu(hypotheses, references):
 
 # %% test="bleu" points=6
 check = Check("bleu", points=6)
-same = ["Le chat dort dans le jardin.", "La reine n'a pas ri."]
-perfect = check.run(bleu, same, same)
-check.close(perfect, 100.0, "a perfect translation has BLEU 100", wrong={"the scale is 0 to 100, not 0 to 1": 1.0}, atol=1e-6)
-short = check.run(bleu, ["le chat dort dans le"], ["le chat dort dans le jardin vert ce soir"])
-check.close(
-    short,
-    100 * math.exp(1 - 9 / 5),
-    "5 of 9 words, all right: the precisions are 1, so BLEU is 100 · e^(1 − 9/5)",
-    atol=1e-6,
-    wrong={
-        "the brevity penalty is missing": 100.0,
-        "the brevity penalty is e^(1 − r/c), not c/r": 100 * 5 / 9,
-        "the brevity penalty has c and r exchanged": 100 * math.exp(1 - 5 / 9),
-    },
-)
-check.close(
-    check.run(bleu, ["a b c d e f g h"], ["a b c d x f g h"]),
-    100 * (7 / 8 * 5 / 7 * 3 / 6 * 1 / 5) ** 0.25,
-    "one wrong word of eight: the precisions are 7/8, 5/7, 3/6 and 1/5",
-    atol=1e-6,
-    wrong={
-        "the precisions are averaged: take the fourth root of their product": 25 * (7 / 8 + 5 / 7 + 3 / 6 + 1 / 5),
-        "the fourth root is missing": 100 * (7 / 8 * 5 / 7 * 3 / 6 * 1 / 5),
-        "the orders are 1 to 4, not 1 to 3": 100 * (7 / 8 * 5 / 7 * 3 / 6) ** (1 / 3),
-        "the precisions come from different totals: t_n is the number of n-grams, which falls with n": 100
-        * (7 / 8 * 5 / 8 * 3 / 8 * 1 / 8) ** 0.25,
-    },
-)
-check.close(
-    check.run(bleu, ["a b c x e f y h"], ["a b c d e f g h"]),
-    100 * (6 / 8 * 3 / 7 * 1 / 6 * 1 / 2 / 5) ** 0.25,
-    "no 4-gram matches: its precision is smoothed to 1/(2 · 5)",
-    atol=1e-6,
-    wrong={
-        "a missing order makes the whole score 0: smooth it": 0.0,
-        "the smoothed precision is 1/(2 t_n): the 2 is missing": 100 * (6 / 8 * 3 / 7 * 1 / 6 * 1 / 5) ** 0.25,
-        "an order without matches is left out of the product: smooth it instead": 100 * (6 / 8 * 3 / 7 * 1 / 6) ** (1 / 3),
-        "an order without matches counts as 1: smooth it instead": 100 * (6 / 8 * 3 / 7 * 1 / 6) ** 0.25,
-    },
-)
-check.close(
-    check.run(bleu, ["le chat dort ici ce soir", "la reine rit"], ["le chat dort ici ce soir", "la reine a ri hier"]),
-    100 * math.exp(1 - 11 / 9) * (8 / 9 * 6 / 7 * 4 / 5 * 3 / 3) ** 0.25,
-    "two sentences: the counts are summed first, 8/9, 6/7, 4/5 and 3/3, with c = 9 and r = 11",
-    atol=1e-6,
-    wrong={"this is the mean of the sentences' scores: sum the counts over the corpus first": 50.0},
-)
-check.close(
-    check.run(bleu, ["Le chat dort dans ce jardin ."], ["Le chat dort dans ce jardin."]),
-    100.0,
-    "`jardin .` and `jardin.` are the same two words for tokenize_13a",
-    atol=1e-6,
-    wrong={"the sentences are cut at blanks: use tokenize_13a": 100 * (5 / 7 * 4 / 6 * 3 / 5 * 2 / 4) ** 0.25},
-)
-check.avoids(
-    bleu,
-    *("sacrebleu", "corpus_bleu", "BLEU", "corpus_score"),
-    hint="compute it yourself: do not call sacreBLEU",
-    forbid=["sacrebleu"],
-    runs=lambda: bleu(["a b c x e f y h"], ["a b c d e f g h"]),
-)
-### BEGIN HIDDEN TESTS
-vocabulary = ["le", "la", "chat", "l'ami", "dort", "1er", "mars", "n'a", "pas", "12,50", "€", "est-ce", "que", "vingt", "pomme.", "?"]
+with check.idea("precisions of the whole corpus"):
+    one = "one wrong word of eight: the precisions are 7/8, 5/7, 3/6 and 1/5, their product is 1/16, and its fourth root 1/2"
+    check.close(check.run(bleu, ["a b c d e f g h"], ["a b c d x f g h"]), 50.0, one, atol=1e-2)
+    summed = "two sentences, one perfect: the counts are summed first, 15/16, 12/14, 9/12 and 6/10"
+    check.close(check.run(bleu, ["a b c d e f g h"] * 2, ["a b c d x f g h", "a b c d e f g h"]), 77.545973, summed, atol=1e-2)
+    own, again = "compute it yourself: do not call sacreBLEU", ["a b c x e f y h"]
+    bans = ("sacrebleu", "corpus_bleu", "BLEU", "corpus_score")
+    check.avoids(bleu, *bans, hint=own, forbid=["sacrebleu"], runs=lambda: bleu(again, ["a b c d e f g h"]))
+    ### BEGIN HIDDEN TESTS
 
+    def score_of(
+        ours, theirs, tokens=tokenize_13a, penalty="corpus", clip=True, smooth="exp", orders=(1, 2, 3, 4), each=False, mean="root"
+    ):
+        """BLEU with one thing done differently."""
+        if each:
+            return sum(score_of([a], [b]) for a, b in zip(ours, theirs, strict=True)) / len(ours)
+        both = [(tokens(a), tokens(b)) for a, b in zip(ours, theirs, strict=True)]
+        c, r, shares, half = sum(len(a) for a, b in both), sum(len(b) for a, b in both), [], 1.0
+        for n in orders:
+            grams = [[Counter(tuple(z[i : i + n]) for i in range(len(z) - n + 1)) for z in pair] for pair in both]
+            m = sum((a & b).total() if clip else sum(k for g, k in a.items() if g in b) for a, b in grams)
+            t = sum(a.total() for a, b in grams)
+            if t == 0 or (n == 1 and m == 0) or (m == 0 and smooth == "zero"):
+                return 0.0
+            half = half / 2 if m == 0 and smooth == "exp" else {"flat": 0.5, "one": 1.0, "exp": half, "left out": half}[smooth]
+            if m or smooth != "left out":
+                shares.append((m or half) / (c if mean == "words" else t))
+        brief = {
+            "corpus": min(0.0, 1 - r / c),
+            "none": 0.0,
+            "linear": math.log(min(1.0, c / r)),
+            "exchanged": 1 - c / r,
+            "always": 1 - r / c,
+            "symmetric": 1 - max(r / c, c / r),
+            "sentence": sum(min(0.0, 1 - len(b) / len(a)) if a else 0.0 for a, b in both) / len(both),
+        }[penalty]
+        if mean == "mean":
+            return 100 * math.exp(brief) * sum(shares) / len(shares)
+        power = 1.0 if mean == "product" else 1 / len(shares)
+        return 100 * math.exp(brief) * math.prod(shares) ** power
 
-def text(size):
-    return " ".join(vocabulary[i] for i in randint(0, len(vocabulary), (size,)).tolist())
+    few_words = ["le", "la", "chat", "dort", "mars", "pas", "que", "vingt", "reine", "ami"]
 
+    def changed(sentence, share, vocabulary, drop=False, add=0):
+        """Some words replaced, or dropped, and some added at the end."""
+        luck, other = rand(len(sentence)).tolist(), randint(0, len(vocabulary), (len(sentence) + add,)).tolist()
+        kept = [word if chance > share else None if drop else vocabulary[i] for word, chance, i in zip(sentence, luck, other, strict=False)]
+        return [word for word in kept if word is not None] + [vocabulary[i] for i in other[len(sentence) :]]
 
-def slips(ours, theirs, tokens=tokenize_13a, penalty="corpus", clip=True, smooth="exp", each=False):
-    """BLEU with one thing done differently."""
-    if each:
-        return sum(slips([a], [b]) for a, b in zip(ours, theirs, strict=True)) / len(ours)
-    both = [(tokens(a), tokens(b)) for a, b in zip(ours, theirs, strict=True)]
-    c, r, logs, half = sum(len(a) for a, _ in both), sum(len(b) for _, b in both), 0.0, 1.0
-    for n in (1, 2, 3, 4):
-        grams = [[Counter(tuple(z[i : i + n]) for i in range(len(z) - n + 1)) for z in pair] for pair in both]
-        m = sum((a & b).total() if clip else sum(k for g, k in a.items() if g in b) for a, b in grams)
-        t = sum(a.total() for a, _ in grams)
-        if t == 0 or (n == 1 and m == 0):
-            return 0.0
-        if m == 0:
-            half = half / 2 if smooth == "exp" else 0.5
-        logs += math.log((m or half) / t) / 4
-    brief = min(0.0, 1 - r / c)
-    if penalty == "sentence":
-        brief = sum(min(0.0, 1 - len(b) / len(a)) if a else 0.0 for a, b in both) / len(both)
-    if penalty == "symmetric":
-        brief = 1 - max(r / c, c / r)
-    return 100 * math.exp(brief + logs)
+    def corpus_of(count, length, vocabulary, share=0.15, drop=False, add=0):
+        """Two lists of sentences; the last pair stands there twice, and its hypothesis once more for another reference."""
+        theirs = [[vocabulary[i] for i in randint(0, len(vocabulary), (length + row % 4,)).tolist()] for row in range(count)]
+        ours = [changed(row, share, vocabulary, drop, add) for row in theirs]
+        ours, theirs = [*ours, ours[-1], ours[-1]], [*theirs, theirs[-1], theirs[0]]
+        return [" ".join(row) for row in ours], [" ".join(row) for row in theirs]
 
-
-def distorted(sentence):
-    words = sentence.split()
-    keep = [word for word, luck in zip(words, rand(len(words)).tolist(), strict=True) if luck > 0.15]
-    return " ".join(keep + text(2).split()) if rand(1).item() > 0.5 else " ".join(keep)
-
-
-for count, length in [(1, 9), (5, 12), (30, 10), (3, 25), (12, 6)]:
-    theirs = [text(length + i % 4) for i in range(count)]
-    ours = [distorted(sentence) for sentence in theirs]
-    check.close(
-        check.run(bleu, ours, theirs, forbid=["sacrebleu"]),
-        sacrebleu.corpus_bleu(ours, [theirs]).score,
-        "on other sentences the score differs from sacreBLEU's",
-        atol=1e-6,
-        rtol=0,
-        wrong={
-            "this is the mean of the sentences' scores: sum the counts over the corpus first": slips(ours, theirs, each=True),
-            "the sentences are cut at blanks: use tokenize_13a": slips(ours, theirs, tokens=str.split),
-            "the matches are not clipped": slips(ours, theirs, clip=False),
-            "the brevity penalty is averaged over sentences: c and r are sums over the corpus": slips(ours, theirs, penalty="sentence"),
-            "a translation that is too long is penalised, too: the penalty is 1 for c ≥ r": slips(ours, theirs, penalty="symmetric"),
-        },
-    )
-tail = (["le chat est la", "un deux trois quatre"], ["la est chat le", "cinq six sept huit neuf"])  # only single words match
-check.close(
-    check.run(bleu, *tail),
-    sacrebleu.corpus_bleu(tail[0], [tail[1]]).score,
-    "orders 2, 3 and 4 have no match: they get 1/(2 t), 1/(4 t) and 1/(8 t)",
-    atol=1e-6,
-    rtol=0,
-    wrong={"every order without a match gets 1/(2 t): the second gets 1/(4 t), the third 1/(8 t)": slips(*tail, smooth="flat")},
-)
-for ours, theirs in [
-    ([""], ["le chat"]),
-    (["x y z u v"], ["a b c d e"]),
-    (["le chat dort"], ["le chat dort"]),
-    (["", "le chat dort dans"], ["la", "le chat dort dans"]),
-]:
+    for count, length in [(3, 14), (30, 12), (12, 25)]:  # as many words on both sides, and every order has matches
+        ours, theirs = corpus_of(count, length, few_words)
+        ours[-1] = theirs[-1] = theirs[0]
+        check.close(
+            check.run(bleu, ours, theirs, forbid=["sacrebleu"]),
+            sacrebleu.corpus_bleu(ours, [theirs]).score,
+            "on other sentences the score differs from sacreBLEU's: is every pair counted, also one that comes twice?",
+            atol=1e-2,
+            rtol=0,
+            wrong={
+                "the scale is 0 to 100, not 0 to 1": score_of(ours, theirs) / 100,
+                "this is the mean of the sentences' scores: sum the counts over the corpus first": score_of(ours, theirs, each=True),
+                "the matches are not clipped": score_of(ours, theirs, clip=False),
+                "the precisions are averaged: take the fourth root of their product": score_of(ours, theirs, mean="mean"),
+                "the fourth root is missing": score_of(ours, theirs, mean="product"),
+                "the orders are 1 to 4, not 1 to 3": score_of(ours, theirs, orders=(1, 2, 3)),
+                "only the order 4 counts: take the orders 1 to 4": score_of(ours, theirs, orders=(4,)),
+                "the precisions come from different totals: t_n is the number of n-grams, which falls with n": score_of(
+                    ours, theirs, mean="words"
+                ),
+                "pairs that come twice are counted once: count every pair": score_of(
+                    *map(list, zip(*dict.fromkeys(zip(ours, theirs, strict=True)), strict=True))
+                ),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("brevity penalty"):
+    short = check.run(bleu, ["le chat dort dans le"], ["le chat dort dans le jardin vert ce soir"])
+    check.close(short, 44.932896, "5 of 9 words, all right: the precisions are 1, so BLEU is 100 · e^(1 − 9/5) = 44.93", atol=1e-2)
+    ### BEGIN HIDDEN TESTS
+    for drop, add in [(True, 0), (False, 3), (True, 1)]:
+        ours, theirs = corpus_of(9, 13, few_words, drop=drop, add=add)
+        check.close(
+            check.run(bleu, ours, theirs),
+            sacrebleu.corpus_bleu(ours, [theirs]).score,
+            "where translations are shorter or longer than the references the score is wrong",
+            atol=1e-2,
+            rtol=0,
+            wrong={
+                "the brevity penalty is missing": score_of(ours, theirs, penalty="none"),
+                "the brevity penalty is e^(1 − r/c), not c/r": score_of(ours, theirs, penalty="linear"),
+                "a translation that is too long is penalised, too: the penalty is 1 for c ≥ r": score_of(ours, theirs, penalty="symmetric"),
+                "the brevity penalty has c and r exchanged": score_of(ours, theirs, penalty="exchanged"),
+                "a translation that is too long gets a bonus: the penalty is 1 for c ≥ r": score_of(ours, theirs, penalty="always"),
+                "the brevity penalty is averaged over sentences: c and r are sums over the corpus": score_of(
+                    ours, theirs, penalty="sentence"
+                ),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("smoothing"):
+    half = 100 * (6 / 8 * 3 / 7 * 1 / 6 * 1 / 2 / 5) ** 0.25
+    check.close(check.run(bleu, again, ["a b c d e f g h"]), half, "no 4-gram matches: its precision is smoothed to 1/(2 · 5)", atol=1e-2)
+    ### BEGIN HIDDEN TESTS
+    for ours, theirs in [
+        (["le chat est la", "un deux trois quatre cinq"], ["la est chat le", "cinq six sept huit neuf"]),  # only single words match
+        (["a b x c d y e f z g h"], ["a b u c d v e f w g h"]),
+    ]:
+        check.close(
+            check.run(bleu, ours, theirs),
+            sacrebleu.corpus_bleu(ours, [theirs]).score,
+            "several orders have no match: they get 1/(2 t), 1/(4 t) and 1/(8 t), in their order",
+            atol=1e-2,
+            rtol=0,
+            wrong={
+                "every order without a match gets 1/(2 t): the second gets 1/(4 t), the third 1/(8 t)": score_of(
+                    ours, theirs, smooth="flat"
+                ),
+                "a missing order makes the whole score 0: smooth it": 0.0,
+                "the smoothed precision is 1/(2 t_n): the 2 is missing": score_of(ours, theirs, smooth="one"),
+                "an order without matches is left out of the product: smooth it instead": score_of(ours, theirs, smooth="left out"),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("words of tokenize_13a"):
+    dot = check.run(bleu, ["Le chat dort dans ce jardin ."], ["Le chat dort dans ce jardin."])
+    check.close(dot, 100.0, "`jardin .` and `jardin.` are the same two words for tokenize_13a", atol=1e-2)
+    ### BEGIN HIDDEN TESTS
+    signs = ["le", "Le", "la", "LA", "l'ami", "1er", "n'a", "12,50", "€", "est-ce", "pomme.", "?", "chat,", "(vingt)"]
+    other_case = {"le": "Le", "Le": "le", "la": "LA", "LA": "la"}
+    theirs, ours = [" ".join(signs)], [" ".join([*signs[7:], *signs[:7]])]  # as many words on both sides
+    for _number in range(12):
+        picked = [signs[i] for i in randint(0, len(signs), (16,)).tolist()]
+        theirs.append(" ".join(picked))
+        ours.append(" ".join([other_case.get(picked[0], picked[0]), *picked[5:], *[other_case.get(word, word) for word in picked[1:5]]]))
     check.close(
         check.run(bleu, ours, theirs),
         sacrebleu.corpus_bleu(ours, [theirs]).score,
-        "an empty or very short translation, or one without any match: BLEU is 0 where no word matches or a total is 0, and there must be no division by zero",
-        atol=1e-6,
+        "with signs and capital letters the score is wrong: hand every sentence to tokenize_13a as it is",
+        atol=1e-2,
         rtol=0,
+        wrong={
+            "the sentences are cut at blanks: use tokenize_13a": score_of(ours, theirs, tokens=str.split),
+            "capital letters are lost: `Le` and `le` are two words": score_of(ours, theirs, tokens=lambda line: tokenize_13a(line.lower())),
+            "tokenize_13a is used on one side only": score_of([" ".join(tokenize_13a(line)) for line in ours], theirs, tokens=str.split),
+        },
     )
-check.unchanged(bleu, same, same[::-1])
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(bleu, ["Le chat dort dans le jardin.", "La reine n'a pas ri."], ["La reine n'a pas ri.", "Le chat dort."])
+### BEGIN HIDDEN TESTS
+with check.edge("to the last digit"):
+    ours, theirs = corpus_of(9, 13, few_words, drop=True)
+    digits = "it must equal sacreBLEU's to 1e-6: do not round"
+    check.close(check.run(bleu, ours, theirs), sacrebleu.corpus_bleu(ours, [theirs]).score, digits, atol=1e-6, rtol=0)
+with check.edge("nothing to count"):
+    for ours, theirs in [
+        ([""], ["le chat"]),
+        (["x y z u v"], ["a b c d e"]),
+        (["le chat dort"], ["le chat dort"]),
+        (["", "le chat dort dans"], ["la", "le chat dort dans"]),
+    ]:
+        check.close(
+            check.run(bleu, ours, theirs),
+            sacrebleu.corpus_bleu(ours, [theirs]).score,
+            "an empty or very short translation, or one without any match: BLEU is 0 where no word matches or a total is 0, and there must be no division by zero",
+            atol=1e-2,
+            rtol=0,
+        )
 ### END HIDDEN TESTS
 check.score()
 
@@ -1816,55 +2029,52 @@ def parameter_count(source_size, target_size, D, L):
 
 # %% test="parameters" points=3
 check = Check("parameters", points=3)
-check.equal(
-    check.run(parameter_count, 10, 20, 4, 0),
-    30 * 4 + 16,
-    "without blocks there are two embeddings and two final norms",
-    wrong={
-        "the head is counted as well: it shares the target embedding's weights": 50 * 4 + 16,
-        "the final norms are missing: encoder and decoder each end with one": 120,
-        "only one final norm is counted: encoder and decoder each end with one": 128,
-    },
-)
-small = check.run(parameter_count, 0, 0, 1, 3)
-check.equal(
-    small,
-    3 * (25 + 35) + 4,
-    "D = 1, three blocks on each side: an encoder block has 8 + 13 + 4 numbers, a decoder block 16 + 13 + 6, and the two final norms 4",
-    wrong={
-        "the biases are missing": 3 * (4 + 8 + 4 + 8 + 8 + 6) + 4,
-        "cross-attention is missing: a decoder block has two attention layers": 184 - 3 * 8,
-        "a decoder block has three norms": 184 - 3 * 2,
-        "the final norms are missing: encoder and decoder each end with one": 180,
-        "only one final norm is counted: encoder and decoder each end with one": 182,
-        "L blocks stand on each side, not in all": 94,
-    },
-)
-check.equal(
-    check.run(parameter_count, 634, 1055, 128, 2),
-    1142400,
-    "the laptop-scale model with 634 English and 1055 French tokens has 1,142,400 parameters",
-    wrong={
-        "the head is counted as well: it shares the target embedding's weights": 1142400 + 1055 * 128,
-    },
-)
-### BEGIN HIDDEN TESTS
-for s, t, D, L in [(11, 13, 8, 2), (8000, 8000, 256, 4), (8000, 8000, 512, 6), (5, 3, 384, 6)]:
-    right = (s + t) * D + L * (28 * D * D + 32 * D) + 4 * D
-    check.equal(
-        check.run(parameter_count, s, t, D, L),
-        right,
-        "for other sizes the count is wrong",
-        wrong={
-            "the biases are missing": (s + t) * D + L * (28 * D * D + 10 * D) + 4 * D,
-            "cross-attention is missing: a decoder block has two attention layers": right - L * (4 * D * D + 4 * D),
-            "a decoder block has three norms": right - 2 * D * L,
-            "L blocks stand on each side, not in all": (s + t) * D + L * (14 * D * D + 16 * D) + 4 * D,
-            "the head is counted as well": right + t * D,
-            "feed-forward goes through 4D hidden numbers: two matrices of D × 4D": right - L * 2 * 6 * D * D,
-        },
-    )
-### END HIDDEN TESTS
+with check.idea("embeddings and final norms"):
+    ends = "without blocks there are two embeddings and two final norms: 10 · 4 + 20 · 4 + 2 · 8"
+    check.equal(check.run(parameter_count, 10, 20, 4, 0), 136, ends)
+    ### BEGIN HIDDEN TESTS
+    for s, t, D in [(11, 29, 8), (8000, 7000, 256), (5, 90, 384)]:
+        check.equal(
+            check.run(parameter_count, s, t, D, 0),
+            (s + t + 4) * D,
+            "for other sizes the count without blocks is wrong",
+            wrong={
+                "the head is counted as well: it shares the target embedding's weights": (s + 2 * t + 4) * D,
+                "the head is counted as well, with a bias: it shares the target embedding's weights and has no bias": (s + 2 * t + 4) * D
+                + t,
+                "the final norms are missing: encoder and decoder each end with one": (s + t) * D,
+                "2D numbers are missing: encoder and decoder each end with a LayerNorm, which has a gain and a shift": (s + t + 2) * D,
+                "only the source embedding is counted: the target has one, too": (s + 4) * D,
+                "only the target embedding is counted: the source has one, too": (t + 4) * D,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.edge("a whole number"):
+    check.true(type(check.run(parameter_count, 9, 9, 2, 0)) is int, "a number of parameters is an int: no division, no float")
+with check.idea("blocks", share=2):
+    blocks = check.run(lambda: parameter_count(0, 0, 1, 3) - parameter_count(0, 0, 1, 0))
+    three = "D = 1, three blocks on each side: an encoder block has 8 + 13 + 4 numbers, a decoder block 16 + 13 + 6"
+    check.equal(blocks, 3 * (25 + 35), three)
+    ### BEGIN HIDDEN TESTS
+    for s, t, D, L in [(11, 13, 8, 2), (8000, 7000, 256, 4), (80, 90, 512, 6), (5, 3, 384, 1)]:
+        right = L * (28 * D * D + 32 * D)
+        check.equal(
+            check.run(lambda s=s, t=t, D=D, L=L: parameter_count(s, t, D, L) - parameter_count(s, t, D, 0)),
+            right,
+            "for other sizes the blocks have another number of parameters",
+            wrong={
+                "the biases are missing": L * (28 * D * D + 10 * D),
+                "the biases of attention are missing": right - 12 * D * L,
+                "cross-attention is missing: a decoder block has two attention layers": right - L * (4 * D * D + 4 * D),
+                "2 D L numbers are missing: a decoder block has three norms, and feed-forward has 4D + D biases": right - 2 * D * L,
+                "10 D L numbers are missing: the norms of the blocks, or the biases of feed-forward, have just as many": right - 10 * D * L,
+                "L blocks stand on each side, not in all": right // 2,
+                "feed-forward goes through 4D hidden numbers: two matrices of D × 4D": right - L * 2 * 6 * D * D,
+                "an attention layer has four matrices: queries, keys, values and output": right - 3 * L * (D * D + D),
+                "a LayerNorm has 2D numbers, a gain and a shift": right - 5 * D * L,
+            },
+        )
+    ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
@@ -1906,90 +2116,91 @@ check = Check("table", points=3)
 first = {"layers": 2, "heads": 4, "width": 128, "dropout": 0.1, "epochs": 4}
 ways = [{"width": 64}, {"dropout": 0.35, "layers": 6}]
 lines = check.run(settings_table, first, ways, 634, 1055)
-check.equal(
-    len(lines) if type(lines) in (tuple, list) else lines,
-    3,
-    "the base is a row, too: one row more than changes",
-    wrong={"the base has no row": 2},
-)
-check.equal(
-    check.run(lambda: [line["name"] for line in lines]) if type(lines) in (tuple, list) else lines,
-    ["base", "width 128 → 64", "dropout 0.1 → 0.35, layers 2 → 6"],
-    "the names say what was changed: setting, old value, arrow, new value; the base is called base",
-    wrong={
-        "the base is called base": ["", "width 128 → 64", "dropout 0.1 → 0.35, layers 2 → 6"],
-        "a name lists what was changed, in the order of the change's keys": ["base", "width 128 → 64", "layers 2 → 6, dropout 0.1 → 0.35"],
-    },
-)
-check.equal(
-    check.run(lambda: [line["dropout"] for line in lines]) if type(lines) in (tuple, list) else lines,
-    [0.1, 0.1, 0.35],
-    "a change holds for its own row only",
-    wrong={
-        "the changes pile up or the base is changed: every row starts from the base": [0.35, 0.35, 0.35],
-    },
-)
-check.equal(
-    check.run(lambda: [line["width"] for line in lines]) if type(lines) in (tuple, list) else lines,
-    [128, 64, 128],
-    "a change holds for its own row only: every row starts from the base",
-    wrong={
-        "a change is carried over into the next row: every row starts from the base": [128, 64, 64],
-        "the changes are not applied": [128, 128, 128],
-    },
-)
-check.equal(
-    check.run(lambda: [(line["head_width"], line["feed_forward"]) for line in lines]) if type(lines) in (tuple, list) else lines,
-    [(32, 512), (16, 256), (32, 512)],
-    "head_width is width / heads and feed_forward is 4 × width, both of the changed settings",
-    wrong={
-        "head_width and feed_forward are those of the base: use the row's own settings": [(32, 512)] * 3,
-    },
-)
-check.raises(
-    settings_table,
-    first,
-    [{"heads": 6}],
-    5,
-    5,
-    error="ValueError",
-    hint="a width of 128 cannot be cut into 6 equal heads: raise a ValueError",
-)
+
+
+def column(*names):
+    return check.run(lambda: [[line[name] for name in names] for line in lines]) if type(lines) in (tuple, list) else lines
+
+
+with check.idea("a row of settings for each run"):
+    base_too = "the base is a row, too: one row more than changes"
+    check.equal(len(lines) if type(lines) in (tuple, list) else lines, 3, base_too, wrong={"the base has no row": 2})
+    own_row = "a change holds for its own row only: every row starts from the base. Width and dropout are 128, .1 · 64, .1 · 128, .35"
+    check.equal(column("width", "dropout"), [[128, 0.1], [64, 0.1], [128, 0.35]], own_row)
+    ### BEGIN HIDDEN TESTS
+    right = [{**first, **change} for change in [{}, *ways]]
+    carried = [right[0], right[1], {**right[1], **ways[1]}]
+    check.equal(
+        column(*first),
+        [list(row.values()) for row in right],
+        "a row holds all settings of the run, also those that stay",
+        wrong={
+            "a change is carried over into the next row: every row starts from the base": [list(row.values()) for row in carried],
+            "the changes are not applied": [list(first.values())] * 3,
+            "all rows are the same one: make a new dictionary for each run": [list(carried[2].values())] * 3,
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("dictionaries unchanged"):
+    check.unchanged(settings_table, first, ways, 9, 9, hint="your code changes `base` or `changes`: make new dictionaries")
+with check.part("names"):
+    named = "the names say what was changed: setting, old value, arrow, new value; the base is called base"
+    check.equal(column("name"), [["base"], ["width 128 → 64"], ["dropout 0.1 → 0.35, layers 2 → 6"]], named)
+    ### BEGIN HIDDEN TESTS
+    check.equal(
+        check.run(lambda: [line["name"] for line in settings_table(first, [{"layers": 3, "heads": 2}, {"heads": 8, "epochs": 1}], 9, 9)]),
+        ["base", "layers 2 → 3, heads 4 → 2", "heads 4 → 8, epochs 4 → 1"],
+        "for other changes the names are wrong: the old value is the base's, the new one the change's",
+        wrong={
+            "the base is called base": ["", "layers 2 → 3, heads 4 → 2", "heads 4 → 8, epochs 4 → 1"],
+            "old and new value are exchanged: the base's comes first": ["base", "layers 3 → 2, heads 2 → 4", "heads 8 → 4, epochs 1 → 4"],
+            "a name lists what was changed, in the order of the change's keys: do not sort them": [
+                "base",
+                "heads 4 → 2, layers 2 → 3",
+                "epochs 4 → 1, heads 4 → 8",
+            ],
+            "the old value is the row above's: it is the base's": ["base", "layers 2 → 3, heads 4 → 2", "heads 2 → 8, epochs 4 → 1"],
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("head_width and feed_forward"):
+    derived = "head_width is width / heads and feed_forward is 4 × width, both of the changed settings"
+    of_base = "head_width and feed_forward are those of the base: use the row's own settings"
+    check.equal(column("head_width", "feed_forward"), [[32, 512], [16, 256], [32, 512]], derived, wrong={of_base: [[32, 512]] * 3})
+    ### BEGIN HIDDEN TESTS
+    heads = check.run(lambda: [[line["head_width"], line["feed_forward"]] for line in settings_table(first, [{"heads": 8}], 9, 9)])
+    check.equal(heads, [[32, 512], [16, 512]], "head_width follows the heads of the row, and feed_forward the width only")
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-check.equal(
-    check.run(lambda: [line["parameters"] for line in lines]) if type(lines) in (tuple, list) else lines,
-    [1142400, (634 + 1055) * 64 + 2 * (28 * 64**2 + 32 * 64) + 256, 1689 * 128 + 6 * (28 * 128**2 + 32 * 128) + 512],
-    "the number of parameters is that of the row's own width and layers",
-    wrong={
-        "the number of parameters is the base's: use the row's own settings": [1142400] * 3,
-    },
-)
-check.raises(
-    settings_table,
-    first,
-    [{"witdh": 64}],
-    5,
-    5,
-    error="KeyError",
-    hint="`witdh` is not a setting: raise a KeyError, or a typing error would pass as a run",
-)
-check.equal(
-    check.run(lambda: [line["name"] for line in settings_table({**first, "width": 96, "heads": 6}, [], 5, 5)]),
-    ["base"],
-    "without changes there is the base alone",
-)
-check.raises(settings_table, {**first, "heads": 3}, [], 5, 5, error="ValueError", hint="the base itself is checked, too")
-check.unchanged(settings_table, first, ways, 9, 9, hint="your code changes `base` or `changes`: make new dictionaries")
-check.equal(
-    check.run(lambda: [line["heads"] for line in settings_table(first, [{"width": 96, "heads": 6}], 5, 5)]),
-    [4, 6],
-    "two changes that only work together must be checked together",
-)
-check.equal(
-    check.run(lambda: [line["epochs"] for line in lines]) if type(lines) in (tuple, list) else lines,
-    [4, 4, 4],
-    "a row holds all settings of the run, also those that stay",
-)
+with check.part("parameters"):
+    check.equal(
+        column("parameters"),
+        [[1142400], [(634 + 1055) * 64 + 2 * (28 * 64**2 + 32 * 64) + 256], [1689 * 128 + 6 * (28 * 128**2 + 32 * 128) + 512]],
+        "the number of parameters is that of 7.1, for the row's own width and layers",
+        wrong={"the number of parameters is the base's: use the row's own settings": [[1142400]] * 3},
+    )
+### END HIDDEN TESTS
+with check.part("settings that cannot be"):
+    heads = "a width of 128 cannot be cut into 6 equal heads: raise a ValueError"
+    check.raises(settings_table, first, [{"heads": 6}], 5, 5, error="ValueError", hint=heads)
+    ### BEGIN HIDDEN TESTS
+    spelling = "`witdh` is not a setting: raise a KeyError, or a typing error would pass as a run"
+    check.raises(settings_table, first, [{"epochs": 2}, {"witdh": 64}], 5, 5, error="KeyError", hint=spelling)
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.edge("the base alone"):
+    check.equal(
+        check.run(lambda: [line["name"] for line in settings_table({**first, "width": 96, "heads": 6}, [], 5, 5)]),
+        ["base"],
+        "without changes there is the base alone",
+    )
+    check.raises(settings_table, {**first, "heads": 3}, [], 5, 5, error="ValueError", hint="the base itself is checked, too")
+with check.edge("changes that need each other"):
+    check.equal(
+        check.run(lambda: [line["heads"] for line in settings_table(first, [{"width": 96, "heads": 6}], 5, 5)]),
+        [4, 6],
+        "two changes that only work together must be checked together",
+    )
 ### END HIDDEN TESTS
 check.score()
 
@@ -2047,63 +2258,39 @@ def proposals(base):
 check = Check("proposals", points=3)
 origin = {"layers": 2, "heads": 4, "width": 64, "dropout": 0.0, "epochs": 6}
 plan = check.run(proposals, origin)
-check.equal(len(plan) if type(plan) in (tuple, list) else plan, 3, "propose three runs")
-for number in range(3):
-    part = check.run(lambda number=number: {**plan[number]}) if type(plan) in (tuple, list) else plan
-    change = check.run(lambda part=part: {**part["change"]}) if type(part) is dict else part
-    check.true(
-        check.run(lambda change=change: bool(change) and all(key in origin for key in change)) if type(change) is dict else change,
-        "a change names settings of BASE (layers, heads, width, dropout, epochs), at least one",
-    )
-    check.true(
-        check.run(lambda change=change: any(origin.get(key) != value for key, value in change.items())) if type(change) is dict else change,
-        f"proposal {number}: the change must differ from the base, {origin}",
-    )
-    whole = check.run(lambda change=change: {**origin, **change}) if type(change) is dict else change
-    check.true(
-        check.run(
-            lambda whole=whole: (
-                whole["width"] % whole["heads"] == 0
-                and min(whole["layers"], whole["heads"], whole["epochs"]) > 0
-                and 0 <= whole["dropout"] < 1
-            )
-        )
-        if type(whole) is dict
-        else whole,
-        "these settings cannot be trained: the width must be a multiple of the heads, dropout at least 0 and below 1, the rest positive",
-    )
-    check.true(
-        check.run(lambda part=part: len(str(part["why"]).split()) >= 10) if type(part) is dict else part, "say why in at least ten words"
-    )
-    check.true(
-        check.run(lambda part=part: part["loss"] in ("lower", "higher", "same") and part["bleu"] in ("lower", "higher", "same"))
-        if type(part) is dict
-        else part,
-        "predict `loss` and `bleu`, each as `lower`, `higher` or `same`",
-    )
-kinds = (
-    check.run(lambda: [sorted((key, float(value)) for key, value in entry["change"].items()) for entry in plan])
-    if type(plan) in (tuple, list)
-    else plan
-)
-check.true(
-    check.run(lambda: all(kinds[i] != kinds[j] for i in range(3) for j in range(i))) if type(kinds) in (tuple, list) else kinds,
-    "two of the three changes are the same",
-)
+entries = [{**entry} if type(entry) is dict else {} for entry in plan] if type(plan) in (tuple, list) else []
+changes = [entry["change"] if type(entry.get("change")) is dict else {} for entry in entries]
+with check.idea("three different changes"):
+    check.equal(len(plan) if type(plan) in (tuple, list) else plan, 3, "propose three runs: a list of three dictionaries")
+    known = "a change names settings of BASE (layers, heads, width, dropout, epochs), at least one"
+    check.true(bool(changes) and all(change and set(change) <= set(origin) for change in changes), known)
+    for number, change in enumerate(changes):
+        unlike = any(origin.get(key) != value for key, value in change.items())
+        check.true(unlike, f"proposal {number}: the change must differ from the base, {origin}")
+    differ = all(changes[i] != changes[j] for i in range(len(changes)) for j in range(i))
+    check.true(bool(changes) and differ, "two of the three changes are the same")
+with check.part("reasons"):
+    check.true(bool(entries) and all(len(str(entry.get("why", "")).split()) >= 10 for entry in entries), "say why in at least ten words")
+with check.part("predictions"):
+    told = all(entry.get(name) in ("lower", "higher", "same") for entry in entries for name in ("loss", "bleu"))
+    check.true(bool(entries) and told, "predict `loss` and `bleu`, each as `lower`, `higher` or `same`")
+with check.part("can be trained"):
+    cannot = "these settings cannot be trained: the width must be a multiple of the heads, dropout at least 0 and below 1, the rest whole and positive"
+    for change in changes:
+        whole = {**origin, **change}
+        numbers = [whole[key] for key in ("layers", "heads", "width", "epochs")]
+        check.true(all(size == int(size) > 0 for size in numbers) and whole["width"] % whole["heads"] == 0 <= whole["dropout"] < 1, cannot)
+    check.true(bool(changes), "there is no proposal to train")
 ### BEGIN HIDDEN TESTS
-other = {"layers": 4, "heads": 8, "width": 256, "dropout": 0.1, "epochs": 10}
-again = check.run(proposals, other)
-possible = check.run(
-    lambda: [
-        all(key in other for key in entry["change"]) and {**other, **entry["change"]}["width"] % {**other, **entry["change"]}["heads"] == 0
-        for entry in again
-    ]
-)
-check.equal(
-    possible,
-    [True] * 3,
-    "with another base (width 256, 8 heads) a proposal cannot be trained: build the changes from `base`, or choose values that always fit",
-)
+with check.part("another base"):
+    other = {"layers": 4, "heads": 8, "width": 256, "dropout": 0.1, "epochs": 10}
+    again = check.run(proposals, other)
+    whole = check.run(lambda: [{**other, **entry["change"]} for entry in again])
+    possible = check.run(lambda: [line["width"] % line["heads"] == 0 for line in whole])
+    fits = "with another base (width 256, 8 heads) a proposal cannot be trained: build the changes from `base`, or choose values that always fit"
+    check.equal(possible, [True] * 3, fits)
+    unlike = check.run(lambda: [line != other for line in whole])
+    check.equal(unlike, [True] * 3, "with another base a proposal changes nothing: build the changes from `base`")
 ### END HIDDEN TESTS
 check.score()
 
@@ -2222,77 +2409,80 @@ lines = [
     {"run": "long", "layers": 4, "heads": 8, "width": 256, "feed_forward": 1024, "dropout": 0.1, "epochs": 30},
     {"run": "wide", "layers": 6, "heads": 8, "width": 512, "feed_forward": 2048, "dropout": 0.35, "epochs": 10},
 ]
-said = [
-    ("base", "layers", 4),
-    ("base", "heads", 6),
-    ("base", "width", 256),
-    ("wide", "layers", 4),
-    ("wide", "dropout", 0.1),
-    ("wide", "feed_forward", 2048),
-]
-found = check.run(contradictions, lines, said)
-check.equal(
-    check.run(lambda: list(found[0])) if type(found) in (tuple, list) else found,
-    [1, 3, 4],
-    'the text says 6 heads where the table says 8, and "keeps everything else" means 4 layers and dropout .1 where the table says 6 and .35',
-    wrong={
-        "these are the claims that *agree* with the table": [0, 2, 5],
-        "places are counted from 0": [2, 4, 5],
-        "only the first contradiction is found": [1],
-        "the claims themselves come back: return their places": [said[1], said[3], said[4]],
-    },
-)
-check.equal(
-    check.run(lambda: list(found[1])) if type(found) in (tuple, list) else found,
-    [],
-    "no row of this table contradicts itself",
-    wrong={"every row's name comes back: only those that contradict themselves": ["base", "long", "wide"]},
-)
-six = check.run(contradictions, [{**lines[0], "heads": 6}, {**lines[2], "run": "odd", "feed_forward": 1024}], [])
-check.equal(
-    check.run(lambda: list(six[1])) if type(six) in (tuple, list) else six,
-    ["base", "odd"],
-    "256 cannot be cut into 6 heads, and 1024 is not 4 × 512: both runs contradict themselves",
-    wrong={
-        "the feed-forward width must be four times the width: check that, too": ["base"],
-        "the heads must divide the width: check that, too": ["odd"],
-        "the order is the table's": ["odd", "base"],
-    },
-)
-ghost = check.run(lambda: list(contradictions(lines, [("tiny", "layers", 4), ("base", "layers", 4), ("long", "colour", 3)])[0]))
-check.equal(
-    ghost,
-    [0, 2],
-    "a run or a setting that the table does not have contradicts it, too, and must not raise",
-    wrong={
-        "a run that the table does not have is passed over": [2],
-        "a setting that the table does not have is passed over": [0],
-        "unknown runs and settings are passed over": [],
-    },
-)
+said = [("base", "layers", 4), ("base", "heads", 6), ("base", "width", 256), ("wide", "layers", 4), ("wide", "dropout", 0.1)]
+with check.idea("claims against the table", share=2):
+    found = check.run(contradictions, lines, said)
+    both = found if type(found) in (tuple, list) and len(found) == 2 else [found] * 2
+    text = 'the text says 6 heads where the table says 8, and "keeps everything else" means 4 layers and dropout .1 where the table says 6 and .35'
+    check.equal(check.run(lambda: list(both[0])) if type(both[0]) in (tuple, list) else both[0], [1, 3, 4], text)
+    ### BEGIN HIDDEN TESTS
+    more = [("long", "epochs", 10), ("long", "epochs", 30), ("base", "epochs", 30), ("wide", "epochs", 10), ("base", "run", "base")]
+    more = [*more, ("wide", "feed_forward", 2048), ("wide", "width", 256), ("long", "dropout", 0.35), ("base", "layers", 5)]
+    check.equal(
+        check.run(lambda: list(contradictions(lines, more)[0])),
+        [0, 2, 6, 7, 8],
+        "for other claims the places are wrong: a claim is about its own run and its own setting",
+        wrong={
+            "a value counts as right if any row has it: look at the claim's own run": [8],
+            "these are the claims that *agree* with the table": [1, 3, 4, 5],
+            "places are counted from 0": [1, 3, 7, 8, 9],
+            "only the first contradiction is found": [0],
+            "the claims themselves come back: return their places": [more[i] for i in (0, 2, 6, 7, 8)],
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("unknown runs and settings"):
+    ghosts = [("tiny", "layers", 4), ("base", "layers", 4), ("long", "colour", 3)]
+    passed = "a run or a setting that the table does not have contradicts it, too, and must not raise"
+    slips = {"a run that the table does not have is passed over": [2], "a setting that the table does not have is passed over": [0]}
+    slips["unknown runs and settings are passed over"] = []
+    check.equal(check.run(lambda: list(contradictions(lines, ghosts)[0])), [0, 2], passed, wrong=slips)
+with check.edge("inputs unchanged"):
+    check.unchanged(contradictions, lines, said)
 ### BEGIN HIDDEN TESTS
-later = check.run(
-    lambda: list(contradictions(lines, [("long", "epochs", 10), ("long", "epochs", 30), ("base", "epochs", 30), ("wide", "epochs", 10)])[0])
-)
-check.equal(
-    later,
-    [0, 2],
-    "a claim is about its own run: do not accept the value of another row",
-    wrong={"a value counts as right if any row has it": []},
-)
-check.equal(
-    check.run(lambda: [list(part) for part in contradictions([], [("base", "layers", 4)])]),
-    [[0], []],
-    "an empty table contradicts every claim",
-)
-check.equal(
-    check.run(lambda: list(contradictions(lines, [("base", "dropout", None), ("base", "seed", None)])[0])),
-    [0, 1],
-    "a setting that is not a column is no match for None",
-)
-both = [{**lines[2], "run": "a", "heads": 7, "feed_forward": 9}, lines[0], {**lines[0], "run": "b", "width": 250, "feed_forward": 1000}]
-check.equal(check.run(lambda: list(contradictions(both, [])[1])), ["a", "b"], "a run that contradicts itself twice is named once")
-check.unchanged(contradictions, lines, said)
+with check.edge("a claim of None"):
+    nothing = check.run(lambda: list(contradictions(lines, [("base", "dropout", None), ("base", "seed", None)])[0]))
+    check.equal(nothing, [0, 1], "a setting that is not a column is no match for None")
+with check.edge("an empty table"):
+    empty = check.run(lambda: [list(part) for part in contradictions([], [("base", "layers", 4)])])
+    check.equal(empty, [[0], []], "an empty table contradicts every claim")
+### END HIDDEN TESTS
+with check.idea("rows against themselves"):
+    no_fault = "no row of this table contradicts itself"
+    check.equal(check.run(lambda: list(both[1])) if type(both[1]) in (tuple, list) else both[1], [], no_fault)
+    six = check.run(contradictions, [{**lines[0], "heads": 6}, {**lines[2], "run": "odd", "feed_forward": 1024}], [])
+    cut = "256 cannot be cut into 6 heads, and 1024 is not 4 × 512: both runs contradict themselves"
+    check.equal(check.run(lambda: list(six[1])) if type(six) in (tuple, list) else six, ["base", "odd"], cut)
+    ### BEGIN HIDDEN TESTS
+    odd = [
+        {**lines[2], "run": "z", "feed_forward": 1024},
+        lines[0],
+        {**lines[0], "run": "b", "heads": 6},
+        {**lines[1], "run": "a", "heads": 5},
+    ]
+    check.equal(
+        check.run(lambda: list(contradictions([*odd, {**lines[2], "run": "c", "feed_forward": 512}], said)[1])),
+        ["z", "b", "a", "c"],
+        "in another table other rows contradict themselves: check the heads and feed-forward of every row",
+        wrong={
+            "the feed-forward width must be four times the width: check that, too": ["b", "a"],
+            "the heads must divide the width: check that, too": ["z", "c"],
+            "the order is the table's": ["a", "b", "c", "z"],
+            "every row's name comes back: only those that contradict themselves": ["z", "base", "b", "a", "c"],
+            "the names of the good rows come back": ["base"],
+            "their places come back: return the names": [0, 2, 3, 4],
+        },
+    )
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.edge("two faults in a row"):
+    twofold = [
+        {**lines[2], "run": "a", "heads": 7, "feed_forward": 9},
+        lines[0],
+        {**lines[0], "run": "b", "width": 250, "feed_forward": 1000},
+    ]
+    names = check.run(lambda: list(contradictions(twofold, [])[1]))
+    check.equal(names, ["a", "b"], "a run that contradicts itself twice is named once")
 ### END HIDDEN TESTS
 check.score()
 
@@ -2321,63 +2511,85 @@ def dropout_facts(p, layers):
 
 # %% test="dropout" points=3
 check = Check("dropout", points=3)
-facts = check.run(dropout_facts, 0.1, 6)
-survives = 0.9**6
-check.close(
-    check.run(lambda: facts["never_dropped"]) if type(facts) is dict else facts,
-    survives,
-    "never_dropped: the six must all let it pass",
-    rtol=1e-9,
-    wrong={
-        "never_dropped: this is the probability of being dropped somewhere": 1 - survives,
-        "never_dropped: the six do not add up, they multiply": 0.4,
-    },
-)
-check.close(
-    check.run(lambda: facts["training_mean"]) if type(facts) is dict else facts,
-    1.0,
-    "training_mean: with probability (1 − p)^L it comes out as 1/(1 − p)^L, else as 0",
-    rtol=1e-9,
-    wrong={
-        "training_mean: this is the report's mistake. What survives is divided by 1 − p": survives,
-        "training_mean: most of the time it is dropped somewhere, and then 0 comes out": 1 / survives,
-    },
-)
-check.close(
-    check.run(lambda: facts["evaluation"]) if type(facts) is dict else facts,
-    1.0,
-    "evaluation: dropout does nothing in evaluation",
-    rtol=1e-9,
-    wrong={"evaluation: nothing is scaled in evaluation, because training has done it": survives},
-)
-check.close(
-    check.run(lambda: facts["training_variance"]) if type(facts) is dict else facts,
-    1 / survives - 1,
-    "training_variance: E[y²] − E[y]², where y is 1/(1 − p)^L with probability (1 − p)^L",
-    rtol=1e-9,
-    wrong={
-        "training_variance: this is E[y²]: subtract the square of the mean": 1 / survives,
-        "training_variance: the variances of the layers do not add up: they multiply through": 6 * 0.1 / 0.9,
-        "training_variance: this is the variance of the 0–1 variable: what survives is larger than 1": survives * (1 - survives),
-        "training_variance: this is the standard deviation": (1 / survives - 1) ** 0.5,
-    },
-)
+
+
+def fact(name, p, layers):
+    facts = check.run(dropout_facts, p, layers)
+    return check.run(lambda: facts[name]) if type(facts) is dict else facts
+
+
+with check.idea("never_dropped"):
+    check.close(fact("never_dropped", 0.5, 3), 0.125, "never_dropped: all three layers must let it pass: ½ · ½ · ½", rtol=1e-9)
+    ### BEGIN HIDDEN TESTS
+    for p, layers in [(0.1, 6), (0.35, 6), (0.2, 12), (0.3, 1)]:
+        check.close(
+            fact("never_dropped", p, layers),
+            (1 - p) ** layers,
+            "never_dropped: wrong for other p and numbers of layers: every layer must let it pass",
+            rtol=1e-9,
+            wrong={
+                "never_dropped: this is the probability of being dropped somewhere": 1 - (1 - p) ** layers,
+                "never_dropped: the layers do not add up, they multiply": 1 - p * layers,
+                "never_dropped: this is the probability of being dropped everywhere": p**layers,
+                "never_dropped: this is one layer only: it must pass all of them": 1 - p,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.idea("training_mean and evaluation"):
+    mean = "training_mean: with probability (1 − p)^L it comes out as 1/(1 − p)^L, else as 0"
+    check.close(fact("training_mean", 0.5, 3), 1.0, mean, rtol=1e-9)
+    check.close(fact("evaluation", 0.5, 3), 1.0, "evaluation: dropout does nothing in evaluation", rtol=1e-9)
+    ### BEGIN HIDDEN TESTS
+    for p, layers in [(0.1, 6), (0.35, 3)]:
+        q = (1 - p) ** layers
+        check.close(
+            fact("training_mean", p, layers),
+            1.0,
+            "training_mean: wrong for other p and numbers of layers: E[y] = (1 − p)^L · 1/(1 − p)^L",
+            rtol=1e-9,
+            wrong={
+                "training_mean: this is the report's mistake. What survives is divided by 1 − p": q,
+                "training_mean: most of the time it is dropped somewhere, and then 0 comes out": 1 / q,
+                "training_mean: this is the mean behind one layer without the division by 1 − p": 1 - p,
+            },
+        )
+        check.close(
+            fact("evaluation", p, layers),
+            1.0,
+            "evaluation: wrong for other p and numbers of layers: dropout does nothing there",
+            rtol=1e-9,
+            wrong={
+                "evaluation: nothing is scaled in evaluation, because training has done it": q,
+                "evaluation: nothing is divided in evaluation: dropout does nothing there": 1 / q,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.idea("training_variance"):
+    square = "training_variance: E[y²] − E[y]², where y is 1/(1 − p)^L with probability (1 − p)^L: here 8 with ⅛, so 8 − 1"
+    check.close(fact("training_variance", 0.5, 3), 7.0, square, rtol=1e-9)
+    ### BEGIN HIDDEN TESTS
+    for p, layers in [(0.1, 6), (0.35, 6), (0.2, 12), (0.3, 1)]:
+        q = (1 - p) ** layers
+        check.close(
+            fact("training_variance", p, layers),
+            1 / q - 1,
+            "training_variance: wrong for other p and numbers of layers: E[y²] − E[y]²",
+            rtol=1e-9,
+            wrong={
+                "training_variance: this is E[y²]: subtract the square of the mean": 1 / q,
+                "training_variance: the variances of the layers do not add up: they multiply through": layers * p / (1 - p),
+                "training_variance: this is the variance of the 0–1 variable: what survives is larger than 1": q * (1 - q),
+                "training_variance: this is the standard deviation": (1 / q - 1) ** 0.5,
+            },
+        )
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-for p, layers in [(0.1, 6), (0.35, 6), (0.5, 1), (0.2, 12), (0.0, 4), (0.3, 0)]:
-    it = check.run(dropout_facts, p, layers)
-    q = (1 - p) ** layers
+with check.edge("nothing is dropped"):
+    still = [
+        fact(name, p, layers) for p, layers in ((0.0, 4), (0.3, 0)) for name in ("never_dropped", "training_mean", "training_variance")
+    ]
     check.close(
-        check.run(lambda it=it: [it[name] for name in ("training_mean", "evaluation", "never_dropped")]) if type(it) is dict else it,
-        [1.0, 1.0, q],
-        "for other p and numbers of layers a value is wrong",
-        rtol=1e-9,
-    )
-    check.close(
-        check.run(lambda it=it: it["training_variance"]) if type(it) is dict else it,
-        1 / q - 1,
-        "training_variance: wrong for other p and numbers of layers",
-        rtol=1e-9,
-        atol=1e-12,
+        still, [1.0, 1.0, 0.0] * 2, "p = 0, or no layers at all: 1 goes in and 1 comes out, without any variance", rtol=1e-9, atol=1e-12
     )
 ### END HIDDEN TESTS
 check.score()
@@ -2514,105 +2726,102 @@ def bootstrap(first, second, draws):
 
 # %% test="bonus-bootstrap" points=4
 check = Check("bonus-bootstrap", points=4)
+half, full = [7, 5, 3, 1, 8, 7, 6, 5, 8, 8], [8, 7, 6, 5, 8, 7, 6, 5, 8, 8]  # BLEU 50 and 100, as in 5.2
+known = check.run(bootstrap, torch.tensor([half, full]), torch.tensor([full, half]), torch.tensor([[0, 0, 0], [1, 1, 1], [0, 0, 1]]))
+three = known if type(known) in (tuple, list) and len(known) == 3 else [known] * 3
+with check.idea("BLEU of every draw", share=3):
+    scores = [check.run(lambda part=part: part.double()) if type(part) is torch.Tensor else part for part in three[:2]]
+    drawn = "the first system's sentences have BLEU 50 and 100: three times the one, three times the other, and 69.317 for two and one"
+    check.close(scores[0], torch.tensor([50.0, 100.0, 69.316902]).double(), drawn, atol=1e-4)
+    check.close(scores[1], torch.tensor([100.0, 50.0, 85.318413]).double(), "the second system has them the other way round", atol=1e-4)
+    ### BEGIN HIDDEN TESTS
 
+    def bleu_of(sums, smooth=True, brief=True):
+        if sums[0] == 0 or 0 in sums[4:8]:
+            return 0.0
+        logs, part = 0.0, 1.0
+        for m, t in zip(sums[:4], sums[4:8], strict=True):
+            part = part / 2 if m == 0 and smooth else part
+            logs += math.log((m or part) / t) / 4
+        return 100 * math.exp((min(0.0, 1 - sums[9] / sums[8]) if brief else 0.0) + logs)
 
-def numbers_of(ours, theirs):
-    grams = [[Counter(tuple(z[i : i + n]) for i in range(len(z) - n + 1)) for z in (ours, theirs)] for n in (1, 2, 3, 4)]
-    return [(a & b).total() for a, b in grams] + [a.total() for a, _ in grams] + [len(ours), len(theirs)]
+    def numbers_of(size, lost):
+        """The ten numbers of a sentence as long as its reference, of which some words are wrong."""
+        ok = (rand(size) > lost).tolist()
+        hits = [sum(all(ok[i : i + n]) for i in range(size - n + 1)) for n in (1, 2, 3, 4)]
+        return [*hits, size, size - 1, size - 2, size - 3, size, size]
 
-
-def sentence_of(size):
-    return ["abcdef"[i] for i in randint(0, 6, (size,)).tolist()]
-
-
-truth = [sentence_of(8 + i % 5) for i in range(14)]
-texts = [
-    [[word if luck > share else "x" for word, luck in zip(row, rand(len(row)).tolist(), strict=True)] for row in truth]
-    for share in (0.25, 0.2)
-]
-stats = [torch.tensor([numbers_of(a, b) for a, b in zip(side, truth, strict=True)]) for side in texts]
-draws = randint(0, 14, (40, 14))
-answer = check.run(bootstrap, stats[0], stats[1], draws)
-
-
-def exact(side, draw):
-    rows = draw.tolist()
-    return sacrebleu.corpus_bleu([" ".join(texts[side][i]) for i in rows], [[" ".join(truth[i]) for i in rows]], tokenize="none").score
-
-
-whole = torch.arange(14)[None]
-plain_scores = check.run(lambda: [float(part[0]) for part in bootstrap(stats[0], stats[1], whole)[:2]])
-check.close(
-    plain_scores,
-    [exact(0, whole[0]), exact(1, whole[0])],
-    "a draw that takes every sentence once gives the corpus's own BLEU scores",
-    atol=1e-6,
-    rtol=1e-6,
-    wrong={
-        "this is the mean of the sentences' scores: sum the ten numbers first": [
-            sum(exact(side, torch.tensor([i])) for i in range(14)) / 14 for side in (0, 1)
-        ],
-    },
-)
-check.shape(check.run(lambda: answer[0]) if type(answer) in (tuple, list) else answer, (40,), "one score per draw: (R,)")
-want = torch.tensor([[exact(side, draw) for draw in draws] for side in (0, 1)], dtype=torch.float64)
-share = float((want[1] > want[0]).double().mean())
-check.close(
-    check.run(lambda: float(answer[2])) if type(answer) in (tuple, list) else answer,
-    share,
-    "the share of draws in which the second system is strictly better",
-    atol=1e-9,
-    wrong={
-        "this is the share in which the first is better": float((want[0] > want[1]).double().mean()),
-        "this is a count: divide by the number of draws": share * 40,
-        "this is in percent: return a share": share * 100,
-    },
-)
+    stats = [torch.tensor([numbers_of(9 + i % 5, lost) for i in range(14)]) for lost in (0.12, 0.1)]
+    draws = randint(0, 14, (40, 14))
+    want = torch.tensor([[bleu_of(side[draw].sum(0).tolist()) for draw in draws] for side in stats], dtype=torch.float64)
+    answer = check.run(bootstrap, stats[0], stats[1], draws)
+    both = answer if type(answer) in (tuple, list) and len(answer) == 3 else [answer] * 3
+    for side, name in enumerate(("first", "second")):
+        check.close(
+            check.run(lambda side=side: both[side].double()) if type(both[side]) is torch.Tensor else both[side],
+            want[side],
+            f"the scores of the {name} system are wrong on some draws: sum the ten numbers of the drawn sentences, then apply the formula",
+            atol=1e-4,
+            wrong={
+                "a sentence drawn twice counts twice: here every sentence counts once": torch.tensor(
+                    [bleu_of(stats[side][draw.unique()].sum(0).tolist()) for draw in draws], dtype=torch.float64
+                ),
+                "this is the mean of the sentences' scores: sum the ten numbers first": torch.tensor(
+                    [[bleu_of(row) for row in stats[side][draw].tolist()] for draw in draws], dtype=torch.float64
+                ).mean(1),
+                "both systems get the same draw: here each has its own": want[side].flip(0),
+                "the two systems are exchanged": want[1 - side],
+                "the score is from 0 to 1: BLEU is from 0 to 100": want[side] / 100,
+            },
+        )
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-check.close(
-    check.run(lambda: answer[0].double()) if type(answer) in (tuple, list) else answer,
-    want[0],
-    "the scores of the first system are wrong on some draws: a sentence drawn twice counts twice",
-    atol=1e-6,
-    rtol=1e-6,
-)
-check.close(
-    check.run(lambda: answer[1].double()) if type(answer) in (tuple, list) else answer,
-    want[1],
-    "the scores of the second system are wrong on some draws: both get the same draw",
-    atol=1e-6,
-    rtol=1e-6,
-)
-tie = check.run(lambda: float(bootstrap(stats[0], stats[0], draws)[2]))
-check.close(
-    tie,
-    0.0,
-    "two equal systems: neither is strictly better",
-    wrong={"ties do not count as better": 1.0, "ties count half here: only strictly better counts": 0.5},
-)
-bare = torch.tensor([[3, 1, 0, 0, 6, 5, 4, 3, 6, 7], [0, 0, 0, 0, 5, 4, 3, 2, 5, 5]])
-thin = check.run(lambda: bootstrap(bare, bare, torch.tensor([[0, 0], [1, 1], [0, 1]]))[0].double())
-
-
-def single(sums):
-    if sums[0] == 0 or 0 in sums[4:8]:
-        return 0.0
-    logs, half = 0.0, 1.0
-    for m, t in zip(sums[:4], sums[4:8], strict=True):
-        half = half / 2 if m == 0 else half
-        logs += math.log((m or half) / t) / 4
-    return 100 * math.exp(min(0.0, 1 - sums[9] / sums[8]) + logs)
-
-
-sums = [(2 * bare[0]).tolist(), (2 * bare[1]).tolist(), bare.sum(0).tolist()]
-check.close(
-    thin,
-    [single(part) for part in sums],
-    "zero counts follow the rules of 5.2: smoothing, and 0 where no word matches",
-    atol=1e-6,
-    rtol=1e-6,
-)
-check.unchanged(lambda a, b, d: bootstrap(a, b, d)[0], stats[0], stats[1], draws)
+with check.part("zero counts and brevity"):
+    bare = torch.tensor([[3, 1, 0, 0, 6, 5, 4, 3, 6, 7], [0, 0, 0, 0, 5, 4, 3, 2, 5, 5]])
+    sums = [(2 * bare[0]).tolist(), (2 * bare[1]).tolist(), bare.sum(0).tolist()]
+    check.close(
+        check.run(lambda: bootstrap(bare, bare, torch.tensor([[0, 0], [1, 1], [0, 1]]))[0].double()),
+        torch.tensor([bleu_of(part) for part in sums]).double(),
+        "zero counts follow the rules of 5.2: smoothing, and 0 where no word matches; translations that are too short pay the penalty",
+        atol=1e-4,
+        wrong={
+            "the brevity penalty is missing": torch.tensor([bleu_of(part, brief=False) for part in sums]).double(),
+            "an order without a match is not smoothed: the first gets 1/(2 t), the second 1/(4 t)": torch.tensor(
+                [bleu_of(part, smooth=False) for part in sums]
+            ).double(),
+        },
+    )
+with check.edge("all digits"):
+    check.close(
+        check.run(lambda: both[0].double()), want[0], "digits are lost: compute the scores in float64, a difference may be small", rtol=1e-9
+    )
+### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(bootstrap, torch.tensor([half, full]), torch.tensor([full, half]), torch.tensor([[0, 1], [1, 1]]))
+with check.idea("share of draws"):
+    won = "the second is strictly better in two of the three draws: the share is 2/3"
+    check.close(check.run(lambda: float(three[2])), 2 / 3, won, rtol=1e-6)
+    ### BEGIN HIDDEN TESTS
+    mixed = (rand(60, 3) > 0.7).long()  # an odd number of two sentences: there is no tie, and the second wins more often
+    tally = check.run(lambda: float(bootstrap(torch.tensor([half, full]), torch.tensor([full, half]), mixed)[2]))
+    share = ((mixed == 0).sum(1) >= 2).double().mean().item()
+    check.close(
+        tally,
+        share,
+        "the share of draws in which the second system is strictly better is wrong for other draws",
+        rtol=1e-6,
+        wrong={
+            "this is the share in which the first is better": 1 - share,
+            "this is a count: divide by the number of draws": share * 60,
+            "this is in percent: return a share": share * 100,
+        },
+    )
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.edge("ties"):
+    tie = check.run(lambda: float(bootstrap(stats[0], stats[0], draws)[2]))
+    slips = {"ties do not count as better": 1.0, "ties count half here: only strictly better counts": 0.5}
+    check.close(tie, 0.0, "two equal systems: neither is strictly better", wrong=slips)
 ### END HIDDEN TESTS
 check.score()
 

@@ -52,7 +52,10 @@ def smallest_loss(V, epsilon):
 VARIANTS = {
     "teacher-forcing": [
         Mistake(
-            "no END", change={"[[*row, END] for row in targets]": "[[*row, PAD] for row in targets]"}, hint="END is missing in the labels"
+            "no END",
+            change={"[[*row, END] for row in targets]": "[[*row, PAD] for row in targets]"},
+            hint="END is missing in the labels",
+            gravity="idea",
         ),
         Mistake(
             "END after the padding",
@@ -60,24 +63,38 @@ VARIANTS = {
                 "labels = translation.padded([[*row, END] for row in targets])": "labels = torch.cat([translation.padded(targets), torch.full((len(targets), 1), END)], 1)"
             },
             hint="END stands at the end of the row, after the padding",
+            gravity="idea",
         ),
         Mistake(
             "inputs not shifted",
             change={"[[BEGIN, *row] for row in targets]": "[[*row, END] for row in targets]"},
             hint="the inputs are not shifted",
+            gravity="idea",
         ),
         Mistake(
             "no BEGIN",
             change={"[[BEGIN, *row] for row in targets]": "[[*row, PAD] for row in targets]"},
             hint="BEGIN is missing in the inputs",
+            gravity="idea",
         ),
         Mistake(
             "labels begin with BEGIN",
             change={"[[*row, END] for row in targets]": "[[BEGIN, *row] for row in targets]"},
             hint="the labels begin with BEGIN",
+            gravity="idea",
         ),
-        Mistake("the two exchanged", change={"return inputs, labels": "return labels, inputs"}, hint="the inputs are not shifted"),
-        Mistake("floats", change={"return inputs, labels": "return inputs.float(), labels.float()"}, hint="tokens are int64 tensors"),
+        Mistake(
+            "the two exchanged",
+            change={"return inputs, labels": "return labels, inputs"},
+            hint="the labels begin with BEGIN: nobody has to predict that",
+            gravity="idea",
+        ),
+        Mistake(
+            "floats",
+            change={"return inputs, labels": "return inputs.float(), labels.float()"},
+            hint="tokens are int64 tensors",
+            gravity="edge",
+        ),
         Mistake(
             "changes the lists",
             code="""
@@ -88,6 +105,7 @@ def teacher_forcing(targets):
     return torch.cat([torch.full((len(targets), 1), BEGIN), labels[:, :-1]], 1), labels
 """,
             hint="your code changes the lists it is given",
+            gravity="edge",
         ),
         Right(
             "whole rows, cut twice",
@@ -115,19 +133,26 @@ def teacher_forcing(targets):
         ),
     ],
     "masks": [
-        Mistake("polarity of padding", change={"(tokens != PAD)[": "(tokens == PAD)["}, hint="padding_mask: the polarity is wrong"),
-        Mistake("too few axes", change={"[:, None, None, :]": "[:, None, :]"}, hint="the shape is (B, 1, 1, S)"),
-        Mistake("not itself", change={".tril()": ".tril(-1)"}, hint="a position may look at itself"),
-        Mistake("upper triangle", change={".tril()": ".triu()"}, hint="the triangle points the wrong way"),
+        Mistake(
+            "polarity of padding",
+            change={"(tokens != PAD)[": "(tokens == PAD)["},
+            hint="padding_mask: the polarity is wrong",
+            gravity="idea",
+        ),
+        Mistake("too few axes", change={"[:, None, None, :]": "[:, None, :]"}, hint="the shape is (B, 1, 1, S)", gravity="idea"),
+        Mistake("not itself", change={".tril()": ".tril(-1)"}, hint="a position may look at itself", gravity="idea"),
+        Mistake("upper triangle", change={".tril()": ".triu()"}, hint="the triangle points the wrong way", gravity="idea"),
         Mistake(
             "not causal",
             change={"causal & padding_mask(inputs)": "padding_mask(inputs).expand(-1, 1, T, T)"},
             hint="this mask is not causal",
+            gravity="idea",
         ),
         Mistake(
             "padding seen",
             change={"causal & padding_mask(inputs)": "causal[None, None].expand(len(inputs), 1, T, T)"},
             hint="padding can be seen",
+            gravity="part",
         ),
         Mistake(
             "not boolean",
@@ -136,11 +161,13 @@ def teacher_forcing(targets):
                 "causal & padding_mask(inputs)": "causal & padding_mask(inputs).bool()",
             },
             hint="a mask is boolean",
+            gravity="edge",
         ),
         Mistake(
             "padding by length",
             change={"(tokens != PAD)[": "(torch.arange(tokens.shape[1]) < (tokens != PAD).sum(1, keepdim=True))["},
             hint="compare with PAD, not with a length",
+            gravity="edge",
         ),
         Right(
             "comparisons of places",
@@ -168,51 +195,80 @@ def target_mask(inputs):
         ),
     ],
     "cross-attention": [
-        Mistake("no scale", change={" / q.shape[-1] ** 0.5": ""}, hint="weights: the scores are not divided by √(D/H)"),
-        Mistake("scale by √D", change={"q.shape[-1] ** 0.5": "x.shape[-1] ** 0.5"}, hint="divided by the root of the whole width D"),
-        Mistake("scale without a root", change={"q.shape[-1] ** 0.5": "q.shape[-1]"}, hint="divided by D/H, not by its root"),
-        Mistake("softmax over the target", change={"softmax(dim=-1)": "softmax(dim=-2)"}, hint="along which axis does softmax run?"),
-        Mistake("polarity", change={"~mask": "mask"}, hint="weights: what the mask hides has weight 0, exactly"),
-        Mistake("mask ignored", change={"if mask is not None:": "if False:"}, hint="weights: the mask is not used"),
+        Mistake("no scale", change={" / q.shape[-1] ** 0.5": ""}, hint="weights: the scores are not divided by √(D/H)", gravity="idea"),
+        Mistake(
+            "scale by √D",
+            change={"q.shape[-1] ** 0.5": "x.shape[-1] ** 0.5"},
+            hint="divided by the root of the whole width D",
+            gravity="idea",
+        ),
+        Mistake(
+            "scale without a root", change={"q.shape[-1] ** 0.5": "q.shape[-1]"}, hint="divided by D/H, not by its root", gravity="idea"
+        ),
+        Mistake(
+            "softmax over the target",
+            change={"softmax(dim=-1)": "softmax(dim=-2)"},
+            hint="weights: softmax runs over the target: every row must be a distribution over the source",
+            gravity="idea",
+        ),
+        Mistake("polarity", change={"~mask": "mask"}, hint="weights: the polarity is wrong. True means *may look*", gravity="part"),
+        Mistake("mask ignored", change={"if mask is not None:": "if False:"}, hint="weights: the mask is not used", gravity="part"),
         Mistake(
             "zeroed after softmax",
             change={
                 "            scores = scores.masked_fill(~mask, -torch.inf)\n": "            return scores.softmax(dim=-1) * mask\n",
             },
             hint="zeroed after softmax",
+            gravity="part",
         ),
-        Mistake("hidden scores are 0", change={"-torch.inf": "0.0"}, hint="hidden scores are set to 0"),
+        Mistake("hidden scores are 0", change={"-torch.inf": "0.0"}, hint="hidden scores are set to 0", gravity="part"),
         Mistake(
             "keys from x",
             change={"self.key(memory)": "self.key(x)", "self.value(memory)": "self.value(x)"},
             hint="queries from x, keys from the memory",
+            gravity="idea",
         ),
         Mistake(
             "roles exchanged",
             change={"self.query(x)), self.split(self.key(memory))": "self.query(memory)), self.split(self.key(x))"},
             hint="Which of the two did you use where?",
+            gravity="idea",
         ),
-        Mistake("values not projected", change={"self.split(self.value(memory))": "self.split(memory)"}, hint="the memory itself is mixed"),
-        Mistake("keys mixed", change={"self.split(self.value(memory))": "self.split(self.key(memory))"}, hint="the keys are mixed"),
+        Mistake(
+            "values not projected",
+            change={"self.split(self.value(memory))": "self.split(memory)"},
+            hint="the memory itself is mixed",
+            gravity="idea",
+        ),
+        Mistake(
+            "keys mixed",
+            change={"self.split(self.value(memory))": "self.split(self.key(memory))"},
+            hint="the keys are mixed",
+            gravity="idea",
+        ),
         Mistake(
             "no output layer",
             change={"self.output(mixed.transpose(1, 2).flatten(2))": "mixed.transpose(1, 2).flatten(2)"},
             hint="the layer `output` is missing",
+            gravity="idea",
         ),
         Mistake(
             "merged without transposing",
             change={"mixed.transpose(1, 2).flatten(2)": "mixed.reshape(x.shape)"},
             hint="heads and positions are mixed up",
+            gravity="idea",
         ),
         Mistake(
             "mask not handed on",
             change={"self.weights(x, memory, mask) @": "self.weights(x, memory) @"},
             hint="forward: the mask is not used",
+            gravity="part",
         ),
         Mistake(
             "detached",
             change={"self.split(self.key(memory))\n": "self.split(self.key(memory)).detach()\n"},
             hint="no gradient reaches the layers",
+            gravity="part",
         ),
         Right(
             "einsum",
@@ -278,15 +334,20 @@ def target_mask(inputs):
                 "return x + self.drop(self.feed_forward(self.norm2(x)))": "return self.norm2(x + self.drop(self.feed_forward(x)))",
             },
             hint="the norms stand behind the residual sums",
+            gravity="idea",
         ),
-        Mistake("self-attention not masked", change={"mask=mask": "mask=None"}, hint="is `mask` given to self-attention?"),
+        Mistake("self-attention not masked", change={"mask=mask": "mask=None"}, hint="is `mask` given to self-attention?", gravity="part"),
         Mistake(
-            "source padding seen", change={"memory, memory_mask))": "memory, None))"}, hint="is `memory_mask` given to cross-attention?"
+            "source padding seen",
+            change={"memory, memory_mask))": "memory, None))"},
+            hint="is `memory_mask` given to cross-attention?",
+            gravity="part",
         ),
         Mistake(
             "no cross-attention",
             change={"        x = x + self.drop(self.cross(self.norm_cross(x), memory, memory_mask))\n": ""},
             hint="cross-attention is missing",
+            gravity="idea",
         ),
         Mistake(
             "cross first",
@@ -298,33 +359,46 @@ def target_mask(inputs):
         return x + self.drop(self.feed_forward(self.norm2(x)))
 """,
             hint="cross-attention comes before self-attention",
+            gravity="idea",
         ),
         Mistake(
             "no residual around cross",
             change={"x = x + self.drop(self.cross": "x = self.drop(self.cross"},
             hint="the residual around cross-attention is missing",
+            gravity="idea",
         ),
         Mistake(
             "no residual around feed-forward",
             change={"return x + self.drop": "return self.drop"},
             hint="the residual around feed-forward is missing",
+            gravity="idea",
         ),
         Mistake(
-            "cross without its norm", change={"self.norm_cross(x), memory": "x, memory"}, hint="cross-attention gets x without its norm"
+            "cross without its norm",
+            change={"self.norm_cross(x), memory": "x, memory"},
+            hint="cross-attention gets x without its norm",
+            gravity="idea",
         ),
         Mistake(
             "memory normalised",
             change={"self.norm_cross(x), memory": "self.norm_cross(x), self.norm_cross(memory)"},
             hint="the memory is normalised once more",
+            gravity="idea",
         ),
-        Mistake("the wrong norm", change={"self.norm_cross(x)": "self.norm1(x)"}, hint="cross-attention uses the norm of self-attention"),
+        Mistake(
+            "the wrong norm",
+            change={"self.norm_cross(x)": "self.norm1(x)"},
+            hint="cross-attention uses the norm of self-attention",
+            gravity="idea",
+        ),
         Mistake(
             "no feed-forward",
             change={"return x + self.drop(self.feed_forward(self.norm2(x)))": "return x"},
             hint="the feed-forward branch is missing",
+            gravity="idea",
         ),
-        Mistake("no dropout", change={"self.drop(": "("}, hint="is dropout applied to the branches?"),
-        Mistake("in place", change={"x = x + self.drop(self.attention": "x += self.drop(self.attention"}, hint=IN_PLACE),
+        Mistake("no dropout", change={"self.drop(": "("}, hint="is dropout applied to the branches?", gravity="part"),
+        Mistake("in place", change={"x = x + self.drop(self.attention": "x += self.drop(self.attention"}, hint=IN_PLACE, gravity="edge"),
         Right(
             "step by step",
             code=BLOCK
@@ -354,37 +428,62 @@ def target_mask(inputs):
         ),
     ],
     "translator": [
-        Mistake("not scaled", change={" * self.D**0.5": ""}, hint="the embeddings are not multiplied by √D"),
-        Mistake("no positions", change={" + models.sinusoids(places, self.D)": ""}, hint="the positions are missing"),
-        Mistake("places from 1", change={"models.sinusoids(places,": "models.sinusoids(places + 1,"}, hint="places are counted from 0"),
+        Mistake("not scaled", change={" * self.D**0.5": ""}, hint="the embeddings are not multiplied by √D", gravity="idea"),
+        Mistake("no positions", change={" + models.sinusoids(places, self.D)": ""}, hint="the positions are missing", gravity="idea"),
+        Mistake(
+            "places from 1",
+            change={"models.sinusoids(places,": "models.sinusoids(places + 1,"},
+            hint="places are counted from 0",
+            gravity="idea",
+        ),
         Mistake(
             "source padding seen",
             change={"target_mask(inputs), padding_mask(source)": "target_mask(inputs), None"},
             hint="cross-attention sees padding of the source",
+            gravity="part",
         ),
         Mistake(
-            "encoder hears padding", change={"self.encoder(source, source != PAD)": "self.encoder(source)"}, hint="encode: padding is heard"
+            "encoder hears padding",
+            change={"self.encoder(source, source != PAD)": "self.encoder(source)"},
+            hint="encode: padding is heard",
+            gravity="part",
         ),
-        Mistake("encoder mask inverted", change={"source != PAD": "source == PAD"}, hint="does the encoder know what is real"),
-        Mistake("not causal", change={"target_mask(inputs), padding": "padding_mask(inputs), padding"}, hint="the future is visible"),
-        Mistake("no final norm", change={"self.head(self.norm(x))": "self.head(x)"}, hint="the final norm is missing"),
+        Mistake(
+            "encoder mask inverted",
+            change={"source != PAD": "source == PAD"},
+            hint="encode: the memory is wrong: it is what `self.encoder` gives",
+            gravity="idea",
+        ),
+        Mistake(
+            "not causal",
+            change={"target_mask(inputs), padding": "padding_mask(inputs), padding"},
+            hint="the future is visible",
+            gravity="idea",
+        ),
+        Mistake("no final norm", change={"self.head(self.norm(x))": "self.head(x)"}, hint="the final norm is missing", gravity="idea"),
         Mistake(
             "probabilities",
             change={"self.head(self.norm(x))": "self.head(self.norm(x)).softmax(-1)"},
-            hint="the logits are wrong: compare `decode` with the text",
+            hint="these are probabilities: return the logits",
+            gravity="idea",
         ),
         Mistake(
-            "memory not used", change={"x = block(x, memory,": "x = block(x, memory * 0,"}, hint="does the decoder look at the memory?"
+            "memory not used",
+            change={"x = block(x, memory,": "x = block(x, memory * 0,"},
+            hint="does the decoder look at the memory?",
+            gravity="idea",
         ),
         Mistake(
             "last position only",
             change={"self.head(self.norm(x))": "self.head(self.norm(x))[:, -1]"},
             hint="one row of V numbers for each input position",
+            gravity="idea",
         ),
         Mistake(
             "embeddings without dropout",
             change={"        x = self.drop(x)\n": ""},
             hint="apply `self.drop` to the embeddings with their positions",
+            gravity="part",
         ),
         Mistake(
             "no dropout",
@@ -392,7 +491,8 @@ def target_mask(inputs):
                 "        x = self.drop(x)\n": "",
                 "def __init__(self, source_size, target_size, D, H, L, dropout=0.0):\n        super().__init__()": "def __init__(self, source_size, target_size, D, H, L, dropout=0.0):\n        super().__init__()\n        dropout = 0.0",
             },
-            hint="is dropout used?",
+            hint="decode: apply `self.drop` to the embeddings with their positions, before the blocks",
+            gravity="part",
         ),
         Right(
             "the masks once",
@@ -426,54 +526,85 @@ def target_mask(inputs):
                 "losses = -(1 - epsilon) * right - epsilon * log_p.mean(dim=-1)": "losses = -(1 - epsilon) * right - epsilon * (log_p.sum(dim=-1) - right) / (log_p.shape[-1] - 1)"
             },
             hint="the share ε goes to the other V − 1 tokens only",
+            gravity="idea",
         ),
         Mistake(
-            "not smoothed", change={"-(1 - epsilon) * right - epsilon * log_p.mean(dim=-1)": "-right"}, hint="the labels are not smoothed"
+            "not smoothed",
+            change={"-(1 - epsilon) * right - epsilon * log_p.mean(dim=-1)": "-right"},
+            hint="the labels are not smoothed",
+            gravity="idea",
         ),
-        Mistake("sum for mean over tokens", change={"log_p.mean(dim=-1)": "log_p.sum(dim=-1)"}, hint="every token gets ε, not ε/V"),
+        Mistake(
+            "sum for mean over tokens",
+            change={"log_p.mean(dim=-1)": "log_p.sum(dim=-1)"},
+            hint="every token gets ε, not ε/V",
+            gravity="idea",
+        ),
         Mistake(
             "exchanged",
             change={"-(1 - epsilon) * right - epsilon * log_p": "-epsilon * right - (1 - epsilon) * log_p"},
             hint="ε and 1 − ε are exchanged",
+            gravity="idea",
         ),
-        Mistake("padding counted", change={"losses[real].mean()": "losses.mean()"}, hint="padding is counted"),
+        Mistake("padding counted", change={"losses[real].mean()": "losses.mean()"}, hint="padding is counted", gravity="part"),
         Mistake(
-            "zeroed but counted", change={"losses[real].mean()": "(losses * real).mean()"}, hint="padding is set to zero, but still counted"
+            "zeroed but counted",
+            change={"losses[real].mean()": "(losses * real).mean()"},
+            hint="padding is set to zero, but still counted",
+            gravity="part",
         ),
-        Mistake("sum over positions", change={"losses[real].mean()": "losses[real].sum()"}, hint="this is the sum over positions"),
+        Mistake(
+            "sum over positions",
+            change={"losses[real].mean()": "losses[real].sum()"},
+            hint="this is the sum over positions",
+            gravity="idea",
+        ),
         Mistake(
             "mean of sentence means",
             change={"losses[real].mean()": "((losses * real).sum(1) / real.sum(1)).mean()"},
             hint="each sentence's mean is averaged",
+            gravity="part",
         ),
         Mistake(
             "no normalisation",
             change={"logits.log_softmax(dim=-1)": "logits"},
             hint="the logits are used as if they were log-probabilities",
+            gravity="idea",
         ),
         Mistake(
             "log of softmax",
             change={"logits.log_softmax(dim=-1)": "logits.softmax(dim=-1).log()"},
             hint="use log_softmax, not log of softmax",
+            gravity="edge",
         ),
         Mistake(
             "PAD left out of the smoothing",
             change={"log_p.mean(dim=-1)": "log_p[..., 1:].mean(dim=-1)"},
             hint="PAD is left out of the smoothing",
+            gravity="idea",
         ),
         Mistake(
             "smallest is 0",
             change={"return -top * math.log(top) - (V - 1) * rest * math.log(rest)": "return 0.0"},
             hint="smallest_loss: it is not 0",
+            gravity="idea",
         ),
-        Mistake("smallest: one other token", change={"(V - 1) * rest": "rest"}, hint="smallest_loss: the V − 1 other tokens all count"),
-        Mistake("smallest: 0 log 0", change={"    if epsilon == 0:\n        return 0.0\n": ""}, hint="take care of 0 · log 0"),
+        Mistake(
+            "smallest: one other token",
+            change={"(V - 1) * rest": "rest"},
+            hint="smallest_loss: the V − 1 other tokens all count",
+            gravity="idea",
+        ),
+        Mistake(
+            "smallest: 0 log 0", change={"    if epsilon == 0:\n        return 0.0\n": ""}, hint="take care of 0 · log 0", gravity="edge"
+        ),
         Mistake(
             "cross_entropy",
             change={
                 "    return losses[real].mean()": "    return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=PAD, label_smoothing=epsilon)"
             },
             hint="write the loss out",
+            gravity="idea",
         ),
         Right(
             "the distribution itself",
@@ -508,22 +639,29 @@ def smallest_loss(V, epsilon):
         ),
     ],
     "noam": [
-        Mistake("no D", change={"factor * D**-0.5 * min": "factor * min"}, hint="the factor D^(−1/2) is missing"),
-        Mistake("D without a root", change={"D**-0.5": "D**-1"}, hint="D is not under a root"),
-        Mistake("max for min", change={"min(step**-0.5": "max(step**-0.5"}, hint="after the warm-up the rate must fall"),
+        Mistake("no D", change={"factor * D**-0.5 * min": "factor * min"}, hint="the factor D^(−1/2) is missing", gravity="idea"),
+        Mistake("D without a root", change={"D**-0.5": "D**-1"}, hint="D is not under a root", gravity="idea"),
+        Mistake("max for min", change={"min(step**-0.5": "max(step**-0.5"}, hint="after the warm-up the rate must fall", gravity="idea"),
         Mistake(
             "stays at the peak",
             change={"step * warmup**-1.5)": "step * warmup**-1.5, warmup**-0.5)", "min(step**-0.5, ": "min("},
             hint="the rate stays at its peak",
+            gravity="idea",
         ),
-        Mistake("falls like 1/step", change={"min(step**-0.5,": "min(warmup**0.5 / step,"}, hint="the fall is 1/√step"),
-        Mistake("rise too steep", change={"warmup**-1.5": "warmup**-0.5"}, hint="the rise is too steep"),
-        Mistake("factor not used", change={"return factor * D": "return D"}, hint="the factor multiplies the rate"),
+        Mistake("falls like 1/step", change={"min(step**-0.5,": "min(warmup**0.5 / step,"}, hint="the fall is 1/√step", gravity="idea"),
+        Mistake("rise too steep", change={"warmup**-1.5": "warmup**-0.5"}, hint="the rise is too steep", gravity="idea"),
+        Mistake("factor not used", change={"return factor * D": "return D"}, hint="the factor multiplies the rate", gravity="part"),
         Mistake(
-            "inverse factor", change={"peak * (D * warmup) ** 0.5": "peak / (D * warmup) ** 0.5"}, hint="solve for f: this is the inverse"
+            "inverse factor",
+            change={"peak * (D * warmup) ** 0.5": "peak / (D * warmup) ** 0.5"},
+            hint="solve for f: this is the inverse",
+            gravity="idea",
         ),
         Mistake(
-            "factor without warm-up", change={"peak * (D * warmup) ** 0.5": "peak * D**0.5"}, hint="factor_for: the warm-up counts too"
+            "factor without warm-up",
+            change={"peak * (D * warmup) ** 0.5": "peak * D**0.5"},
+            hint="factor_for: the warm-up counts too",
+            gravity="idea",
         ),
         Right(
             "two cases",
@@ -551,26 +689,43 @@ def factor_for(peak, D, warmup):
         ),
     ],
     "greedy": [
-        Mistake("BEGIN kept", change={"[row[1:] for row": "[row for row"}, hint="BEGIN is part of the result"),
-        Mistake("END kept", change={"row[: row.index(END)]": "row[: row.index(END) + 1]"}, hint="END is part of the result"),
-        Mistake("the same prefix again", change={"step(prefixes)": "step(prefixes[:, :1])"}, hint="the same token comes again and again"),
-        Mistake("stops with the first", change={"ended.all()": "ended.any()"}, hint="everything stops when the first sentence has ended"),
+        Mistake("BEGIN kept", change={"[row[1:] for row": "[row for row"}, hint="BEGIN is part of the result", gravity="idea"),
+        Mistake(
+            "END kept", change={"row[: row.index(END)]": "row[: row.index(END) + 1]"}, hint="END is part of the result", gravity="idea"
+        ),
+        Mistake(
+            "the same prefix again",
+            change={"step(prefixes)": "step(prefixes[:, :1])"},
+            hint="the same token comes again and again",
+            gravity="idea",
+        ),
+        Mistake(
+            "stops with the first",
+            change={"ended.all()": "ended.any()"},
+            hint="everything stops when the first sentence has ended",
+            gravity="part",
+        ),
         Mistake(
             "never stops early",
             change={"        if ended.all():\n            break\n": ""},
             hint="stop as soon as all sentences have ended",
+            gravity="part",
         ),
-        Mistake("one token too many", change={"range(limit)": "range(limit + 1)"}, hint="after `limit` tokens stop"),
+        Mistake("one token too many", change={"range(limit)": "range(limit + 1)"}, hint="after `limit` tokens stop", gravity="part"),
         Mistake(
             "END removed, the rest kept",
             change={
                 "row[: row.index(END)] if END in row else row for row in rows": "[token for token in row if token != END] for row in rows"
             },
-            hint="what comes after a sentence's END does not belong to it",
+            hint="each takes its own tokens and ends at its own END",
+            gravity="part",
         ),
-        Mistake("least likely", change={"argmax": "argmin"}, hint="the likely way is 4, 5, 6, END"),
+        Mistake("least likely", change={"argmax": "argmin"}, hint="the likely way is 4, 5, 6, END", gravity="idea"),
         Mistake(
-            "one token for all rows", change={"argmax(dim=-1)": "argmax(dim=-1)[:1].expand(B)"}, hint="two sentences of different lengths"
+            "one token for all rows",
+            change={"argmax(dim=-1)": "argmax(dim=-1)[:1].expand(B)"},
+            hint="all sentences take the tokens of the first: each row has its own",
+            gravity="part",
         ),
         Right(
             "lists",
@@ -592,13 +747,14 @@ def greedy(step, B, limit):
         ),
     ],
     "beam": [
-        Mistake("not normalised", change={"total / length**alpha": "total"}, hint="the score is not divided by n^α"),
-        Mistake("BEGIN counted", change={"length**alpha": "(length + 1) ** alpha"}, hint="BEGIN is counted in the length"),
-        Mistake("END not counted", change={"length**alpha": "max(1, length - 1) ** alpha"}, hint="END is not counted in n"),
+        Mistake("not normalised", change={"total / length**alpha": "total"}, hint="the score is not divided by n^α", gravity="part"),
+        Mistake("BEGIN counted", change={"length**alpha": "(length + 1) ** alpha"}, hint="BEGIN is counted in the length", gravity="part"),
+        Mistake("END not counted", change={"length**alpha": "max(1, length - 1) ** alpha"}, hint="END is not counted in n", gravity="part"),
         Mistake(
             "narrower with every end",
             change={"topk(min(width, candidates.numel()))": "topk(min(width - len(finished), candidates.numel()))"},
             hint="the beam gets narrower with every finished sequence",
+            gravity="part",
         ),
         Mistake(
             "best total",
@@ -607,30 +763,47 @@ def greedy(step, B, limit):
                 "score, row = max(finished)": "_, score, row = max(finished)",
             },
             hint="the finished sequence with the highest *total* comes back",
+            gravity="part",
         ),
-        Mistake("greedy", change={"topk(min(width, candidates.numel()))": "topk(1)"}, hint="a beam of width 2 gives the greedy way"),
-        Mistake("END kept", change={"[token for token in row[1:] if token != END]": "row[1:]"}, hint="leave them out"),
+        Mistake(
+            "greedy",
+            change={"topk(min(width, candidates.numel()))": "topk(1)"},
+            hint="the result is that of a beam of width 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "END kept",
+            change={"[token for token in row[1:] if token != END]": "row[1:]"},
+            hint="END is part of the result: leave it out",
+            gravity="idea",
+        ),
         Mistake(
             "the unfinished are lost",
             change={" | (length == limit)": "", "score, row = max(finished)": "score, row = max(finished, default=(0.0, [BEGIN]))"},
-            hint="what still lives at the limit counts as finished: here all 4 tokens",
+            hint="what still lives at the limit is lost where another sequence has finished",
+            gravity="part",
         ),
         Mistake(
             "goes on after END",
             change={"live, totals = live[~done], totals[~done]": "pass"},
-            hint="for other tables the beam finds another sequence",
+            hint="what has ended leaves the beam",
+            gravity="part",
         ),
-        Mistake("worst", change={"max(finished)": "min(finished)"}, hint="output the *best* of the finished ones"),
-        Mistake("rows mixed up", change={"places // V": "places % len(live)"}, hint="for other tables the beam finds another sequence"),
+        Mistake("worst", change={"max(finished)": "min(finished)"}, hint="the *worst* of the finished ones comes back", gravity="idea"),
+        Mistake(
+            "rows mixed up", change={"places // V": "places % len(live)"}, hint="a beam of width 2 keeps the beginning 4", gravity="idea"
+        ),
         Mistake(
             "totals not added",
             change={"totals[:, None] + step(live)": "step(live)"},
-            hint="the score with α = 0 is the sum of the log-probabilities",
+            hint="the totals are not added up",
+            gravity="idea",
         ),
         Mistake(
             "stops at the first END",
             change={"        if not len(live):": "        if done.any():"},
             hint="the search stops at the first END",
+            gravity="part",
         ),
         Mistake(
             "finished ones take no place",
@@ -648,6 +821,7 @@ def beam_search(step, width, limit, alpha=1.0):
     return [token for token in row[1:] if token != END], total / (len(row) - 1) ** alpha
 """,
             hint="a beam in which finished sequences take no place",
+            gravity="part",
         ),
         Right(
             "lists",
@@ -692,30 +866,51 @@ def beam_search(step, width, limit, alpha=1.0):
             "not clipped",
             change={"(ours & theirs).total()": "sum(count for gram, count in ours.items() if gram in theirs)"},
             hint="the matches are not clipped",
+            gravity="idea",
         ),
-        Mistake("once each", change={"(ours & theirs).total()": "len(ours & theirs)"}, hint="every n-gram counts once at most"),
-        Mistake("different n-grams", change={", ours.total()": ", len(ours)"}, hint="the number of *different* n-grams"),
-        Mistake("total of the reference", change={", ours.total()": ", theirs.total()"}, hint="the total is taken from the reference"),
+        Mistake(
+            "once each", change={"(ours & theirs).total()": "len(ours & theirs)"}, hint="every n-gram counts once at most", gravity="idea"
+        ),
+        Mistake("different n-grams", change={", ours.total()": ", len(ours)"}, hint="the number of *different* n-grams", gravity="idea"),
+        Mistake(
+            "total of the reference",
+            change={", ours.total()": ", theirs.total()"},
+            hint="the total is taken from the reference",
+            gravity="idea",
+        ),
         Mistake(
             "share",
             change={"(ours & theirs).total(), ours.total()": "(ours & theirs).total() / max(1, ours.total())"},
             hint="return the two counts",
+            gravity="idea",
         ),
-        Mistake("last one left out", change={"len(words) - n + 1": "len(words) - n"}, hint="`the` stands twice in the reference"),
         Mistake(
-            "last pair left out", change={"len(words) - n + 1": "len(words) - n + (n == 1)"}, hint="the last n-gram is left out: there are"
+            "last one left out",
+            change={"len(words) - n + 1": "len(words) - n"},
+            hint="the last n-gram is left out: there are len − n + 1 of them",
+            gravity="idea",
+        ),
+        Mistake(
+            "last pair left out",
+            change={"len(words) - n + 1": "len(words) - n + (n == 1)"},
+            hint="the last n-gram is left out: there are",
+            gravity="idea",
         ),
         Mistake(
             "words only",
             change={"words[i : i + n]": "words[i : i + 1]", "len(words) - n + 1": "len(words)"},
             hint="words are counted, not sequences",
+            gravity="idea",
         ),
         Mistake(
             "no overlap",
             change={"range(len(words) - n + 1)": "range(0, len(words) - n + 1, n)"},
             hint="the n-grams do not overlap in your count",
+            gravity="idea",
         ),
-        Mistake("joined letters", change={"tuple(words[i : i + n])": '"".join(words[i : i + n])'}, hint="do not join the words"),
+        Mistake(
+            "joined letters", change={"tuple(words[i : i + n])": '"".join(words[i : i + n])'}, hint="do not join the words", gravity="edge"
+        ),
         Right(
             "striking out",
             code="""
@@ -741,36 +936,48 @@ def ngram_matches(hypothesis, reference, n):
         ),
     ],
     "bleu": [
-        Mistake("0 to 1", change={"100 * math.exp": "math.exp"}, hint="the scale is 0 to 100"),
-        Mistake("no brevity penalty", change={"min(0.0, 1 - r / c)": "0.0"}, hint="the brevity penalty is missing"),
+        Mistake("0 to 1", change={"100 * math.exp": "math.exp"}, hint="the scale is 0 to 100", gravity="idea"),
+        Mistake("no brevity penalty", change={"min(0.0, 1 - r / c)": "0.0"}, hint="the brevity penalty is missing", gravity="part"),
         Mistake(
-            "penalty c/r", change={"min(0.0, 1 - r / c)": "math.log(min(1.0, c / r))"}, hint="the brevity penalty is e^(1 − r/c), not c/r"
+            "penalty c/r",
+            change={"min(0.0, 1 - r / c)": "math.log(min(1.0, c / r))"},
+            hint="the brevity penalty is e^(1 − r/c), not c/r",
+            gravity="part",
         ),
-        Mistake("c and r exchanged", change={"min(0.0, 1 - r / c)": "(1 - c / r)"}, hint="c and r exchanged"),
+        Mistake("c and r exchanged", change={"min(0.0, 1 - r / c)": "(1 - c / r)"}, hint="c and r exchanged", gravity="part"),
         Mistake(
             "too long is penalised",
             change={"min(0.0, 1 - r / c)": "1 - max(r / c, c / r)"},
             hint="a translation that is too long is penalised",
+            gravity="part",
         ),
-        Mistake("no fourth root", change={"/ total) / 4": "/ total)"}, hint="the fourth root is missing"),
+        Mistake("no fourth root", change={"/ total) / 4": "/ total)"}, hint="the fourth root is missing", gravity="idea"),
         Mistake(
-            "orders 1 to 3", change={"(1, 2, 3, 4)": "(1, 2, 3)", "/ total) / 4": "/ total) / 3"}, hint="the orders are 1 to 4, not 1 to 3"
+            "orders 1 to 3",
+            change={"(1, 2, 3, 4)": "(1, 2, 3)", "/ total) / 4": "/ total) / 3"},
+            hint="the orders are 1 to 4, not 1 to 3",
+            gravity="idea",
         ),
         Mistake(
             "no smoothing",
             change={"        if matches == 0:\n            halves /= 2\n": "        if matches == 0:\n            return 0.0\n"},
             hint="a missing order makes the whole score 0",
+            gravity="part",
         ),
-        Mistake("the 2 is missing", change={"            halves /= 2\n": "            halves /= 1\n"}, hint="the 2 is missing"),
+        Mistake(
+            "the 2 is missing", change={"            halves /= 2\n": "            halves /= 1\n"}, hint="the 2 is missing", gravity="part"
+        ),
         Mistake(
             "every order 1/2",
             change={"            halves /= 2\n": "            halves = 0.5\n"},
             hint="every order without a match gets 1/(2 t)",
+            gravity="part",
         ),
         Mistake(
             "cut at blanks",
             change={"tokenize_13a(ours), tokenize_13a(theirs)": "ours.split(), theirs.split()"},
             hint="the sentences are cut at blanks",
+            gravity="part",
         ),
         Mistake(
             "mean of sentences",
@@ -790,16 +997,19 @@ def bleu(hypotheses, references):
     return sum(map(one, hypotheses, references)) / len(hypotheses)
 """,
             hint="this is the mean of the sentences' scores",
+            gravity="idea",
         ),
         Mistake(
             "no zero rule",
             change={"        if total == 0 or (n == 1 and matches == 0):\n            return 0.0\n": ""},
             hint="an empty or very short translation",
+            gravity="edge",
         ),
         Mistake(
             "sacreBLEU called",
             code="def bleu(hypotheses, references):\n    return sacrebleu.corpus_bleu(hypotheses, [references]).score\n",
             hint="do not call sacreBLEU",
+            gravity="idea",
         ),
         Mistake(
             "arithmetic mean",
@@ -814,6 +1024,7 @@ def bleu(hypotheses, references):
     return 100 * math.exp(min(0.0, 1 - r / max(1, c))) * share
 """,
             hint="the precisions are averaged",
+            gravity="idea",
         ),
         Right(
             "arrays",
@@ -858,22 +1069,45 @@ def bleu(hypotheses, references):
             "head counted",
             change={"(source_size + target_size) * D": "(source_size + 2 * target_size) * D"},
             hint="the head is counted as well",
+            gravity="idea",
         ),
-        Mistake("no final norms", change={" + 2 * norm\n    ### END": "\n    ### END"}, hint="the final norms are missing"),
-        Mistake("one final norm", change={" + 2 * norm\n    ### END": " + norm\n    ### END"}, hint="only one final norm is counted"),
-        Mistake("no biases", change={"4 * (D * D + D), 8 * D * D + 5 * D": "4 * D * D, 8 * D * D"}, hint="the biases are missing"),
+        Mistake("no final norms", change={" + 2 * norm\n    ### END": "\n    ### END"}, hint="the final norms are missing", gravity="idea"),
+        Mistake(
+            "one final norm",
+            change={" + 2 * norm\n    ### END": " + norm\n    ### END"},
+            hint="only one final norm is counted",
+            gravity="idea",
+        ),
+        Mistake(
+            "no biases",
+            change={"4 * (D * D + D), 8 * D * D + 5 * D": "4 * D * D, 8 * D * D"},
+            hint="the biases are missing",
+            gravity="idea",
+        ),
         Mistake(
             "no cross-attention",
             change={"2 * attention + feed_forward": "attention + feed_forward"},
             hint="cross-attention is missing: a decoder block has two",
+            gravity="idea",
         ),
-        Mistake("two norms", change={"feed_forward + 3 * norm": "feed_forward + 2 * norm"}, hint="a decoder block has three norms"),
+        Mistake(
+            "two norms",
+            change={"feed_forward + 3 * norm": "feed_forward + 2 * norm"},
+            hint="a decoder block has three norms",
+            gravity="idea",
+        ),
         Mistake(
             "L in all",
             change={"L * (encoder_block + decoder_block)": "L * (encoder_block + decoder_block) // 2"},
             hint="L blocks stand on each side",
+            gravity="idea",
         ),
-        Mistake("hidden width D", change={"8 * D * D + 5 * D": "2 * D * D + 5 * D"}, hint="feed-forward goes through 4D hidden numbers"),
+        Mistake(
+            "hidden width D",
+            change={"8 * D * D + 5 * D": "2 * D * D + 5 * D"},
+            hint="feed-forward goes through 4D hidden numbers",
+            gravity="idea",
+        ),
         Right(
             "one formula",
             code="def parameter_count(source_size, target_size, D, L):\n    return D * (source_size + target_size + L * (28 * D + 32) + 4)\n",
@@ -891,11 +1125,12 @@ def parameter_count(source_size, target_size, D, L):
         ),
     ],
     "table": [
-        Mistake("no base row", change={"[{}, *changes]": "changes"}, hint="the base has no row"),
+        Mistake("no base row", change={"[{}, *changes]": "changes"}, hint="the base has no row", gravity="idea"),
         Mistake(
             "changes pile up",
             change={"        row = {**base, **change}": "        row = base = {**base, **change}"},
-            hint="the names say what was changed",
+            hint="a change is carried over into the next row: every row starts from the base",
+            gravity="idea",
         ),
         Mistake(
             "carried over",
@@ -904,33 +1139,44 @@ def parameter_count(source_size, target_size, D, L):
                 "row = {**base, **change}": "row = {**state, **change}\n        state = dict(row)",
             },
             hint="a change is carried over into the next row",
+            gravity="idea",
         ),
-        Mistake("base has no name", change={' or "base"': ""}, hint="the base is called base"),
+        Mistake("base has no name", change={' or "base"': ""}, hint="the base is called base", gravity="part"),
         Mistake(
             "parameters of the base",
             change={NEXT: NEXT.replace('row["width"], row["layers"]', 'base["width"], base["layers"]')},
             hint="the number of parameters is the base's",
+            gravity="part",
         ),
         Mistake(
             "derived widths of the base",
             change={'row["width"] // row["heads"], 4 * row["width"]': 'base["width"] // base["heads"], 4 * base["width"]'},
             hint="head_width and feed_forward are those of the base",
+            gravity="part",
         ),
-        Mistake("no check of heads", change={'if row["width"] % row["heads"]:': "if False:"}, hint="cannot be cut into 6 equal heads"),
+        Mistake(
+            "no check of heads",
+            change={'if row["width"] % row["heads"]:': "if False:"},
+            hint="cannot be cut into 6 equal heads",
+            gravity="part",
+        ),
         Mistake(
             "no check of names",
             change={"if key not in base:": "if False:", "{base[key]} →": "{base.get(key)} →"},
             hint="`witdh` is not a setting",
+            gravity="part",
         ),
         Mistake(
             "base changed",
             change={"        row = {**base, **change}": "        base.update(change)\n        row = dict(base)"},
-            hint="your code changes `base` or `changes`",
+            hint="a change is carried over into the next row: every row starts from the base",
+            gravity="idea",
         ),
         Mistake(
             "heads of the base checked",
             change={'if row["width"] % row["heads"]:': 'if base["width"] % row["heads"]:'},
             hint="two changes that only work together must be checked together",
+            gravity="edge",
         ),
         Right(
             "copies",
@@ -972,29 +1218,37 @@ def settings_table(base, changes, source_size, target_size):
 """: ""
             },
             hint="propose three runs",
+            gravity="idea",
         ),
         Mistake(
-            "heads do not divide", change={'"change": {"dropout": 0.35}': '"change": {"heads": 6}'}, hint="these settings cannot be trained"
+            "heads do not divide",
+            change={'"change": {"dropout": 0.35}': '"change": {"heads": 6}'},
+            hint="these settings cannot be trained",
+            gravity="part",
         ),
         Mistake(
             "fits this base only",
             change={'"change": {"dropout": 0.35}': '"change": {"width": 60}'},
             hint="with another base (width 256, 8 heads) a proposal cannot be trained",
+            gravity="part",
         ),
         Mistake(
             "unknown setting",
             change={'"change": {"dropout": 0.35}': '"change": {"temperature": 2}'},
             hint="a change names settings of BASE",
+            gravity="idea",
         ),
         Mistake(
             "changes nothing",
             change={'"change": {"dropout": 0.35}': '"change": {"dropout": base["dropout"]}'},
             hint="the change must differ from the base",
+            gravity="idea",
         ),
         Mistake(
             "twice the same",
             change={'"change": {"dropout": 0.35}': '"change": {"width": 2.0 * base["width"]}'},
             hint="two of the three changes are the same",
+            gravity="idea",
         ),
         Mistake(
             "no reason",
@@ -1002,11 +1256,15 @@ def settings_table(base, changes, source_size, target_size):
                 "every sentence is new to the model, so there is little to overfit in a few passes and noise only slows it down": "dropout is bad"
             },
             hint="say why in at least ten words",
+            gravity="part",
         ),
-        Mistake("no prediction", change={'            "loss": "higher",\n': ""}, hint="your code raised KeyError"),
-        Mistake("another word", change={'"loss": "higher"': '"loss": "worse"'}, hint="each as `lower`, `higher` or `same`"),
+        Mistake("no prediction", change={'            "loss": "higher",\n': ""}, hint="predict `loss` and `bleu`", gravity="part"),
+        Mistake("another word", change={'"loss": "higher"': '"loss": "worse"'}, hint="each as `lower`, `higher` or `same`", gravity="part"),
         Mistake(
-            "dropout of one", change={'"change": {"dropout": 0.35}': '"change": {"dropout": 1.0}'}, hint="these settings cannot be trained"
+            "dropout of one",
+            change={'"change": {"dropout": 0.35}': '"change": {"dropout": 1.0}'},
+            hint="these settings cannot be trained",
+            gravity="part",
         ),
         Right(
             "other changes",
@@ -1030,19 +1288,32 @@ def proposals(base):
             "those that agree",
             change={"setting, missing) != value": "setting, missing) == value"},
             hint="these are the claims that *agree*",
+            gravity="idea",
         ),
-        Mistake("counted from 1", change={"enumerate(claims)": "enumerate(claims, 1)"}, hint="places are counted from 0"),
+        Mistake("counted from 1", change={"enumerate(claims)": "enumerate(claims, 1)"}, hint="places are counted from 0", gravity="idea"),
         Mistake(
             "the claims themselves",
             change={"[i for i, (run, setting, value)": "[(run, setting, value) for i, (run, setting, value)"},
             hint="the claims themselves come back",
+            gravity="idea",
         ),
         Mistake(
-            "only the first", change={"return places, names": "return places[:1], names"}, hint="only the first contradiction is found"
+            "only the first",
+            change={"return places, names": "return places[:1], names"},
+            hint="only the first contradiction is found",
+            gravity="idea",
         ),
-        Mistake("heads only", change={' or row["feed_forward"] != 4 * row["width"]': ""}, hint="the feed-forward width must be four times"),
         Mistake(
-            "feed-forward only", change={'row["width"] % row["heads"] or ': ""}, hint="the heads must divide the width: check that, too"
+            "heads only",
+            change={' or row["feed_forward"] != 4 * row["width"]': ""},
+            hint="the feed-forward width must be four times",
+            gravity="idea",
+        ),
+        Mistake(
+            "feed-forward only",
+            change={'row["width"] % row["heads"] or ': ""},
+            hint="the heads must divide the width: check that, too",
+            gravity="idea",
         ),
         Mistake(
             "unknown passed over",
@@ -1050,17 +1321,25 @@ def proposals(base):
                 "runs.get(run, {}).get(setting, missing) != value": "run in runs and setting in runs[run] and runs[run][setting] != value"
             },
             hint="unknown runs and settings are passed over",
+            gravity="part",
         ),
         Mistake(
             "any row will do",
             change={"runs.get(run, {}).get(setting, missing) != value": "value not in [row.get(setting, missing) for row in table]"},
             hint="a value counts as right if any row has it",
+            gravity="idea",
         ),
         Mistake(
-            "None for missing", change={"missing = object()": "missing = None"}, hint="a setting that is not a column is no match for None"
+            "None for missing",
+            change={"missing = object()": "missing = None"},
+            hint="a setting that is not a column is no match for None",
+            gravity="edge",
         ),
         Mistake(
-            "unknown raises", change={"runs.get(run, {}).get(setting, missing)": "runs[run][setting]"}, hint="your code raised KeyError"
+            "unknown raises",
+            change={"runs.get(run, {}).get(setting, missing)": "runs[run][setting]"},
+            hint="your code raised KeyError",
+            gravity="idea",
         ),
         Right(
             "loops",
@@ -1091,23 +1370,47 @@ def contradictions(table, claims):
         ),
     ],
     "dropout": [
-        Mistake("the report's mistake", change={'"training_mean": 1.0': '"training_mean": survives'}, hint="this is the report's mistake"),
+        Mistake(
+            "the report's mistake",
+            change={'"training_mean": 1.0': '"training_mean": survives'},
+            hint="this is the report's mistake",
+            gravity="idea",
+        ),
         Mistake(
             "mean of the survivors",
             change={'"training_mean": 1.0': '"training_mean": 1 / survives'},
             hint="most of the time it is dropped somewhere",
+            gravity="idea",
         ),
-        Mistake("evaluation scaled", change={'"evaluation": 1.0': '"evaluation": survives'}, hint="nothing is scaled in evaluation"),
+        Mistake(
+            "evaluation scaled",
+            change={'"evaluation": 1.0': '"evaluation": survives'},
+            hint="nothing is scaled in evaluation",
+            gravity="idea",
+        ),
         Mistake(
             "dropped somewhere",
             change={'"never_dropped": survives': '"never_dropped": 1 - survives'},
             hint="the probability of being dropped somewhere",
+            gravity="idea",
         ),
-        Mistake("added up", change={"(1 - p) ** layers": "1 - p * layers"}, hint="the six do not add up, they multiply"),
-        Mistake("second moment", change={"1 / survives - 1": "1 / survives"}, hint="this is E[y²]"),
-        Mistake("variances added", change={"1 / survives - 1": "layers * p / (1 - p)"}, hint="the variances of the layers do not add up"),
-        Mistake("variance of the coin", change={"1 / survives - 1": "survives * (1 - survives)"}, hint="the variance of the 0–1 variable"),
-        Mistake("deviation", change={"1 / survives - 1": "(1 / survives - 1) ** 0.5"}, hint="this is the standard deviation"),
+        Mistake("added up", change={"(1 - p) ** layers": "1 - p * layers"}, hint="the layers do not add up, they multiply", gravity="idea"),
+        Mistake("second moment", change={"1 / survives - 1": "1 / survives"}, hint="this is E[y²]", gravity="idea"),
+        Mistake(
+            "variances added",
+            change={"1 / survives - 1": "layers * p / (1 - p)"},
+            hint="the variances of the layers do not add up",
+            gravity="idea",
+        ),
+        Mistake(
+            "variance of the coin",
+            change={"1 / survives - 1": "survives * (1 - survives)"},
+            hint="the variance of the 0–1 variable",
+            gravity="idea",
+        ),
+        Mistake(
+            "deviation", change={"1 / survives - 1": "(1 / survives - 1) ** 0.5"}, hint="this is the standard deviation", gravity="idea"
+        ),
         Right(
             "layer by layer",
             code="""
@@ -1132,24 +1435,34 @@ def dropout_facts(p, layers):
         ),
     ],
     "bonus-bootstrap": [
-        Mistake("the first wins", change={"(b > a)": "(a > b)"}, hint="the share in which the first is better"),
-        Mistake("ties count", change={"(b > a)": "(b >= a)"}, hint="ties do not count as better"),
-        Mistake("a count", change={".double().mean())": ".double().sum())"}, hint="this is a count"),
+        Mistake("the first wins", change={"(b > a)": "(a > b)"}, hint="the share in which the first is better", gravity="idea"),
+        Mistake("ties count", change={"(b > a)": "(b >= a)"}, hint="ties do not count as better", gravity="edge"),
+        Mistake("a count", change={".double().mean())": ".double().sum())"}, hint="this is a count", gravity="idea"),
         Mistake(
-            "each sentence once", change={"stats[draw].sum(0)": "stats[draw.unique()].sum(0)"}, hint="a sentence drawn twice counts twice"
+            "each sentence once",
+            change={"stats[draw].sum(0)": "stats[draw.unique()].sum(0)"},
+            hint="a sentence drawn twice counts twice",
+            gravity="idea",
         ),
         Mistake(
             "the second gets another draw",
             change={
                 "a, b = (torch.tensor([score(stats[draw].sum(0).tolist()) for draw in draws], dtype=torch.float64) for stats in (first, second))": "a = torch.tensor([score(first[draw].sum(0).tolist()) for draw in draws], dtype=torch.float64)\n    b = torch.tensor([score(second[draw].sum(0).tolist()) for draw in draws.flip(0)], dtype=torch.float64)"
             },
-            hint="both get the same draw",
+            hint="both systems get the same draw: here each has its own",
+            gravity="idea",
         ),
         Mistake(
-            "no smoothing", change={"halves = halves / 2 if m == 0 else halves": "halves = 1.0"}, hint="zero counts follow the rules of 5.2"
+            "no smoothing",
+            change={"halves = halves / 2 if m == 0 else halves": "halves = 1.0"},
+            hint="an order without a match is not smoothed",
+            gravity="part",
         ),
         Mistake(
-            "no brevity penalty", change={"min(0.0, 1 - sums[9] / sums[8]) + logs": "logs"}, hint="zero counts follow the rules of 5.2"
+            "no brevity penalty",
+            change={"min(0.0, 1 - sums[9] / sums[8]) + logs": "logs"},
+            hint="the brevity penalty is missing",
+            gravity="part",
         ),
         Right(
             "matrix operations",

@@ -27,9 +27,14 @@ def toy_evaluation(table, batches, training=True):
 
 VARIANTS = {
     "row-lengths": [
-        Mistake("no special tokens", change={"count + 2": "count"}, hint="the two special tokens are missing"),
-        Mistake("one special token", change={"count + 2": "count + 1"}, hint="one at the start and one at the end"),
-        Mistake("always truncated", change={"if truncation:": "if True:"}, hint="truncation is off: max_length alone cuts nothing"),
+        Mistake("no special tokens", change={"count + 2": "count"}, hint="the two special tokens are missing", gravity="idea"),
+        Mistake("one special token", change={"count + 2": "count + 1"}, hint="one at the start and one at the end", gravity="idea"),
+        Mistake(
+            "always truncated",
+            change={"if truncation:": "if True:"},
+            hint="truncation is off: max_length alone cuts nothing",
+            gravity="idea",
+        ),
         Mistake(
             "special tokens after the cut",
             change={
@@ -38,30 +43,43 @@ VARIANTS = {
                 "if padding is False:\n        return lengths": "lengths = lengths if truncation else [n + 2 for n in lengths]\n    if padding is False:\n        return lengths",
             },
             hint="max_length counts the special tokens, too",
+            gravity="part",
         ),
-        Mistake("max for min", change={"min(length, max_length)": "max(length, max_length)"}, hint="truncation makes no row longer"),
+        Mistake(
+            "max for min",
+            change={"min(length, max_length)": "max(length, max_length)"},
+            hint="truncation makes no row longer",
+            gravity="part",
+        ),
         Mistake(
             "padding shortens",
             change={"max(length, target) for length in lengths": "target for length in lengths"},
             hint="padding never shortens a row",
+            gravity="part",
         ),
         Mistake(
-            "longest means max_length", change={'padding == "max_length"': "padding"}, hint="padding='longest' does not look at max_length"
+            "longest means max_length",
+            change={'padding == "max_length"': "padding"},
+            hint="padding='longest' does not look at max_length",
+            gravity="part",
         ),
         Mistake(
             "max_length means longest",
             change={"max_length if padding": "max(lengths) if padding"},
             hint="goes to max_length, not to the longest row",
+            gravity="part",
         ),
         Mistake(
             "longest before the cut",
             change={"else max(lengths)": "else max(counts) + 2"},
             hint="the longest row is measured before the cut",
+            gravity="part",
         ),
         Mistake(
             "True is not known",
             change={"if padding is False:": 'if padding not in ("longest", "max_length"):'},
             hint="padding=True means the same",
+            gravity="edge",
         ),
         Mistake(
             "counts changed",
@@ -69,6 +87,7 @@ VARIANTS = {
                 "lengths = [count + 2 for count in counts]": "for i in range(len(counts)):\n        counts[i] += 2\n    lengths = counts"
             },
             hint=IN_PLACE,
+            gravity="edge",
         ),
         Right(
             "a loop",
@@ -96,28 +115,42 @@ def row_lengths(counts, padding, truncation, max_length):
         ),
     ],
     "dataset": [
-        Mistake("one short", change={"return len(self.rows)": "return len(self.rows) - 1"}, hint="an item is missing at the end"),
-        Mistake("labels in the plural", change={'"label": self': '"labels": self'}, hint="in the singular: it is one sentence"),
+        Mistake(
+            "one short", change={"return len(self.rows)": "return len(self.rows) - 1"}, hint="an item is missing at the end", gravity="idea"
+        ),
+        Mistake(
+            "labels in the plural", change={'"label": self': '"labels": self'}, hint="in the singular: it is one sentence", gravity="idea"
+        ),
         Mistake(
             "a tuple",
             change={'{"input_ids": self.rows[i], "label": self.labels[i]}': "self.rows[i], self.labels[i]"},
             hint="an item is a dictionary",
+            gravity="idea",
         ),
         Mistake(
             "always the first",
             change={"self.rows[i]": "self.rows[0]", "self.labels[i]": "self.labels[0]"},
             hint="every item is the first sentence",
+            gravity="idea",
         ),
-        Mistake("no complaint", change={"raise ValueError(": "print("}, hint="raise a ValueError, or the mix-up goes unnoticed"),
+        Mistake(
+            "no complaint", change={"raise ValueError(": "print("}, hint="raise a ValueError, or the mix-up goes unnoticed", gravity="edge"
+        ),
         Mistake(
             "padded early",
             change={
                 "self.rows, self.labels = rows, labels": "n = max(map(len, rows))\n        self.rows, self.labels = [r + [0] * (n - len(r)) for r in rows], labels"
             },
             hint="the rows are padded already",
+            gravity="idea",
         ),
-        Mistake("complains the wrong way", change={"!= len(labels)": "> len(labels)"}, hint="one row and two labels"),
-        Mistake("first label for all", change={"self.labels[i]": "self.labels[0]"}, hint="item i holds row i, as it is, and label i"),
+        Mistake("complains the wrong way", change={"!= len(labels)": "> len(labels)"}, hint="one row and two labels", gravity="edge"),
+        Mistake(
+            "first label for all",
+            change={"self.labels[i]": "self.labels[0]"},
+            hint="every item has the first label: use the index",
+            gravity="idea",
+        ),
         Right(
             "a list of items",
             code="""
@@ -139,12 +172,20 @@ def all_items(dataset):
         Right("tensors", change={'"input_ids": self.rows[i]': '"input_ids": torch.tensor(self.rows[i])'}),
     ],
     "collate": [
-        Mistake("label in the singular", change={'"labels": torch': '"label": torch'}, hint="the model expects `labels`, in the plural"),
-        Mistake("filler on the left", change={"input_ids[i, :n]": "input_ids[i, T - n :]"}, hint="the filler stands on the left"),
+        Mistake(
+            "label in the singular",
+            change={'"labels": torch': '"label": torch'},
+            hint="the model expects `labels`, in the plural",
+            gravity="part",
+        ),
+        Mistake(
+            "filler on the left", change={"input_ids[i, :n]": "input_ids[i, T - n :]"}, hint="the filler stands on the left", gravity="idea"
+        ),
         Mistake(
             "cut to the shortest",
             change={"T = max(": "T = min(", '[i, :n] = torch.tensor(item["input_ids"])': '[i, :n] = torch.tensor(item["input_ids"][:T])'},
             hint="the rows are cut to the shortest",
+            gravity="idea",
         ),
         Mistake(
             "mask upside down",
@@ -153,29 +194,36 @@ def all_items(dataset):
                 "attention_mask[i, :n] = 1": "attention_mask[i, :n] = 0",
             },
             hint="the mask is upside down",
+            gravity="part",
         ),
         Mistake(
             "no mask",
             change={"torch.zeros(len(items), T, dtype=torch.long)": "torch.ones(len(items), T, dtype=torch.long)"},
             hint="the mask hides nothing",
+            gravity="part",
         ),
-        Mistake("mask left out", change={'"attention_mask": attention_mask, ': ""}, hint="the attention mask is missing"),
-        Mistake("pad_id ignored", change={"T), pad_id)": "T), 0)"}, hint="with pad_id = 1, RoBERTa's, the filler is wrong"),
+        Mistake(
+            "mask left out", change={'"attention_mask": attention_mask, ': ""}, hint="the batch has no `attention_mask`", gravity="part"
+        ),
+        Mistake("pad_id ignored", change={"T), pad_id)": "T), 0)"}, hint="with pad_id = 1, RoBERTa's, the filler is wrong", gravity="part"),
         Mistake(
             "mask from the ids",
             change={"    return {": "    attention_mask = (input_ids != pad_id).long()\n    return {"},
             hint="make the mask from the rows' lengths",
+            gravity="edge",
         ),
-        Mistake("a float mask", change={"dtype=torch.long)": "dtype=torch.float)"}, hint="all three are int64"),
+        Mistake("a float mask", change={"dtype=torch.long)": "dtype=torch.float)"}, hint="all three are int64", gravity="edge"),
         Mistake(
             "float labels",
             change={'torch.tensor([item["label"] for item in items])': 'torch.tensor([float(item["label"]) for item in items])'},
             hint="all three are int64",
+            gravity="edge",
         ),
         Mistake(
             "fixed length",
             change={'T = max(len(item["input_ids"]) for item in items)': "T = 8"},
             hint="up to the longest row of this batch",
+            gravity="idea",
         ),
         Mistake(
             "rows extended in place",
@@ -188,6 +236,7 @@ def collate(items, pad_id=0):
     return {"input_ids": torch.tensor([item["input_ids"] for item in items]), "attention_mask": mask, "labels": torch.tensor([item["label"] for item in items])}
 """,
             hint="your code changes the rows of the data set",
+            gravity="edge",
         ),
         Right(
             "pad_sequence",
@@ -218,24 +267,41 @@ def collate(items, pad_id=0):
         ),
     ],
     "loader": [
-        Mistake("never shuffled", change={"shuffle=training": "shuffle=False"}, hint="training batches are shuffled"),
-        Mistake("always shuffled", change={"shuffle=training": "shuffle=True"}, hint="validation keeps the order"),
+        Mistake("never shuffled", change={"shuffle=training": "shuffle=False"}, hint="training batches are shuffled", gravity="part"),
+        Mistake("always shuffled", change={"shuffle=training": "shuffle=True"}, hint="validation keeps the order", gravity="part"),
         Mistake(
             "last batch dropped",
             change={"generator=generator)": "generator=generator, drop_last=True)"},
             hint="the last, small batch is dropped",
+            gravity="idea",
         ),
-        Mistake("batches of one", change={"DataLoader(dataset, batch_size,": "DataLoader(dataset, 1,"}, hint="the batch size is not used"),
-        Mistake("seed ignored", change={"manual_seed(seed)": "manual_seed(0)"}, hint="other seeds give the same order"),
-        Mistake("no generator", change={", generator=generator)": ")"}, hint="the same seed gives another order"),
-        Mistake("no collate", change={"collate_fn=partial(collate, pad_id=pad_id), ": ""}, hint="is `collate` the loader's collate_fn?"),
-        Mistake("pad_id lost", change={"partial(collate, pad_id=pad_id)": "collate"}, hint="is your `collate` used, with `pad_id`?"),
+        Mistake(
+            "batches of one",
+            change={"DataLoader(dataset, batch_size,": "DataLoader(dataset, 1,"},
+            hint="the batch size is not used",
+            gravity="idea",
+        ),
+        Mistake("seed ignored", change={"manual_seed(seed)": "manual_seed(0)"}, hint="other seeds give the same order", gravity="part"),
+        Mistake("no generator", change={", generator=generator)": ")"}, hint="the same seed gives another order", gravity="part"),
+        Mistake(
+            "no collate",
+            change={"collate_fn=partial(collate, pad_id=pad_id), ": ""},
+            hint="is `collate` the loader's collate_fn?",
+            gravity="idea",
+        ),
+        Mistake(
+            "pad_id lost",
+            change={"partial(collate, pad_id=pad_id)": "collate"},
+            hint="is your `collate` used, with `pad_id`?",
+            gravity="part",
+        ),
         Mistake(
             "shuffled once",
             change={
                 "    return DataLoader(dataset, batch_size, shuffle=training,": "    if training:\n        order = torch.randperm(len(dataset), generator=generator).tolist()\n        dataset = [dataset[i] for i in order]\n    return DataLoader(dataset, batch_size, shuffle=False,"
             },
             hint="the second epoch has the same order as the first",
+            gravity="part",
         ),
         Right(
             "samplers",
@@ -282,13 +348,21 @@ def ids_in(loader):
         ),
     ],
     "buckets": [
-        Mistake("share of tokens", change={"return 1 - tokens": "return tokens"}, hint="that is the share of tokens"),
-        Mistake("per token", change={"return 1 - tokens / positions": "return positions / tokens - 1"}, hint="that is filler per token"),
-        Mistake("longest of all", change={"max(lengths[i] for i in batch)": "max(lengths)"}, hint="not to the longest of all"),
+        Mistake("share of tokens", change={"return 1 - tokens": "return tokens"}, hint="that is the share of tokens", gravity="idea"),
+        Mistake(
+            "per token",
+            change={"return 1 - tokens / positions": "return positions / tokens - 1"},
+            hint="that is filler per token",
+            gravity="idea",
+        ),
+        Mistake(
+            "longest of all", change={"max(lengths[i] for i in batch)": "max(lengths)"}, hint="not to the longest of all", gravity="idea"
+        ),
         Mistake(
             "a count",
             change={"return 1 - tokens / positions": "return positions - tokens"},
             hint="that is a number of positions, not a share",
+            gravity="idea",
         ),
         Mistake(
             "mean of shares",
@@ -296,30 +370,45 @@ def ids_in(loader):
                 "return 1 - tokens / positions": "return sum(1 - sum(lengths[i] for i in b) / (len(b) * max(lengths[i] for i in b)) for b in batches) / len(batches)"
             },
             hint="the batches' shares are averaged",
+            gravity="idea",
         ),
         Mistake(
-            "not shuffled", change={"    random.Random(seed).shuffle(batches)\n": ""}, hint="the batches come in the order of their length"
+            "not shuffled",
+            change={"    random.Random(seed).shuffle(batches)\n": ""},
+            hint="the batches come in the order of their length",
+            gravity="part",
         ),
         Mistake(
             "shuffled before the cut",
             change={"    batches = [order": "    random.Random(seed).shuffle(order)\n    batches = [order"},
             hint="the batches mix short and long sentences",
+            gravity="idea",
         ),
         Mistake(
             "lengths for numbers",
             change={"order = sorted(range(len(lengths)), key=lambda i: lengths[i])": "order = sorted(lengths)"},
             hint="numbers of sentences, not their lengths",
+            gravity="idea",
         ),
         Mistake(
             "small batch lost",
             change={"range(0, len(order), batch_size)": "range(0, len(order) - batch_size + 1, batch_size)"},
-            hint="every sentence number occurs exactly once",
+            hint="eleven sentences in batches of three: one has two, and is kept",
+            gravity="idea",
         ),
-        Mistake("seed ignored", change={"random.Random(seed)": "random.Random(0)"}, hint="every seed gives the same order of batches"),
         Mistake(
-            "global generator", change={"random.Random(seed).shuffle": "random.shuffle"}, hint="the same seed gives two different orders"
+            "seed ignored",
+            change={"random.Random(seed)": "random.Random(0)"},
+            hint="every seed gives the same order of batches",
+            gravity="part",
         ),
-        Mistake("sorted in place", change={"order = sorted(": "lengths.sort()\n    order = sorted("}, hint=IN_PLACE),
+        Mistake(
+            "global generator",
+            change={"random.Random(seed).shuffle": "random.shuffle"},
+            hint="the same seed gives two different orders",
+            gravity="part",
+        ),
+        Mistake("sorted in place", change={"order = sorted(": "lengths.sort()\n    order = sorted("}, hint=IN_PLACE, gravity="idea"),
         Right("longest first", change={"key=lambda i: lengths[i]": "key=lambda i: -lengths[i]"}),
         Right(
             "tensors and torch's generator",
@@ -341,36 +430,47 @@ def length_buckets(lengths, batch_size, seed):
             "filler counts",
             change={"return (hidden * weights).sum(dim=1) / weights.sum(dim=1)": "return hidden.mean(dim=1)"},
             hint="filler is in the mean",
+            gravity="idea",
         ),
-        Mistake("divided by T", change={"/ weights.sum(dim=1)": "/ hidden.shape[1]"}, hint="the sum is divided by T"),
-        Mistake("a sum", change={" / weights.sum(dim=1)": ""}, hint="this is the sum"),
+        Mistake("divided by T", change={"/ weights.sum(dim=1)": "/ hidden.shape[1]"}, hint="the sum is divided by T", gravity="idea"),
+        Mistake("a sum", change={" / weights.sum(dim=1)": ""}, hint="this is the sum", gravity="idea"),
         Mistake(
             "first token",
             change={"return (hidden * weights).sum(dim=1) / weights.sum(dim=1)": "return hidden[:, 0]"},
             hint="this is the first token's state",
+            gravity="idea",
         ),
-        Mistake("mask upside down", change={"mask.unsqueeze(-1)": "(1 - mask.int()).unsqueeze(-1)"}, hint="this is the mean of the filler"),
+        Mistake(
+            "mask upside down",
+            change={"mask.unsqueeze(-1)": "(1 - mask.int()).unsqueeze(-1)"},
+            hint="this is the mean of the filler",
+            gravity="idea",
+        ),
         Mistake(
             "one count for all",
             change={"/ weights.sum(dim=1)": "/ weights.sum(dim=1).mean()"},
             hint="one number of tokens is used for all rows",
+            gravity="idea",
         ),
         Mistake(
             "over the width",
             change={"(hidden * weights).sum(dim=1) / weights.sum(dim=1)": "(hidden * weights).mean(dim=-1)"},
             hint="Which axis is averaged away?",
+            gravity="idea",
         ),
         Mistake(
             "by lengths",
             change={"weights = mask.unsqueeze(-1)": "weights = (torch.arange(mask.shape[1]) < mask.sum(1, keepdim=True)).unsqueeze(-1)"},
             hint="use the mask, not lengths",
+            gravity="edge",
         ),
         Mistake(
             "detached",
             change={"(hidden * weights)": "(hidden.detach() * weights)"},
             hint="the gradient through your mean is wrong, or does not flow",
+            gravity="edge",
         ),
-        Mistake("in place", change={"    return (hidden": "    hidden *= weights\n    return (hidden"}, hint=IN_PLACE),
+        Mistake("in place", change={"    return (hidden": "    hidden *= weights\n    return (hidden"}, hint=IN_PLACE, gravity="edge"),
         Right(
             "einsum",
             change={
@@ -385,37 +485,43 @@ def length_buckets(lengths, batch_size, seed):
         ),
     ],
     "extract": [
-        Mistake("training mode", change={"    encoder.eval()\n": ""}, hint="the encoder is in training mode"),
-        Mistake("with gradients", change={"torch.no_grad()": "torch.enable_grad()"}, hint="gradients were recorded"),
+        Mistake("training mode", change={"    encoder.eval()\n": ""}, hint="the encoder is in training mode", gravity="part"),
+        Mistake("with gradients", change={"torch.no_grad()": "torch.enable_grad()"}, hint="gradients were recorded", gravity="part"),
         Mistake(
             "no mask for the encoder",
             change={', attention_mask=batch["attention_mask"])': ")"},
             hint="hand the encoder its attention_mask, too",
+            gravity="part",
         ),
         Mistake(
             "no mask at all",
             change={', attention_mask=batch["attention_mask"])': ")", 'mean_pool(hidden, batch["attention_mask"])': "hidden.mean(1)"},
             hint="the mask reaches neither the encoder nor the pooling",
+            gravity="part",
         ),
         Mistake(
             "features only",
             change={"return torch.cat(features), torch.cat(labels)": "return torch.cat(features)"},
-            hint="two tensors come back",
+            hint="the labels of all batches, joined in the same order",
+            gravity="part",
         ),
         Mistake(
             "lists of batches",
             change={"torch.cat(features), torch.cat(labels)": "features, labels"},
-            hint="join the batches along the first axis",
+            hint="return features and labels, the batches joined along the first axis",
+            gravity="idea",
         ),
         Mistake(
             "filler in the mean",
             change={'mean_pool(hidden, batch["attention_mask"])': "hidden.mean(1)"},
             hint="the pooling ignores the mask",
+            gravity="part",
         ),
         Mistake(
             "last batch only",
             change={"torch.cat(features), torch.cat(labels)": "features[-1], labels[-1]"},
             hint="three sentences in two batches",
+            gravity="idea",
         ),
         Mistake(
             "twice through the encoder",
@@ -423,11 +529,13 @@ def length_buckets(lengths, batch_size, seed):
                 "            hidden = ": '            encoder(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"])\n            hidden = '
             },
             hint="the encoder is called once for each batch",
+            gravity="edge",
         ),
         Mistake(
             "labels in reverse",
             change={"torch.cat(labels)": "torch.cat(labels[::-1])"},
             hint="the labels of all batches, joined in the same order",
+            gravity="part",
         ),
         Right(
             "decorated",
@@ -457,29 +565,54 @@ def extract(encoder, batches):
         ),
     ],
     "head": [
-        Mistake("no decay in the loss", change={".mean() + decay / 2 * w @ w": ".mean()"}, hint="the loss lacks its weight decay"),
-        Mistake("decay without one half", change={"decay / 2 * w @ w": "decay * w @ w"}, hint="the weight decay lacks its factor one half"),
         Mistake(
-            "no decay in the gradient", change={" + decay * w, residual": ", residual"}, hint="the gradient by w lacks the weight decay"
+            "no decay in the loss",
+            change={".mean() + decay / 2 * w @ w": ".mean()"},
+            hint="the loss lacks its weight decay",
+            gravity="part",
         ),
-        Mistake("a sum", change={"features.T @ residual / len(labels)": "features.T @ residual"}, hint="the gradient by w is a sum"),
+        Mistake(
+            "decay without one half",
+            change={"decay / 2 * w @ w": "decay * w @ w"},
+            hint="the weight decay lacks its factor one half",
+            gravity="part",
+        ),
+        Mistake(
+            "no decay in the gradient",
+            change={" + decay * w, residual": ", residual"},
+            hint="the gradient by w lacks the weight decay",
+            gravity="part",
+        ),
+        Mistake(
+            "a sum",
+            change={"features.T @ residual / len(labels)": "features.T @ residual"},
+            hint="the gradient by w is a sum",
+            gravity="idea",
+        ),
         Mistake(
             "residual turned round",
             change={"torch.sigmoid(z) - labels  #": "labels - torch.sigmoid(z)  #"},
             hint="the sign of the residual is turned round",
+            gravity="idea",
         ),
         Mistake(
             "squared error's factor",
             change={"features.T @ residual": "features.T @ (residual * torch.sigmoid(z) * (1 - torch.sigmoid(z)))"},
             hint="an extra factor p(1 − p)",
+            gravity="idea",
         ),
-        Mistake("bias decayed", change={"residual.mean()\n": "residual.mean() + decay * b\n"}, hint="the bias is not decayed"),
-        Mistake("summed bias gradient", change={"residual.mean()\n": "residual.sum()\n"}, hint="the gradient by b is a sum"),
-        Mistake("overflow", change={"F.softplus(z)": "torch.log(1 + torch.exp(z))"}, hint="scores of ±200 overflow"),
+        Mistake(
+            "bias decayed", change={"residual.mean()\n": "residual.mean() + decay * b\n"}, hint="the bias is not decayed", gravity="edge"
+        ),
+        Mistake(
+            "summed bias gradient", change={"residual.mean()\n": "residual.sum()\n"}, hint="the gradient by b is a sum", gravity="idea"
+        ),
+        Mistake("overflow", change={"F.softplus(z)": "torch.log(1 + torch.exp(z))"}, hint="scores of ±200 overflow", gravity="edge"),
         Mistake(
             "loss only",
             change={"return loss, features.T @ residual / len(labels) + decay * w, residual.mean()": "return loss"},
             hint="three things come back",
+            gravity="idea",
         ),
         Mistake(
             "autograd",
@@ -491,6 +624,7 @@ def head_gradient(features, labels, w, b, decay):
     return loss.detach(), by_w, by_b
 """,
             hint="do not let autograd do it",
+            gravity="idea",
         ),
         Right(
             "a loop over sentences",
@@ -519,40 +653,59 @@ def head_gradient(features, labels, w, b, decay):
             "embeddings trained",
             change={'        if "embeddings." in name:\n            continue\n': ""},
             hint="the embeddings must be left out",
+            gravity="part",
         ),
         Mistake(
-            "word embeddings only", change={'"embeddings." in name': '"word_embeddings" in name'}, hint="all of the embeddings are frozen"
+            "word embeddings only",
+            change={'"embeddings." in name': '"word_embeddings" in name'},
+            hint="all of the embeddings are frozen",
+            gravity="part",
         ),
-        Mistake("one rate", change={"head_factor * rate if": "rate if"}, hint="the head learns as slowly as the encoder"),
-        Mistake("factor divides", change={"head_factor * rate": "rate / head_factor"}, hint="the head's rate is divided by head_factor"),
+        Mistake("one rate", change={"head_factor * rate if": "rate if"}, hint="the head learns as slowly as the encoder", gravity="idea"),
+        Mistake(
+            "factor divides",
+            change={"head_factor * rate": "rate / head_factor"},
+            hint="the head's rate is divided by head_factor",
+            gravity="idea",
+        ),
         Mistake(
             "factor on the encoder",
             change={"head_factor * rate if name": "rate if name", "else rate\n": "else head_factor * rate\n"},
             hint="the factor is on the encoder",
+            gravity="idea",
         ),
-        Mistake("all decayed", change={"0.0 if plain else decay": "decay"}, hint="everything is decayed"),
-        Mistake("gain decayed", change={' or "LayerNorm" in name': ""}, hint="the LayerNorm gain is decayed"),
+        Mistake("all decayed", change={"0.0 if plain else decay": "decay"}, hint="everything is decayed", gravity="part"),
+        Mistake("gain decayed", change={' or "LayerNorm" in name': ""}, hint="the LayerNorm gain is decayed", gravity="part"),
         Mistake(
             "biases decayed",
             change={'name.endswith("bias") or "LayerNorm" in name': '"LayerNorm" in name'},
             hint="biases are decayed: they get 0",
+            gravity="part",
         ),
-        Mistake("decay turned round", change={"0.0 if plain else decay": "decay if plain else 0.0"}, hint="it is the other way round"),
+        Mistake(
+            "decay turned round",
+            change={"0.0 if plain else decay": "decay if plain else 0.0"},
+            hint="it is the other way round",
+            gravity="part",
+        ),
         Mistake(
             "pooler as head",
             change={'name.startswith("classifier.")': '"encoder" not in name'},
             hint="the pooler came with the pretrained model",
+            gravity="idea",
         ),
         Mistake(
             "pairs of numbers",
             change={'{"lr": lr, "weight_decay": 0.0 if plain else decay}': "(lr, 0.0 if plain else decay)"},
             hint="every name gets a dictionary",
+            gravity="idea",
         ),
-        Mistake("another key", change={'"weight_decay"': '"decay"'}, hint="has no `weight_decay`"),
+        Mistake("another key", change={'"weight_decay"': '"decay"'}, hint="has no `weight_decay`", gravity="part"),
         Mistake(
             "one layer of the head",
             change={'name.startswith("classifier.")': 'name in ("classifier.weight", "classifier.bias")'},
-            hint="RoBERTa's classifier has two layers",
+            hint="RoBERTa's classifier has more layers than one, all new: go by how a name starts",
+            gravity="idea",
         ),
         Right(
             "comprehension",
@@ -584,24 +737,29 @@ def parameter_settings(names, rate, decay, head_factor=10.0):
         ),
     ],
     "calls": [
-        Mistake("step clears", change={"w = w - rate * g": "w, g = w - rate * g, 0.0"}, hint="step does not clear the gradient"),
-        Mistake("uphill", change={"w - rate * g": "w + rate * g"}, hint="step goes downhill"),
-        Mistake("no rate", change={"w - rate * g": "w - g"}, hint="the learning rate is missing in step"),
-        Mistake("backward replaces", change={"g = g + (w - c)": "g = w - c"}, hint="backward adds to the stored gradient"),
+        Mistake(
+            "step clears", change={"w = w - rate * g": "w, g = w - rate * g, 0.0"}, hint="step does not clear the gradient", gravity="idea"
+        ),
+        Mistake("uphill", change={"w - rate * g": "w + rate * g"}, hint="step goes downhill", gravity="idea"),
+        Mistake("no rate", change={"w - rate * g": "w - g"}, hint="the learning rate is missing in step", gravity="idea"),
+        Mistake("backward replaces", change={"g = g + (w - c)": "g = w - c"}, hint="backward adds to the stored gradient", gravity="idea"),
         Mistake(
             "gradient at the start",
             change={"    g = 0.0\n    for": "    g, w0 = 0.0, w\n    for", "g + (w - c)": "g + (w0 - c)"},
             hint="the gradient is taken at the first weight",
+            gravity="idea",
         ),
         Mistake(
             "backward steps, too",
             change={"g = g + (w - c)": "g = g + (w - c)\n            w = w - rate * g"},
             hint="backward changes the gradient, not the weight",
+            gravity="idea",
         ),
         Mistake(
             "zero_grad ignored",
             change={'if call == "zero_grad":\n            g = 0.0': 'if call == "zero_grad":\n            pass'},
             hint="with zero_grad in between the second gradient stands alone",
+            gravity="part",
         ),
         Right(
             "autograd itself",
@@ -630,34 +788,48 @@ def after_calls(calls, w, c, rate):
         ),
     ],
     "epoch": [
-        Mistake("no zero_grad", change={"        optimizer.zero_grad()\n": ""}, hint="the gradients pile up"),
+        Mistake("no zero_grad", change={"        optimizer.zero_grad()\n": ""}, hint="the gradients pile up", gravity="idea"),
         Mistake(
-            "no clipping", change={"        nn.utils.clip_grad_norm_(model.parameters(), clip)\n": ""}, hint="the gradients are not clipped"
+            "no clipping",
+            change={"        nn.utils.clip_grad_norm_(model.parameters(), clip)\n": ""},
+            hint="the gradients are not clipped",
+            gravity="part",
         ),
         Mistake(
             "clipped to one",
             change={"model.parameters(), clip)": "model.parameters(), 1.0)"},
-            hint="or not to `clip`",
+            hint="the gradients are not clipped before the step, or not to `clip`",
+            gravity="part",
         ),
-        Mistake("no step", change={"        optimizer.step()\n": ""}, hint="nothing was learned"),
-        Mistake("evaluation mode", change={"model.train()": "model.eval()"}, hint="the model is in evaluation mode"),
-        Mistake("tensors", change={"loss.item()": "loss.detach()"}, hint="each a Python float"),
-        Mistake("scheduler ignored", change={"scheduler is not None": "False"}, hint="the scheduler is not used"),
+        Mistake(
+            "no step", change={"        optimizer.step()\n": ""}, hint="the weights do not move: is optimizer.step() called", gravity="idea"
+        ),
+        Mistake(
+            "evaluation mode",
+            change={"model.train()": "model.eval()"},
+            hint="the model must be in training mode: call model.train() before the loop",
+            gravity="part",
+        ),
+        Mistake("tensors", change={"loss.item()": "loss.detach()"}, hint="each loss is a Python float", gravity="edge"),
+        Mistake("scheduler ignored", change={"scheduler is not None": "False"}, hint="the scheduler is not used", gravity="part"),
         Mistake(
             "mask left out",
             change={"model(**batch).loss": 'model(input_ids=batch["input_ids"], labels=batch["labels"]).loss'},
             hint="the attention mask does not reach the model",
+            gravity="part",
         ),
         Mistake(
             "cleared after backward",
             change={"        optimizer.zero_grad()\n        loss.backward()\n": "        loss.backward()\n        optimizer.zero_grad()\n"},
-            hint="zero_grad() before it, not in between",
+            hint="the weights do not move: is optimizer.step() called, with this batch's gradients?",
+            gravity="idea",
         ),
-        Mistake("clipped by value", change={"clip_grad_norm_": "clip_grad_value_"}, hint="clipping (of the common norm)"),
+        Mistake("clipped by value", change={"clip_grad_norm_": "clip_grad_value_"}, hint="clip the gradients' common norm", gravity="part"),
         Mistake(
             "an optimiser of one's own",
             change={"    model.train()\n": "    model.train()\n    optimizer = torch.optim.SGD(model.parameters(), lr=0.7)\n"},
             hint="with AdamW the weights are wrong",
+            gravity="idea",
         ),
         Right(
             "zero_grad at the end of the round",
@@ -675,7 +847,7 @@ def after_calls(calls, w, c, rate):
         ),
     ],
     "evaluate": [
-        Mistake("training mode", change={"    model.eval()\n": ""}, hint="the model is in training mode"),
+        Mistake("training mode", change={"    model.eval()\n": ""}, hint="the model is in training mode", gravity="part"),
         Mistake(
             "mean of means",
             change={
@@ -684,32 +856,56 @@ def after_calls(calls, w, c, rate):
                 "return loss / count,": "return loss / k,",
             },
             hint="this is the mean of the batches' means",
+            gravity="part",
         ),
-        Mistake("a sum", change={"return loss / count": "return loss"}, hint="this is a sum"),
+        Mistake("a sum", change={"return loss / count": "return loss"}, hint="this is a sum", gravity="idea"),
         Mistake(
-            "means over sentences", change={"out.loss.item() * n": "out.loss.item()"}, hint="a batch's mean stands for all its sentences"
+            "means over sentences",
+            change={"out.loss.item() * n": "out.loss.item()"},
+            hint="a batch's mean stands for all its sentences",
+            gravity="idea",
         ),
-        Mistake("mode not restored", change={"    model.train(was_training)\n": ""}, hint="must be in training mode again afterwards"),
+        Mistake(
+            "mode not restored",
+            change={"    model.train(was_training)\n": ""},
+            hint="must be in training mode again afterwards",
+            gravity="part",
+        ),
         Mistake(
             "always back to training",
             change={"model.train(was_training)": "model.train()"},
             hint="do not call model.train() unconditionally",
+            gravity="part",
         ),
-        Mistake("with gradients", change={"torch.no_grad()": "torch.enable_grad()"}, hint="gradients were recorded"),
+        Mistake("with gradients", change={"torch.no_grad()": "torch.enable_grad()"}, hint="gradients were recorded", gravity="part"),
         Mistake(
             "last batch only",
             change={"loss += ": "loss = ", "correct += ": "correct = ", "count += ": "count = "},
             hint="only the last batch counts",
+            gravity="idea",
         ),
-        Mistake("a count of right ones", change={"correct / count": "correct"}, hint="this is the number of right answers"),
-        Mistake("share of errors", change={"dim=1) == batch": "dim=1) != batch"}, hint="this is the share of wrong answers"),
-        Mistake("percent", change={"correct / count": "100 * correct / count"}, hint="this is a percentage"),
-        Mistake("tensors", change={"out.loss.item() * n": "out.loss * n", ".sum().item()": ".sum()"}, hint="return two Python floats"),
-        Mistake("loss only", change={"return loss / count, correct / count": "return loss / count"}, hint="two numbers come back"),
+        Mistake("a count of right ones", change={"correct / count": "correct"}, hint="this is the number of right answers", gravity="idea"),
+        Mistake(
+            "share of errors", change={"dim=1) == batch": "dim=1) != batch"}, hint="this is the share of wrong answers", gravity="idea"
+        ),
+        Mistake("percent", change={"correct / count": "100 * correct / count"}, hint="this is a percentage", gravity="idea"),
+        Mistake(
+            "tensors",
+            change={"out.loss.item() * n": "out.loss * n", ".sum().item()": ".sum()"},
+            hint="return two Python floats",
+            gravity="edge",
+        ),
+        Mistake(
+            "loss only",
+            change={"return loss / count, correct / count": "return loss / count"},
+            hint="this is the loss: the accuracy comes second",
+            gravity="idea",
+        ),
         Mistake(
             "exchanged",
             change={"return loss / count, correct / count": "return correct / count, loss / count"},
             hint="this is the accuracy: the loss comes first",
+            gravity="idea",
         ),
         Right(
             "one tensor of logits",
@@ -749,13 +945,16 @@ def evaluate(model, batches):
         Mistake(
             "lowest of all",
             change={"        if epoch - best >= patience:\n            return best, epoch\n": ""},
-            hint="epoch 5 would never have been run",
+            hint="epoch 9 would never have been run: stop after `patience` epochs without a new best",
+            gravity="idea",
         ),
-        Mistake("too late", change={">= patience": "> patience"}, hint="the run stops one epoch too late"),
-        Mistake("too early", change={">= patience": ">= patience - 1"}, hint="the run stops one epoch too early"),
-        Mistake("the loss", change={"return best, epoch": "return losses[best], epoch"}, hint="best is an epoch, not a loss"),
-        Mistake("exchanged", change={"return best, epoch": "return epoch, best"}, hint="the best epoch comes first"),
-        Mistake("from one", change={"return best, epoch": "return best + 1, epoch + 1"}, hint="epochs are counted from 0"),
+        Mistake("too late", change={">= patience": "> patience"}, hint="the run stops one epoch too late", gravity="idea"),
+        Mistake("too early", change={">= patience": ">= patience - 1"}, hint="the run stops one epoch too early", gravity="idea"),
+        Mistake(
+            "the loss", change={"return best, epoch": "return losses[best], epoch"}, hint="best is an epoch, not a loss", gravity="idea"
+        ),
+        Mistake("exchanged", change={"return best, epoch": "return epoch, best"}, hint="the best epoch comes first", gravity="idea"),
+        Mistake("from one", change={"return best, epoch": "return best + 1, epoch + 1"}, hint="epochs are counted from 0", gravity="idea"),
         Mistake(
             "compared with the one before",
             code="""
@@ -772,8 +971,14 @@ def early_stopping(losses, patience):
     return best, len(losses) - 1
 """,
             hint="compare with the lowest so far",
+            gravity="idea",
         ),
-        Mistake("ties count as better", change={"loss < losses[best]": "loss <= losses[best]"}, hint="an equal loss is no new best"),
+        Mistake(
+            "ties count as better",
+            change={"loss < losses[best]": "loss <= losses[best]"},
+            hint="an equal loss is no new best",
+            gravity="edge",
+        ),
         Mistake(
             "counted over the whole run",
             code="""
@@ -789,6 +994,7 @@ def early_stopping(losses, patience):
     return best, len(losses) - 1
 """,
             hint="a new best sets the count back to 0",
+            gravity="part",
         ),
         Right(
             "slices",
@@ -822,7 +1028,8 @@ def early_stopping(losses, patience):
         Mistake(
             "uniform rates",
             change={"low * (high / low) ** draw.random()": "low + (high - low) * draw.random()"},
-            hint="they are uniform, but their logarithms should be",
+            hint="a tenth of the rates is below 1e-4: their logarithms should be uniform",
+            gravity="idea",
         ),
         Mistake(
             "one draw for all",
@@ -833,25 +1040,49 @@ def sample_settings(count, low, high, batch_sizes, epochs, seed):
     return [setting] * count
 """,
             hint="every trial has the same rate: draw anew for each",
+            gravity="idea",
         ),
-        Mistake("rates from a grid", change={"** draw.random()": "** (draw.randrange(11) / 10)"}, hint="rates repeat"),
-        Mistake("a bell curve", change={"draw.random()": "min(1, max(0, draw.gauss(0.5, 0.12)))"}, hint="not with a bell curve"),
-        Mistake("seed ignored", change={"random.Random(seed)": "random.Random(1)"}, hint="other seeds give the same list"),
-        Mistake("global generator", change={"draw = random.Random(seed)": "draw = random"}, hint="the same seed gives another list"),
+        Mistake("rates from a grid", change={"** draw.random()": "** (draw.randrange(11) / 10)"}, hint="rates repeat", gravity="idea"),
+        Mistake(
+            "a bell curve", change={"draw.random()": "min(1, max(0, draw.gauss(0.5, 0.12)))"}, hint="not with a bell curve", gravity="idea"
+        ),
+        Mistake("seed ignored", change={"random.Random(seed)": "random.Random(1)"}, hint="other seeds give the same list", gravity="part"),
+        Mistake(
+            "global generator",
+            change={"draw = random.Random(seed)": "draw = random"},
+            hint="the same seed gives another list",
+            gravity="part",
+        ),
         Mistake(
             "in step",
             change={
                 "    return [\n": '    return [\n        {"rate": low * (high / low) ** u, "batch_size": batch_sizes[int(u * len(batch_sizes))], "epochs": epochs[int(u * len(epochs))]}\n        for u in [draw.random() for _ in range(count)]\n    ] or [\n'
             },
             hint="draw each of the three independently",
+            gravity="part",
         ),
-        Mistake("always the first batch size", change={"draw.choice(batch_sizes)": "batch_sizes[0]"}, hint="should be equally likely"),
         Mistake(
-            "range written in", change={"low * (high / low) ** draw.random()": "10 ** draw.uniform(-5, -3)"}, hint="use `low` and `high`"
+            "always the first batch size",
+            change={"draw.choice(batch_sizes)": "batch_sizes[0]"},
+            hint="should be equally likely",
+            gravity="part",
         ),
-        Mistake("one too many", change={"range(count)": "range(count + 1)"}, hint="a list of `count` dictionaries"),
-        Mistake("another key", change={'"rate":': '"lr":'}, hint="with the keys rate, batch_size and epochs"),
-        Mistake("too far", change={"** draw.random()": "** (1.2 * draw.random())"}, hint="every rate lies between low and high"),
+        Mistake(
+            "range written in",
+            change={"low * (high / low) ** draw.random()": "10 ** draw.uniform(-5, -3)"},
+            hint="with low = high = 0.5 and one value for each of the others, all settings are the same",
+            gravity="idea",
+        ),
+        Mistake("one too many", change={"range(count)": "range(count + 1)"}, hint="a list of `count` dictionaries", gravity="idea"),
+        Mistake(
+            "another key",
+            change={'"rate":': '"lr":'},
+            hint="with low = high = 0.5 and one value for each of the others, all settings are the same",
+            gravity="idea",
+        ),
+        Mistake(
+            "too far", change={"** draw.random()": "** (1.2 * draw.random())"}, hint="every rate lies between low and high", gravity="idea"
+        ),
         Right(
             "logarithms",
             change={"low * (high / low) ** draw.random()": "min(high, max(low, math.exp(draw.uniform(math.log(low), math.log(high)))))"},
@@ -876,32 +1107,43 @@ def sample_settings(count, low, high, batch_sizes, epochs, seed):
             "training accuracy",
             change={'results[i]["accuracy"], results': 'results[i]["train_accuracy"], results'},
             hint="that is the best on the training set",
+            gravity="idea",
         ),
         Mistake(
             "lowest loss",
             change={'(-results[i]["accuracy"], results[i]["loss"])': 'results[i]["loss"]'},
             hint="that is the lowest loss: here the accuracy decides",
+            gravity="idea",
         ),
         Mistake(
             "ties to the first",
             change={'(-results[i]["accuracy"], results[i]["loss"])': '-results[i]["accuracy"]'},
             hint="on equal accuracy the validation loss decides",
+            gravity="part",
         ),
-        Mistake("ties to the last", change={"min(sound,": "min(sound[::-1],"}, hint="on equal accuracy and loss the earlier trial wins"),
+        Mistake(
+            "ties to the last",
+            change={"min(sound,": "min(sound[::-1],"},
+            hint="on equal accuracy and loss the earlier trial wins",
+            gravity="edge",
+        ),
         Mistake(
             "NaN may win",
             change={'if not math.isnan(result["loss"])': "if True"},
             hint="the trial that has diverged (its loss is NaN) is chosen",
+            gravity="part",
         ),
         Mistake(
             "no complaint",
             change={'        raise ValueError("every trial has diverged")\n': "        return 0\n"},
             hint="if every trial has diverged, raise a ValueError",
+            gravity="edge",
         ),
         Mistake(
             "the trial itself",
             change={"return min(": "return results[min(", 'results[i]["loss"]))': 'results[i]["loss"]))]'},
             hint="the highest validation accuracy wins",
+            gravity="idea",
         ),
         Mistake(
             "place among the sound ones",
@@ -910,6 +1152,7 @@ def sample_settings(count, low, high, batch_sizes, epochs, seed):
                 'results[i]["loss"]))': 'results[i]["loss"])))',
             },
             hint="whatever its accuracy",
+            gravity="part",
         ),
         Right(
             "a loop",
@@ -947,7 +1190,8 @@ def final_test(results, predictions, sealed):
     chosen = scores.index(max(scores))
     return {"chosen": chosen, **sealed.submit(predictions[chosen])}
 """,
-            hint="the labels are sealed: use `submit`",
+            hint="these are the results of the best on the test set: how could you know? Choose on the validation set",
+            gravity="idea",
         ),
         Mistake(
             "all submitted",
@@ -955,22 +1199,31 @@ def final_test(results, predictions, sealed):
                 "    chosen = pick_best(results)\n": '    chosen = max(range(len(results)), key=lambda i: sealed.submit(predictions[i])["accuracy"])\n'
             },
             hint="PermissionError",
+            gravity="idea",
         ),
-        Mistake("the first", change={"pick_best(results)": "0"}, hint="candidate 0 is the best on the test set, but how could you know?"),
+        Mistake(
+            "the first",
+            change={"pick_best(results)": "0"},
+            hint="the first candidate is submitted, whatever it validates",
+            gravity="idea",
+        ),
         Mistake(
             "lowest loss",
             change={"pick_best(results)": 'min(range(len(results)), key=lambda i: results[i]["loss"])'},
-            hint="which has the lowest loss: accuracy decides",
+            hint="the lowest loss is chosen: accuracy decides",
+            gravity="idea",
         ),
         Mistake(
             "chosen not returned",
             change={'{"chosen": chosen, **sealed.submit(predictions[chosen])}': "sealed.submit(predictions[chosen])"},
-            hint="return its place as `chosen`",
+            hint="return the place of your choice as `chosen`: here 1",
+            gravity="part",
         ),
         Mistake(
             "NaN may win",
             change={"pick_best(results)": 'max(range(len(results)), key=lambda i: results[i]["accuracy"])'},
             hint="does `pick_best` choose?",
+            gravity="part",
         ),
         Mistake(
             "PermissionError caught",
@@ -978,6 +1231,7 @@ def final_test(results, predictions, sealed):
                 '    return {"chosen": chosen, **sealed.submit(predictions[chosen])}': '    try:\n        return {"chosen": chosen, **sealed.submit(predictions[chosen])}\n    except PermissionError:\n        return {"chosen": chosen}'
             },
             hint="do not catch its PermissionError",
+            gravity="edge",
         ),
         Mistake(
             "percent",
@@ -985,11 +1239,13 @@ def final_test(results, predictions, sealed):
                 "**sealed.submit(predictions[chosen])}": '**{k: 100 * v if k == "accuracy" else v for k, v in sealed.submit(predictions[chosen]).items()}}'
             },
             hint="a share between 0 and 1",
+            gravity="part",
         ),
         Mistake(
             "nothing submitted",
             change={"**sealed.submit(predictions[chosen])}": '"correct": 4, "total": 7, "accuracy": 4 / 7}'},
-            hint="exactly one submission is made",
+            hint="among six other candidates another one is submitted",
+            gravity="idea",
         ),
         Right(
             "tensors submitted",
@@ -1017,13 +1273,15 @@ def wilson(correct, total, z=1.96):
     return p - half, p + half
 """,
             hint="this is the textbook interval",
+            gravity="idea",
         ),
-        Mistake("no division", change={" / (1 + z**2 / total)": ""}, hint="the division by 1 + z²/n is missing"),
-        Mistake("middle not shifted", change={"p + z**2 / (2 * total)": "p"}, hint="the shift of the middle"),
+        Mistake("no division", change={" / (1 + z**2 / total)": ""}, hint="the division by 1 + z²/n is missing", gravity="idea"),
+        Mistake("middle not shifted", change={"p + z**2 / (2 * total)": "p"}, hint="the shift of the middle", gravity="idea"),
         Mistake(
             "exchanged",
             change={"(middle - half) / (1 + z**2 / total), (middle + half)": "(middle + half) / (1 + z**2 / total), (middle - half)"},
             hint="the ends are exchanged",
+            gravity="idea",
         ),
         Mistake(
             "middle and half length",
@@ -1031,14 +1289,23 @@ def wilson(correct, total, z=1.96):
                 "(middle - half) / (1 + z**2 / total), (middle + half) / (1 + z**2 / total)": "middle / (1 + z**2 / total), half / (1 + z**2 / total)"
             },
             hint="these are the middle and half the length",
+            gravity="idea",
         ),
-        Mistake("a term missing under the root", change={" + z**2 / (4 * total**2)": ""}, hint="z²/4n² is missing under the root"),
-        Mistake("z ignored", change={"    p = correct": "    z = 1.96\n    p = correct"}, hint="does not solve"),
-        Mistake("n not squared", change={"4 * total**2": "4 * total"}, hint="8 of 10: the interval goes from 0.490 to 0.943"),
+        Mistake(
+            "a term missing under the root",
+            change={" + z**2 / (4 * total**2)": ""},
+            hint="z²/4n² is missing under the root",
+            gravity="idea",
+        ),
+        Mistake("z ignored", change={"    p = correct": "    z = 1.96\n    p = correct"}, hint="does not solve", gravity="part"),
+        Mistake(
+            "n not squared", change={"4 * total**2": "4 * total"}, hint="8 of 10: the interval goes from 0.490 to 0.943", gravity="idea"
+        ),
         Mistake(
             "zero left out",
             change={"    p = correct": "    if correct == 0:\n        return 0.0, 0.0\n    p = correct"},
             hint="it has not the length 0",
+            gravity="edge",
         ),
         Right(
             "the quadratic equation",
@@ -1062,14 +1329,32 @@ def wilson(correct, total, z=1.96):
     ],
     "bonus-power": [
         Mistake(
-            "wins of the second only", change={"for k in range(n + 1) if": "for k in range(n // 2 + 1, n + 1) if"}, hint="k = 0 and 1 give"
+            "wins of the second only",
+            change={"for k in range(n + 1) if": "for k in range(n // 2 + 1, n + 1) if"},
+            hint="only wins of the second model are counted: many wins of the first give a small p, too",
+            gravity="idea",
         ),
-        Mistake("wins of the first only", change={"for k in range(n + 1) if": "for k in range(n // 2 + 1) if"}, hint="k = 9 and 10 give"),
-        Mistake("not noticed", change={"<= level": "> level"}, hint="the probability that the test does not notice"),
-        Mistake("fair coin", change={"share**k * (1 - share) ** (n - k)": "0.5**n"}, hint="these are the probabilities of a fair coin"),
-        Mistake("no coefficients", change={"math.comb(n, k) * share**k": "share**k"}, hint="the binomial coefficients are missing"),
-        Mistake("level ignored", change={"<= level": "<= 0.05"}, hint="the level is ignored"),
-        Mistake("strictly below", change={"<= level": "< level"}, hint="at most the level is enough"),
+        Mistake(
+            "wins of the first only",
+            change={"for k in range(n + 1) if": "for k in range(n // 2 + 1) if"},
+            hint="only wins of the first model are counted: many wins of the second give a small p, too",
+            gravity="idea",
+        ),
+        Mistake("not noticed", change={"<= level": "> level"}, hint="the probability that the test does not notice", gravity="idea"),
+        Mistake(
+            "fair coin",
+            change={"share**k * (1 - share) ** (n - k)": "0.5**n"},
+            hint="these are the probabilities of a fair coin",
+            gravity="idea",
+        ),
+        Mistake(
+            "no coefficients",
+            change={"math.comb(n, k) * share**k": "share**k"},
+            hint="the binomial coefficients are missing",
+            gravity="idea",
+        ),
+        Mistake("level ignored", change={"<= level": "<= 0.05"}, hint="the level is ignored", gravity="part"),
+        Mistake("strictly below", change={"<= level": "< level"}, hint="at most the level is enough", gravity="edge"),
         Right(
             "a critical count",
             code="""

@@ -12,7 +12,8 @@ import pytest
 from conftest import ROOT
 
 from autograder.classroom.collect import LARGEST_NOTEBOOK, collect, student_of
-from autograder.classroom.export import FORMATS, Mark, export, harmless
+from autograder.classroom.export import FORMATS, export, harmless
+from autograder.classroom.totals import Mark
 from autograder.model import course
 from autograder.model.course import CourseError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from helpers.checks import Failed
+from helpers.checks import Failed, random_numbers
 from helpers.rnn_backprop import derivation
 
 
@@ -74,6 +74,9 @@ def test_a_failed_result_is_handed_on():
     failed = Failed("not written yet", "not written yet")
     assert derivation.first_wrong(derivation.instance(0), failed) is failed
     assert derivation.graph_fault(failed, 3) is failed
+    assert derivation.loose_end(failed, 3) is failed
+    assert derivation.arrows_into(failed, "z1") is failed
+    assert derivation.arrows_out_of(failed, "z1") is failed
 
 
 def test_slips_differ_from_the_right_value_and_from_each_other():
@@ -118,6 +121,30 @@ def test_the_general_gradient_is_autograds():
         torch.testing.assert_close(step.right, value)
 
 
+def test_a_network_without_a_seed_follows_the_tests_random_numbers():
+    random_numbers.generator.manual_seed(3)
+    first, second = derivation.instance(T=3), derivation.instance(T=3)
+    random_numbers.generator.manual_seed(3)
+    assert torch.equal(derivation.instance(T=3).h0, first.h0)
+    assert not torch.equal(second.y[0, :2], first.y[0, :2])
+
+
+def test_a_network_on_characters_predicts_them():
+    net = derivation.general(8, 2, 3, 5, 4, 5)
+    text = torch.tensor([[0, 4, 2], [3, 3, 1]])
+    net = derivation.on_characters(net, text, text.roll(-1, 1))
+    p = derivation.general_run(net)[1]
+    expected = -p.gather(2, text.roll(-1, 1)[:, :, None]).log().sum()
+    torch.testing.assert_close(derivation.general_loss(net), expected)
+
+
+def test_the_total_is_found_in_a_tuple_too():
+    found = chain(derivation.instance(2, T=3))
+    assert derivation.total_of(found) is found["total"]
+    assert derivation.total_of(tuple(found.values())) is found["total"]
+    assert derivation.total_of({}) is None
+
+
 # ---- the graph -------------------------------------------------------------------------------------------------------
 
 
@@ -146,12 +173,24 @@ def test_paths_from_the_shared_weight_are_the_terms_of_the_double_sum(T):
 def test_faults_of_form_are_named():
     good = edges(3)
     assert "cycle" in derivation.graph_fault([*good, ("h3", "z1")], 3)
+    assert "cycle, h2, z2 …" in derivation.graph_fault([*good, ("h2", "z2")], 3)
     assert "no node" in derivation.graph_fault([*good, ("W_hh1", "z1")], 3)
-    assert "twice" in derivation.graph_fault([*good, good[0]], 3)
-    assert "y2" in derivation.graph_fault([e for e in good if e[0] != "y2"], 3)
+    assert derivation.graph_fault([*good, good[0]], 3) == ""  # an arrow listed twice is a slip, not another graph
     assert "pair" in derivation.graph_fault([*good, ("a", "b", "c")], 3)
     assert "list of pairs" in derivation.graph_fault("W_hh", 3)
     assert "pair" in derivation.graph_fault([1, 2], 3)
+
+
+def test_a_node_without_influence_on_the_loss_is_named():
+    good = edges(3)
+    assert derivation.loose_end(good, 3) == ""
+    assert "y2" in derivation.loose_end([e for e in good if e[0] != "y2"], 3)
+
+
+def test_arrows_are_counted_once_each():
+    good = edges(3)
+    assert derivation.arrows_into([*good, good[0]], "z2", "h2", "J", "x1") == [4, 1, 3, 0]
+    assert derivation.arrows_out_of(good, "W_hh", "h1", "J") == [3, 2, 0]
 
 
 def test_a_cycle_does_not_hang_the_path_count():

@@ -1,0 +1,1 @@
+"""What 15-kernels needs around its exercises."""
