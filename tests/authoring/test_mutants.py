@@ -134,6 +134,12 @@ def test_mutants_do_what_their_names_say() -> None:
     assert run(lost, f"evaluate({A_MODEL}, iter([1, 2]))") == 2
 
 
+def test_numbers_cannot_be_changed_in_place() -> None:
+    source = "def more(n):\n    n = n + 1\n    return n"
+    assert not any(name.startswith("in place") for name in mutants(source, "more(3)"))
+    assert "in place: n = n + 1 as n += 1" in mutants(source, "more(torch.ones(3))")
+
+
 def test_only_the_students_lines_change() -> None:
     source = "def f(x):\n    x = x + 1\n    ### BEGIN SOLUTION\n    return x * 2\n    ### END SOLUTION"
     names = list(mutants(source, group="classical"))
