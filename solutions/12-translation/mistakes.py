@@ -1075,7 +1075,7 @@ def bleu(hypotheses, references):
         Mistake(
             "one final norm",
             change={" + 2 * norm\n    ### END": " + norm\n    ### END"},
-            hint="only one final norm is counted",
+            hint="2D numbers are missing: encoder and decoder each end with a LayerNorm",
             gravity="idea",
         ),
         Mistake(
@@ -1339,7 +1339,7 @@ def proposals(base):
             "unknown raises",
             change={"runs.get(run, {}).get(setting, missing)": "runs[run][setting]"},
             hint="your code raised KeyError",
-            gravity="idea",
+            gravity="part",
         ),
         Right(
             "loops",
