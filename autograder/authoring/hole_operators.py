@@ -92,11 +92,17 @@ def in_place(answer: Answer) -> Iterator[Change]:
     """An argument is changed."""
     for function in answer.functions:
         names = {one.arg for one in function.arguments}
+        names = {name for name in names if can_change(answer, function, name)}
         for node in own_nodes(function.node):
             if node in answer.nodes:
                 yield from in_place_statement(answer, node, names)
         for one in function.arguments if function.gives_values else ():
             yield from spoiled(answer, function, one.arg)
+
+
+def can_change(answer: Answer, function: Function, name: str) -> bool:
+    """A number cannot: `n += 1` is a new one."""
+    return any(kind[0] in ("tensor", "list") for kind in answer.observed.kinds(argument_place(function, name)))
 
 
 def in_place_statement(answer: Answer, node: ast.AST, arguments: set[str]) -> Iterator[Change]:

@@ -234,11 +234,11 @@ def asking(test: str) -> str:
     return f"{test}\nprint({ASK}())"
 
 
-def observed_in(outputs: list[dict[str, Any]]) -> Observed:
-    """What the test printed of the notes. Nothing, where it was kept from it: then fewer mutants can be made."""
+def observed_in(outputs: list[dict[str, Any]]) -> Observed | None:
+    """What the test printed of the notes; None where it was kept from that."""
     for output in outputs:
         text = output.get("text", "")
         for line in ("".join(text) if isinstance(text, list) else str(text)).split("\n"):
             if line.startswith(MARK):
                 return Observed(json.loads(line.removeprefix(MARK)))
-    return Observed()
+    return None

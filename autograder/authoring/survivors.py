@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,13 +34,12 @@ GROUPS: Mapping[str, Mapping[str, Operator]] = {
     "all": hole_operators.OPERATORS | classical_operators.OPERATORS,
 }
 EVERYWHERE = "*"  # in EQUIVALENT: every exercise
-TEST_SECONDS = 10.0  # for a test with a mutant, five times what a test may take: what loops for ever is caught then
 FOLDER = Path(".course") / "mutants"
 MOST_REMEMBERED, SAVED_EVERY = 20_000, 20
 CAUGHT, SURVIVED, UNFINISHED = "caught", "survived", "did not finish"
 
-# What no test is asked to catch, and why: it is not made. The word after the pattern of the names speaks against it:
-# where the notebook's introduction or the exercise's own text has it, such a mutant needs a case, or its own reason.
+# What no test is asked to catch, and why: it is not made. The expression after the pattern of the names speaks against
+# it: where the notebook's introduction or the exercise's own text has it, the mutant needs a case, or its own reason.
 BY_NATURE: dict[tuple[str, str], str] = {
     ("dtype: *result* in float64", "dtype"): (
         "`check.run` gives floats in the dtype of the inputs: a wider result has the same numbers, and computing in"
@@ -49,8 +48,8 @@ BY_NATURE: dict[tuple[str, str], str] = {
     ("dtype: *result* rounded to float32", "float64"): (
         "inputs are float32 unless the text speaks of float64, and then nothing is rounded"
     ),
-    ("gradient: *", "gradient"): (
-        "a text that never speaks of gradients lets students compute with `.item()`, NumPy or under `no_grad`"
+    ("gradient: *", "gradients? (have to |must )?flow|torch operations|differentiable"): (
+        "a text that does not ask for it lets students compute with `.item()`, NumPy or under `no_grad`"
     ),
 }
 
@@ -66,6 +65,7 @@ class Mutants:
     survivors: list[dict[str, Any]] = field(default_factory=list)
     stale: list[dict[str, str]] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)  # exercises whose solution, written anew, loses points
+    unobserved: list[str] = field(default_factory=list)  # exercises whose solution could not be watched
 
     def as_dict(self) -> dict[str, Any]:
         return vars(self)
@@ -74,6 +74,7 @@ class Mutants:
         anew = "the solution, written anew from its syntax tree, loses points, so mutants prove nothing"
         return [
             *(f"{name}: {anew}" for name in self.broken),
+            *(f"{name}: the solution could not be observed, so mutants are missing" for name in self.unobserved),
             *(
                 f"{one['exercise']}: mutant {one['name']!r} keeps every point (line {one['line']}: {one['text']}):"
                 " add a case, or give a reason in EQUIVALENT of mistakes.py"
@@ -109,10 +110,8 @@ def hunt(
     engine_for: EngineFor,
 ) -> Mutants:
     """Make the mutants of these exercises, and try them."""
-    memory = Memory(course.root / FOLDER / f"{assignment.id}.json", surroundings(assignment))
-    seconds = min(TEST_SECONDS, limits_of(course, assignment).test_seconds)
-    bounded = replace(assignment, limits=(*assignment.limits, ("test_seconds", seconds)))
-    with closing(memory), closing(EngineWhenNeeded(lambda: engine_for(course, bounded, [sheet]))) as engine:
+    memory = Memory(course.root / FOLDER / f"{assignment.id}.json", surroundings(course, assignment))
+    with closing(memory), closing(EngineWhenNeeded(lambda: engine_for(course, assignment, [sheet]))) as engine:
         progress("observing the solution")
         observed = observations(engine, sheet, exercises, cells, memory)
         attempts = [
@@ -122,6 +121,7 @@ def hunt(
         verdicts = tried(engine, sheet, attempts, memory, progress)
     found = judged(attempts, verdicts, equivalent)
     found.remembered = remembered
+    found.unobserved = [one.name for one in exercises if one.name not in observed]
     return found
 
 
@@ -148,15 +148,16 @@ class EngineWhenNeeded:
 def observations(
     engine: EngineWhenNeeded, sheet: Sheet, exercises: Sequence[Exercise], cells: Sequence[Cell], memory: Memory
 ) -> dict[str, Observed]:
-    """What each solution sees while its test runs, by exercise."""
+    """What each solution sees while its test runs, by exercise. One that could not be observed is missing."""
     asking = Sheet(sheet.name, with_questions(sheet.instructor), sheet.student)
     texts = {exercise.name: observing.instrumented(exercise.cell.tree) for exercise in exercises}
     digests = {one.name: memory.digest(one, texts[one.name], cells, "observed") for one in exercises}
     new = [one for one in exercises if digests[one.name] not in memory]
     candidates = [Candidate(key, one.name, texts[one.name], one.test.grade_id) for key, one in enumerate(new)]
     for key, tested in engine.try_variants(asking, candidates):
-        memory[digests[new[key].name]] = observing.observed_in(tested.outputs).places
-    return {name: Observed(memory[digest]) for name, digest in digests.items()}
+        if (seen := observing.observed_in(tested.outputs)) is not None:
+            memory[digests[new[key].name]] = seen.places
+    return {name: Observed(memory[digest]) for name, digest in digests.items() if digest in memory}
 
 
 def with_questions(instructor: str) -> str:
@@ -177,8 +178,8 @@ def attempts_at(
     """The solution itself, then its mutants."""
     solution, texts = written(exercise.cell), texts_about(exercise, cells).lower()
     yield Attempt(exercise, solution, memory.digest(exercise, solution, cells))
-    for mutant in mutants_of(exercise.cell, observed[exercise.name], operators):
-        if not any(fits(pattern, mutant.name) and word not in texts for pattern, word in BY_NATURE):
+    for mutant in mutants_of(exercise.cell, observed.get(exercise.name, Observed()), operators):
+        if not any(fits(pattern, mutant.name) and not re.search(asked, texts) for pattern, asked in BY_NATURE):
             yield Attempt(exercise, mutant.code, memory.digest(exercise, mutant.code, cells), mutant)
 
 
@@ -204,7 +205,12 @@ def tried(
         name = "the solution" if one.mutant is None else one.mutant.name
         progress(f"{done} of {len(new)} mutants · {one.exercise.name}: {name}")
         memory[one.digest] = verdict_on(one.exercise, tested)
-    return {one.digest: memory[one.digest] for one in attempts}
+    verdicts = {one.digest: memory[one.digest] for one in attempts}
+    broken = {one.exercise.name for one in attempts if one.mutant is None and verdicts[one.digest] != SURVIVED}
+    for one in attempts:
+        if one.exercise.name in broken:  # perhaps the machine's fault: nothing is known of these
+            memory.forget(one.digest)
+    return verdicts
 
 
 def verdict_on(exercise: Exercise, tested: Tested) -> str:
@@ -298,6 +304,9 @@ class Memory:
         if self.unsaved >= SAVED_EVERY:  # whatever ends this process, little is tried twice
             self.close()
 
+    def forget(self, digest: str) -> None:
+        self.unsaved += self.known.pop(digest, None) is not None
+
     def close(self) -> None:
         if self.unsaved:
             write_whole(self.path, json.dumps(dict([*self.known.items()][-MOST_REMEMBERED:])))
@@ -317,8 +326,8 @@ def needed_cells(exercise: Exercise, cells: Sequence[Cell]) -> list[str]:
     return kept
 
 
-def surroundings(assignment: Assignment) -> str:
+def surroundings(course: Course, assignment: Assignment) -> str:
     """The check library and all else that notebooks import, the examiner, versions, data files, and limits."""
-    texts = [tools_digest(), str(assignment.limits)]
+    texts = [tools_digest(), str(limits_of(course, assignment))]
     texts += [hashlib.sha256(path.read_bytes()).hexdigest() for path in assignment.data_files().values()]
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()

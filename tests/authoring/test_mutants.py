@@ -29,6 +29,7 @@ def mutants(source: str, call: str = "", group: str = "all") -> dict[str, Mutant
         eval(call, namespace)
     notes = namespace[observing.ASK]()
     observed = observing.observed_in([{"output_type": "stream", "text": f"a line before\n{notes}\n"}])
+    assert observed is not None
     return {one.name: one for one in mutants_of(cell, observed, survivors.GROUPS[group])}
 
 
@@ -133,6 +134,12 @@ def test_mutants_do_what_their_names_say() -> None:
     assert run(lost, f"evaluate({A_MODEL}, iter([1, 2]))") == 2
 
 
+def test_numbers_cannot_be_changed_in_place() -> None:
+    source = "def more(n):\n    n = n + 1\n    return n"
+    assert not any(name.startswith("in place") for name in mutants(source, "more(3)"))
+    assert "in place: n = n + 1 as n += 1" in mutants(source, "more(torch.ones(3))")
+
+
 def test_only_the_students_lines_change() -> None:
     source = "def f(x):\n    x = x + 1\n    ### BEGIN SOLUTION\n    return x * 2\n    ### END SOLUTION"
     names = list(mutants(source, group="classical"))
@@ -153,6 +160,11 @@ def test_methods_keep_their_object_and_generators_are_left_alone() -> None:
     made = mutants(source, "Layer()(torch.ones(3))")
     assert run(made["gradient: Layer.forward, result is detached"], "Layer()(torch.ones(2))").tolist() == [2, 2]
     assert not any(name.startswith("state: count") for name in made)
+
+
+def test_a_solution_that_could_not_be_watched_is_a_failure_not_an_exercise_without_sizes() -> None:
+    assert observing.observed_in([{"output_type": "stream", "text": "interrupted\n"}]) is None
+    assert survivors.Mutants(unobserved=["spread"]).failures()
 
 
 # ---- reasons ---------------------------------------------------------------------------------------------------------
