@@ -560,7 +560,7 @@ def influence(f, x, delta):
         Mistake(
             "ReLU cut from the graph",
             change={"x.clamp(min=0)": "x.detach().clamp(min=0)"},
-            hint="no gradient flows from the output back to the input: is there a `.detach()`, `.item()`, NumPy call or new tensor in between?",
+            hint="ReLU: the gradient is wrong or does not flow",
             gravity="edge",
         ),
         Right(
@@ -728,12 +728,6 @@ def influence(f, x, delta):
             change={"x.view(B, T, H, D // H)": "x.view(B, T, 4, D // 4)"},
             hint="split_heads is wrong for two heads",
             gravity="idea",
-        ),
-        Mistake(
-            "view on strided",
-            change={"x.view(B, T, H, D // H)": "x.view(B * T, H, D // H).view(B, T, H, D // H)"},
-            hint="your code raised RuntimeError",
-            gravity="edge",
         ),
         Mistake(
             "merge reversed",
