@@ -108,7 +108,6 @@ with check.idea("bytes_of"):
             ).encode(),
             "the ids are sorted: they may come in any order": bytes(sorted(numbers)),
             "every id is used once: ids may repeat": bytes(dict.fromkeys(numbers)),
-            "the ids are taken for bytes: look them up in `vocab`": b"",
         },
     )
     moved = {1000 - number: bytes([number]) for number in range(256)}
