@@ -10,7 +10,7 @@ from types import FrameType
 
 from helpers.checks import student_side
 
-HERE = os.path.dirname(__file__) + os.sep
+HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep  # helpers/: what a room draws for a test is the test's
 
 
 def calling_frame() -> FrameType:

@@ -1759,7 +1759,7 @@ check = Check("measures", points=3)
 with check.idea("bytes_per_token"):
     check.close(check.run(bytes_per_token, "née four", [5, 6, 7]), 3.0, 'bytes_per_token: nine bytes ("é" has two) in three tokens')
     ### BEGIN HIDDEN TESTS
-    foreign = "één café — 🙂\n\tτέλος a\nb"
+    foreign = " één café — 🙂\n\tτέλος a\nb\n"
     check.close(
         check.run(bytes_per_token, foreign, [3] * 8),
         len(foreign.encode()) / 8,

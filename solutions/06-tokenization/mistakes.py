@@ -1032,10 +1032,10 @@ def encode_word(word, ranks):
             gravity="idea",
         ),
         Mistake(
-            "fails for an empty word",
+            "fails when one token is left",
             code=simple_encoder({"while len(parts) > 1": "while True"}),
-            hint="an empty word has no tokens",
-            gravity="edge",
+            hint="your code raised ValueError",
+            gravity="idea",
         ),
         Mistake(
             "overlap from the right",

@@ -1190,7 +1190,7 @@ def final_test(results, predictions, sealed):
     chosen = scores.index(max(scores))
     return {"chosen": chosen, **sealed.submit(predictions[chosen])}
 """,
-            hint="these are the results of the best on the test set: how could you know? Choose on the validation set",
+            hint="the labels are sealed: use `submit`",
             gravity="idea",
         ),
         Mistake(
