@@ -406,9 +406,16 @@ def general_step(net: General) -> dict[str, Step]:
         "the outer product is in the wrong order": tuple(g.T for g in right),
     }
     return {
-        name: Step(right[k], {hint: values[k] for hint, values in slips.items()})
+        name: Step(
+            right[k],  # a slip that does not show in this weight has no name here
+            {hint: values[k] for hint, values in slips.items() if not same_numbers(values[k], right[k])},
+        )
         for k, name in enumerate(("W_hh", "W_hx", "W_yh"))
     }
+
+
+def same_numbers(a: Tensor, b: Tensor) -> bool:
+    return a.shape == b.shape and bool(torch.allclose(a, b))
 
 
 # ---- the computation graph -------------------------------------------------------------------------------------------

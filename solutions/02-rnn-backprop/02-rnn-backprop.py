@@ -146,7 +146,8 @@ with check.part("outputs and losses"):
     )
     ### END HIDDEN TESTS
 with check.edge("every arrow once"):
-    check.true(len(derivation.pairs(found)) == len(found), "an arrow is listed twice")
+    once = found if type(found) is checks.Failed else len(derivation.pairs(found)) == len(found)
+    check.true(once, "an arrow is listed twice")
 ### BEGIN HIDDEN TESTS
 with check.edge("T = 1"):
     short = check.run(graph_edges, 1)
@@ -1758,16 +1759,18 @@ with check.part("the whole prefix"):
     for _ in range(4):
         start = randperm(5)
         got = check.run(lambda *w, start=start: sample(list(w), start, 12), *deep, shape=(12,))
+        slips = {
+            "only the last character of the prefix is read: the state is lost on the way": followed(12, read=start.tolist()[-1:]),
+            "the last character of the prefix is read twice": followed(12, read=[*start.tolist(), int(start[-1])]),
+            "the prefix is read backwards": followed(12, read=start.tolist()[::-1]),
+            "only the first character of the prefix is read": followed(12, read=start.tolist()[:1]),
+        }
+        shown = [str(value) for value in slips.values()]  # two slips that give the same text here are not told apart
         check.equal(
             got,
             followed(12, read=start.tolist()),
             "after a longer prefix the characters are wrong: read every character of the prefix, and carry h from step to step",
-            wrong={
-                "only the last character of the prefix is read: the state is lost on the way": followed(12, read=start.tolist()[-1:]),
-                "the last character of the prefix is read twice": followed(12, read=[*start.tolist(), int(start[-1])]),
-                "the prefix is read backwards": followed(12, read=start.tolist()[::-1]),
-                "only the first character of the prefix is read": followed(12, read=start.tolist()[:1]),
-            },
+            wrong={name: value for name, value in slips.items() if shown.count(str(value)) == 1},
         )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
