@@ -1619,8 +1619,7 @@ def next_word(logits, temperature, banned=()):
 # %% test="sample" points=3
 check = Check("sample", points=3)
 draws, odds = 8000, torch.tensor([0.0, 1.0, 2.0, 1.5, -1.0])
-# P(‖observed − true‖₁ ≥ ε) ≤ 2^5 exp(−n ε²/2) (Weissman et al., 2003): below 1e-9
-bound = (2 / draws * (5 * math.log(2) + math.log(1e9))) ** 0.5
+bound = (2 / draws * (5 * math.log(2) + math.log(1e9))) ** 0.5  # a right answer exceeds it with probability below 1e-9, see 09
 
 
 def frequencies(temperature, banned=()):
@@ -1630,8 +1629,8 @@ def frequencies(temperature, banned=()):
 
 with check.idea("draw from the softmax"):
     seen = check.run(frequencies, 1.0)
-    hint = "temperature 1, no word banned: the words have the probabilities 0.06, 0.17, 0.46, 0.28 and 0.02"
-    hint = "the likeliest word always wins: draw instead of taking the largest" if (seen == 1).any() else hint
+    greedy = "the likeliest word always wins: draw instead of taking the largest"
+    hint = greedy if (seen == 1).any() else "temperature 1: the words have the probabilities 0.06, 0.17, 0.46, 0.28 and 0.02"
     check.true((seen - torch.tensor([0.0627, 0.1704, 0.4631, 0.2809, 0.0231])).abs().sum() < bound, hint)
     ### BEGIN HIDDEN TESTS
     check.true((seen - 0.2).abs().sum() > bound, "all words are equally likely: use the logits")
@@ -1673,11 +1672,13 @@ with check.edge("new draws every time"):
     twice = [check.run(lambda: torch.as_tensor(next_word(torch.zeros(40, 5), 1.0)).flatten()) for _ in range(2)]
     check.true((twice[0] != twice[1]).any(), "two calls in a row draw the same words: do not seed the generator")
     ### END HIDDEN TESTS
-with check.edge("int64, one per row"):
+with check.edge("one number per row"):
     drawn = check.run(next_word, torch.zeros(3, 5), 1.0, shape=(3,), hint="one word number per row: an int64 tensor of shape (B,)")
     check.equal(str(drawn.dtype), "torch.int64", "word numbers are int64: an embedding looks them up")
-with check.edge("inputs unchanged"):
+### BEGIN HIDDEN TESTS
+with check.edge("logits unchanged"):
     check.unchanged(next_word, 60 * torch.eye(5), 2.0, [3])
+### END HIDDEN TESTS
 check.score()
 
 # %%
