@@ -15,7 +15,7 @@ from helpers.checks.bans import Ban
 from helpers.checks.compare import Difference, as_tensor, describe, difference, same
 from helpers.checks.cost_checks import CostChecks
 from helpers.checks.failed import NOTHING, Failed
-from helpers.checks.plain_data import copied, plain
+from helpers.checks.plain_data import copied, is_plain, plain
 from helpers.checks.quiet import failure_of
 from helpers.checks.random_numbers import rand, randn, randperm
 from helpers.checks.source_checks import SourceChecks
@@ -243,9 +243,8 @@ class Check(CostChecks, SourceChecks):
         ):  # code that does nothing changes nothing, and earns nothing for that
             outcome = Failed(NOTHING, "nothing came back")
         if self._usable(outcome, ""):
-            changed = [
-                i for i, (a, b) in enumerate(zip(outcome[1], args, strict=True)) if a is not b and not same(a, plain(b))
-            ]
+            pairs = enumerate(zip(outcome[1], args, strict=True))
+            changed = [i for i, (after, before) in pairs if is_plain(before) and not same(after, plain(before))]
             if changed or self._worth_counting():
                 self._record(
                     not changed,

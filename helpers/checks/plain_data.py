@@ -30,6 +30,15 @@ PLAIN = (
 )
 
 
+def is_plain(value: Any) -> bool:
+    """Plain data all the way down: nothing that has to stay where it lives, such as a model or a function."""
+    if type(value) in (list, tuple):
+        return all(is_plain(item) for item in value)
+    if type(value) is dict:
+        return all(is_plain(item) for item in value.values())
+    return isinstance(value, (*PLAIN, np.ndarray, np.generic))
+
+
 def copied(value: Any) -> Any:
     """A copy of plain data: what the student's code changes in place must not change the test's own data."""
     if isinstance(value, torch.Tensor):

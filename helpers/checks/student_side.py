@@ -29,7 +29,7 @@ from torch.utils.flop_counter import flop_registry
 from helpers.checks import bans
 from helpers.checks.failed import NOTHING, StudentError, Unwritten, fail, first_paragraph, not_written
 from helpers.checks.meter import Meter, Spent
-from helpers.checks.plain_data import copied, plain
+from helpers.checks.plain_data import copied, is_plain, plain
 from helpers.kit.seeding import seed as seed_here
 
 # The bridge to the student's process, where that is another one; None where tests and student code share a kernel.
@@ -177,10 +177,13 @@ def gradients(
 
 @measurement
 def inout(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The result and the arguments as they are after the call: the one way to see whether inputs were modified."""
+    """The result and the arguments as they are after the call: the one way to see whether inputs were modified.
+
+    An argument that is no plain data, a model for example, stays where it is: None stands in its place.
+    """
     given = copied(args)
     result = function(*given, **copied(kwargs))
-    return plain(copied(result)), plain(given)
+    return plain(copied(result)), tuple(plain(part) if is_plain(part) else None for part in given)
 
 
 @measurement

@@ -1103,6 +1103,14 @@ def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
             gravity="idea",
         ),
         Mistake(
+            "writes into the prefix",
+            change={
+                "    was_training = model.training\n": "    tokens, given = tokens.clone(), tokens\n    given.zero_()\n    was_training = model.training\n"
+            },
+            hint=IN_PLACE,
+            gravity="edge",
+        ),
+        Mistake(
             "top_p not handed on",
             change={"temperature, top_k, top_p)": "temperature, top_k)"},
             hint="top_p: the frequencies are wrong",

@@ -139,7 +139,9 @@ with check.idea("words_lost"):
             sum(n - border for n in beyond) / sum(many),
             "`words_lost` is wrong for other lengths",
             rtol=1e-5,
-            wrong={
+            wrong={}
+            if border != 23  # where nothing or everything is cut, mistakes agree
+            else {
                 "this drops whole sentences: of a long sentence only the end is cut off": sum(beyond) / sum(many),
                 "this is the share of sentences that are cut: count words": len(beyond) / 257,
                 "this is a number of words: divide by all words": sum(n - border for n in beyond),
@@ -352,7 +354,7 @@ with check.idea("dot product"):
     check.true(len(pair) == 2, "two numbers of elements: first for the dot product, then for additive scores")
     check.equal(pair[0], 6, "dot product: one sentence, one head, two queries and three keys make a table of 2 × 3")
     ### BEGIN HIDDEN TESTS
-    for b, h, t, s, e in [(2, 3, 7, 11, 5), (1, 1, 4, 6, 3), (32, 4, 100, 90, 16)]:
+    for b, h, t, s, e in [(2, 3, 7, 11, 5), (5, 2, 4, 6, 3), (32, 4, 100, 90, 16)]:
         check.equal(
             check.run(lambda b=b, h=h, t=t, s=s, e=e: int(largest_tensors(b, h, t, s, e)[0])),
             b * h * t * s,
@@ -369,7 +371,7 @@ with check.idea("dot product"):
 with check.idea("additive scores"):
     check.equal(pair[1], 24, "additive: tanh is applied to 4 numbers for each of the 2 × 3 pairs")
     ### BEGIN HIDDEN TESTS
-    for b, h, t, s, e in [(1, 1, 5, 6, 3), (2, 3, 7, 11, 5), (32, 4, 90, 100, 16)]:
+    for b, h, t, s, e in [(2, 3, 7, 11, 5), (5, 2, 4, 6, 3), (32, 4, 90, 100, 16)]:
         check.equal(
             check.run(lambda b=b, h=h, t=t, s=s, e=e: int(largest_tensors(b, h, t, s, e)[1])),
             b * h * t * s * e,
@@ -433,7 +435,7 @@ with check.idea("blocks of matrices"):
     missing = {"attention has an output projection besides q, k and v": 1454200 - 3 * 200 * 201}
     check.close(check.run(count_parameters, 10, 10, 200, 3), 1454200, mostly, rtol=0.015, wrong=missing)  # the rest has parts below
     ### BEGIN HIDDEN TESTS
-    for d, depth in [(300, 1), (256, 8)]:
+    for d, depth in [(300, 2), (256, 8)]:
         rest = 30 * d + depth * 13 * d + 2 * d
         check.close(
             check.run(count_parameters, 10, 10, d, depth),
@@ -792,7 +794,7 @@ with check.idea("gradient_map", share=3):
         slope = 1 - torch.tanh(weights @ at @ matrix) ** 2  # (T, E)
         return weights[:, :, None, None] * slope[:, None, :, None] * matrix.T[None, None]
 
-    for size, width, out in [(4, 3, 5), (6, 2, 1)]:
+    for size, width, out in [(4, 3, 5), (6, 2, 4)]:
         mixing, spread, at = randn(size, size), randn(width, out), randn(size, width) / 2
         jacobian = jacobian_of(mixing, spread, at)
         exact = jacobian.pow(2).sum((2, 3)).sqrt()
@@ -819,7 +821,7 @@ with check.edge("one position"):
     exact = jacobian_of(mixing, spread, at).pow(2).sum((2, 3)).sqrt()
     check.close(single, exact, "T = 1: one output and one input, G is (1, 1)", rtol=1e-3, atol=1e-5)
 with check.edge("the point unchanged"):
-    check.unchanged(lambda point: gradient_map(small, point), torch.zeros(3, 2))
+    check.unchanged(gradient_map, small, torch.zeros(3, 2))
     ### END HIDDEN TESTS
 with check.idea("future_leak"):
     leaky = torch.tensor([[1.0, 0.125, 0.25], [0.5, 1.0, 0.0625], [0.0, 2.0, 1.0]])
@@ -899,7 +901,7 @@ check = Check("perturb", points=3)
 grid, words = torch.arange(36.0).view(6, 6), torch.tensor([3, 1, 4, 1, 5, 0, 2])
 honest, nosy = check.keep(PeekingModel, grid), check.keep(PeekingModel, grid, [0.5, 0.0, -0.125])
 with check.idea("what moves before the word"):
-    before = "one number for each position before `place`: shape (place,)"
+    before = "the model takes a batch, (1, T), and the result is one number for each position before `place`: shape (place,)"
     still = check.run(perturbation_leak, honest, words, 4, 2, shape=(4,), hint=before)
     check.close(still, torch.zeros(4), "this model looks only at the past: nothing before `place` may move")
     eighteen = "word 5 becomes word 2, which moves each logit by 18; this model peeks one word ahead (times 0.5) and three (times −0.125)"
@@ -938,7 +940,7 @@ with check.edge("the same word"):
     ### END HIDDEN TESTS
 with check.edge("the sentence unchanged"):
     keep = "your code changes the sentence that it is given: work on a copy, `tokens.clone()`"
-    check.unchanged(lambda sentence: perturbation_leak(honest, sentence, 4, 2), words, hint=keep)
+    check.unchanged(perturbation_leak, honest, words, 4, 2, hint=keep)
 check.score()
 
 # %%
@@ -1097,7 +1099,7 @@ with check.edge("large logits"):
     wild = check.run(prefix_losses, check.keep(PeekingModel, 400 * torch.eye(7)), torch.tensor([2, 5, 1, 1, 6]))
     check.finite(wild, "large logits give an infinite loss: use log_softmax, not the log of softmax")
 with check.edge("the words unchanged"):
-    check.unchanged(lambda sentence: prefix_losses(check.keep(PeekingModel, table), sentence), longer)
+    check.unchanged(prefix_losses, check.keep(PeekingModel, table), longer)
     ### END HIDDEN TESTS
 check.score()
 
@@ -1141,7 +1143,7 @@ with check.idea("mean of the last `window`"):
     def trailing(numbers, width):
         return [sum(numbers[max(0, i - width + 1) : i + 1]) / min(i + 1, width) for i in range(len(numbers))]
 
-    for width in (1, 3, 5):
+    for width in (4, 3, 5):
         centred = [noise[max(0, i - width // 2) : i + width // 2 + 1] for i in range(13)]
         check.close(
             check.run(smoothed, noise, width)[width - 1 :],
@@ -1619,8 +1621,7 @@ def next_word(logits, temperature, banned=()):
 # %% test="sample" points=3
 check = Check("sample", points=3)
 draws, odds = 8000, torch.tensor([0.0, 1.0, 2.0, 1.5, -1.0])
-# P(‖observed − true‖₁ ≥ ε) ≤ 2^5 exp(−n ε²/2) (Weissman et al., 2003): below 1e-9
-bound = (2 / draws * (5 * math.log(2) + math.log(1e9))) ** 0.5
+bound = (2 / draws * (5 * math.log(2) + math.log(1e9))) ** 0.5  # a right answer exceeds it with probability below 1e-9, see 09
 
 
 def frequencies(temperature, banned=()):
@@ -1630,11 +1631,14 @@ def frequencies(temperature, banned=()):
 
 with check.idea("draw from the softmax"):
     seen = check.run(frequencies, 1.0)
-    hint = "temperature 1, no word banned: the words have the probabilities 0.06, 0.17, 0.46, 0.28 and 0.02"
-    hint = "the likeliest word always wins: draw instead of taking the largest" if (seen == 1).any() else hint
+    greedy = "the likeliest word always wins: draw instead of taking the largest"
+    hint = (
+        greedy
+        if (seen == 1).any()
+        else "temperature 1: by the softmax of their logits the words have the probabilities 0.06, 0.17, 0.46, 0.28 and 0.02"
+    )
     check.true((seen - torch.tensor([0.0627, 0.1704, 0.4631, 0.2809, 0.0231])).abs().sum() < bound, hint)
     ### BEGIN HIDDEN TESTS
-    check.true((seen - 0.2).abs().sum() > bound, "all words are equally likely: use the logits")
     rows = 60 * torch.eye(5)
     own = check.run(lambda: torch.as_tensor(next_word(rows.clone(), 1.0)).flatten())
     check.equal(own, [0, 1, 2, 3, 4], "every row has its own distribution")
@@ -1673,11 +1677,13 @@ with check.edge("new draws every time"):
     twice = [check.run(lambda: torch.as_tensor(next_word(torch.zeros(40, 5), 1.0)).flatten()) for _ in range(2)]
     check.true((twice[0] != twice[1]).any(), "two calls in a row draw the same words: do not seed the generator")
     ### END HIDDEN TESTS
-with check.edge("int64, one per row"):
+with check.edge("one number per row"):
     drawn = check.run(next_word, torch.zeros(3, 5), 1.0, shape=(3,), hint="one word number per row: an int64 tensor of shape (B,)")
     check.equal(str(drawn.dtype), "torch.int64", "word numbers are int64: an embedding looks them up")
-with check.edge("inputs unchanged"):
+### BEGIN HIDDEN TESTS
+with check.edge("logits unchanged"):
     check.unchanged(next_word, 60 * torch.eye(5), 2.0, [3])
+### END HIDDEN TESTS
 check.score()
 
 # %%
@@ -1848,18 +1854,15 @@ with check.idea("the smallest n"):
         return n
 
     for s, gap in [(1.0, 0.5), (0.3, 0.2), (2.0, 0.4)]:
-        check.equal(
-            check.run(seeds_needed, s, gap),
-            smallest(s, gap),
-            "the number is wrong for another spread or difference",
-            wrong={
-                "this uses 1.96 instead of Student's t": smallest(s, gap, factor=1.96),
-                "one too many: give the smallest n": smallest(s, gap) + 1,
-                "one too few: the half-width must be at most the difference": smallest(s, gap) - 1,
-                "n values leave n − 1 degrees of freedom": smallest(s, gap, degrees=0),
-                "the half-width has √n, not n": smallest(s, gap, root=False),
-            },
-        )
+        slips = {
+            "this uses 1.96 instead of Student's t": smallest(s, gap, factor=1.96),
+            "n values leave n − 1 degrees of freedom": smallest(s, gap, degrees=0),
+            "one too many: give the smallest n": smallest(s, gap) + 1,
+            "one too few: the half-width must be at most the difference": smallest(s, gap) - 1,
+            "the half-width has √n, not n": smallest(s, gap, root=False),
+        }
+        slips = {name: number for name, number in slips.items() if number != smallest(s, gap)}  # for many seeds t hardly changes
+        check.equal(check.run(seeds_needed, s, gap), smallest(s, gap), "the number is wrong for another spread or difference", wrong=slips)
 with check.part("the level"):
     for s, gap, level in [(0.3, 0.2, 0.8), (2.0, 0.7, 0.99)]:
         ignored = {"the level is ignored: hand it to t_quantile": smallest(s, gap)}

@@ -530,7 +530,12 @@ def future_leak(G):
         Mistake("one number", change={".abs().amax(dim=-1)": ".abs().max()"}, hint="shape (place,)", gravity="idea"),
         Mistake("same tensor", change={"tokens.clone()": "tokens"}, hint="are both versions the same tensor", gravity="idea"),
         Mistake("everything after", change={"changed[place] =": "changed[place:] ="}, hint="more than one word is changed", gravity="idea"),
-        Mistake("no batch", change={"tokens[None]": "tokens", "changed[None]": "changed"}, hint="one sentence is (1, T)", gravity="idea"),
+        Mistake(
+            "no batch",
+            change={"tokens[None]": "tokens", "changed[None]": "changed"},
+            hint="the model takes a batch, (1, T)",
+            gravity="idea",
+        ),
         Mistake(
             "the place before", change={"changed[place]": "changed[place - 1]"}, hint="this model looks only at the past", gravity="idea"
         ),
@@ -862,7 +867,12 @@ def results_table(runs, metrics, level=0.95):
             hint="your code changes the list of runs",
             gravity="edge",
         ),
-        Mistake("only the first metric", change={"for metric in metrics}": "for metric in metrics[:1]}"}, hint="", gravity="idea"),
+        Mistake(
+            "only the first metric",
+            change={"for metric in metrics}": "for metric in metrics[:1]}"},
+            hint="your result could not be used here",
+            gravity="idea",
+        ),
         Right(
             "pandas",
             code="""
@@ -932,7 +942,10 @@ def results_table(runs, metrics, level=0.95):
         Mistake("level dropped", change={"if s in b], level)": "if s in b])"}, hint="the verdict depends on the level", gravity="part"),
         Mistake("touching counts", change={"mean + half < 0": "mean + half <= 0"}, hint="the interval touches 0", gravity="edge"),
         Mistake(
-            "interval of all values", change={"[a[s] - b[s] for s in a if s in b]": "[a[s] for s in a if s in b]"}, hint="", gravity="idea"
+            "interval of all values",
+            change={"[a[s] - b[s] for s in a if s in b]": "[a[s] for s in a if s in b]"},
+            hint="the differences are −0.5, −0.6 and −0.4: their mean is −0.5",
+            gravity="idea",
         ),
         Mistake(
             "never b",
@@ -970,7 +983,7 @@ def paired(a, b, level=0.95):
         Mistake(
             "uniform",
             change={"scaled.softmax(dim=-1)": "(scaled > -torch.inf).float()"},
-            hint="all words are equally likely",
+            hint="by the softmax of their logits the words have the probabilities 0.06",
             gravity="idea",
         ),
         Mistake("a column", change={", 1)[:, 0]": ", 1)"}, hint="one word number per row", gravity="edge"),

@@ -1384,9 +1384,12 @@ with check.part("optimiser and schedule"):
     found = check.run(interrupted, 12, 8)["losses"]
     right = found == whole_losses[:20]
     culprit = "" if right else next((part for part in PARTS if found == carried_over(12, 8, {part})), "several")
-    check.true(
-        culprit not in ("optimiser", "schedule", "several"),
-        PARTS.get(culprit, "several parts are missing, the optimiser or the schedule among them"),
+    steps_parts = ("optimiser", "schedule", "several")
+    check.equal(
+        culprit if culprit in steps_parts else "",
+        "",
+        "several parts are missing, the optimiser or the schedule among them: go through the table, line by line",
+        wrong={PARTS[part]: part for part in ("optimiser", "schedule")},
     )
     ### END HIDDEN TESTS
 with check.part("data order and generators"):
@@ -1397,8 +1400,11 @@ with check.part("data order and generators"):
     next_epoch = "the losses are right until the epoch ends, and part with the next one: which generator draws its order?"
     check.true(craft.then(same, lambda r: r < 15 or r == 30), next_epoch)
     ### BEGIN HIDDEN TESTS
-    check.true(
-        culprit in ("", "optimiser", "schedule"), PARTS.get(culprit, "several parts are missing: go through the table, line by line")
+    check.equal(
+        "" if culprit in ("optimiser", "schedule") else culprit,
+        "",
+        "several parts are missing: go through the table, line by line",
+        wrong={text: part for part, text in PARTS.items() if part not in ("optimiser", "schedule")},
     )
 with check.edge("stopped elsewhere"):
     for before, after, number in [(0, 6, 3), (5, 7, 7), (23, 1, 5)]:
@@ -1493,10 +1499,11 @@ with check.idea("back, and on in another order"):
     GAVE_UP = "the run gave up: every rollback failed again. First restore the snapshot (bytes: anything else changes with the run), then call run.reshuffle(k)"
     result = craft.explained(check.run(rolled_back, 20, 4, (batch[0], batch[2])), "FloatingPointError", GAVE_UP)
     check.true(craft.then(result, lambda r: len(r["undone"]) > 0), "no rollback happened: is the loss looked at in every step?")
+    bad_kept = "a loss that is not finite is in the list: infinity is as bad as NaN, ask math.isfinite"
+    check.true(craft.then(result, lambda r: all(math.isfinite(loss) for loss in r["losses"])), bad_kept)
     check.finite(result["weights"], "the weights are NaN: the snapshot was taken after the bad step, or nothing was restored")
 with check.part("losses of undone steps dropped"):
     check.equal(craft.then(result, lambda r: len(r["losses"])), 20, "20 steps give 20 losses: drop the losses of the steps that are undone")
-    check.true(craft.then(result, lambda r: all(math.isfinite(loss) for loss in r["losses"])), "a loss that is not finite is in the list")
     ### BEGIN HIDDEN TESTS
     cases = []
     for number, steps, every, at in [(0, 20, 4, 7), (1, 24, 5, 12), (3, 22, 1, 9)]:
@@ -1534,7 +1541,7 @@ with check.part("losses of undone steps dropped"):
         return {"losses": losses, "undone": undone, "weights": run.weights()}
 
     rights = [reference(steps, every, pair, number) for number, steps, every, pair in cases]
-    answers = [check.run(rolled_back, steps, every, pair, number) for number, steps, every, pair in cases]
+    answers = [check.run(rolled_back, steps, every, pair, number, 8) for number, steps, every, pair in cases]
     for got, right in zip(answers, rights):
         check.equal(
             craft.then(got, lambda r: len(r["losses"])),
@@ -1555,8 +1562,11 @@ with check.part("last snapshot, k-th order"):
             "run.reshuffle gets the number of the rollback, not the step": "step",
             "you go back to the very first snapshot: go back to the last one": "only first",
         }
+        if len(right["undone"]) == 1:  # then k is 1, once
+            kinds = {hint: kind for hint, kind in kinds.items() if kind != "same seed"}
+        if craft.then(got, lambda r, right=right: torch.equal(r["weights"], right["weights"])) is True:
+            kinds = {}  # nothing to explain: four more runs would only take time
         slips = {hint: reference(steps, every, pair, number, kind)["weights"] for hint, kind in kinds.items()}
-        slips = {hint: weights for hint, weights in slips.items() if weights != right["weights"]}  # one rollback: k = 1 is the same
         check.equal(
             got["weights"],
             right["weights"],

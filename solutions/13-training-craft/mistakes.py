@@ -849,7 +849,7 @@ def restore(run, state):
         Mistake(
             "only NaN",
             change={"if math.isfinite(loss):": "if not math.isnan(loss):"},
-            hint="the rollbacks do not happen where they should",
+            hint="a loss that is not finite is in the list: infinity is as bad as NaN",
             gravity="idea",
         ),
         Mistake(
@@ -895,7 +895,7 @@ def train_with_rollback(run, steps, every, patience=5):
         Mistake(
             "the smaller root",
             change={"abs(half) + math.sqrt(inside)": "abs(abs(half) - math.sqrt(inside))"},
-            hint="this is the smaller root, 0",
+            hint="this is the smaller root: in the long run the larger one decides",
             gravity="idea",
         ),
         Mistake(
@@ -929,7 +929,7 @@ def train_with_rollback(run, steps, every, patience=5):
         Mistake(
             "capped at one",
             change={"abs(half) + math.sqrt(inside)": "min(1.6, abs(half) + math.sqrt(inside))"},
-            hint="from slow to beyond the edge",
+            hint="far beyond the edge the factor is wrong",
             gravity="part",
         ),
         Mistake(

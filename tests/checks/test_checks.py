@@ -904,6 +904,15 @@ def test_a_function_given_as_an_argument_counts_as_unchanged(check: Check) -> No
     assert passed(check)
 
 
+def test_what_stands_beside_a_model_must_stay_as_it_was(check: Check) -> None:
+    model = checks.keep(torch.nn.Linear, 2, 2)
+    check.unchanged(lambda m, x: m(x), model, torch.ones(1, 2))
+    assert passed(check)
+    check.unchanged(lambda m, x: m(x.zero_()), model, torch.ones(1, 2))
+    assert not passed(check)
+    assert checks.inout(lambda m, x: m(x), model, torch.ones(1, 2))[1][0] is None
+
+
 # ---- hidden checks ---------------------------------------------------------------------------------------------------
 
 
