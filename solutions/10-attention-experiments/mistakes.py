@@ -870,7 +870,7 @@ def results_table(runs, metrics, level=0.95):
         Mistake(
             "only the first metric",
             change={"for metric in metrics}": "for metric in metrics[:1]}"},
-            hint="your result could not be used here",
+            hint="a metric is missing: every line has an interval for each of the metrics",
             gravity="idea",
         ),
         Right(
@@ -944,7 +944,7 @@ def results_table(runs, metrics, level=0.95):
         Mistake(
             "interval of all values",
             change={"[a[s] - b[s] for s in a if s in b]": "[a[s] for s in a if s in b]"},
-            hint="the differences are −0.5, −0.6 and −0.4: their mean is −0.5",
+            hint="this is the interval of a alone: take the interval of the differences",
             gravity="idea",
         ),
         Mistake(
