@@ -572,7 +572,7 @@ VARIANTS = {
         Mistake(
             "keys for queries",
             change={"tl.dot(tl.trans(d_scores), queries": "tl.dot(tl.trans(d_scores), keys"},
-            hint="`tl.dot`: blocks of shape (32, 16) and (32, 16) do not fit (line 25: `d_keys += tl.dot(tl.",
+            hint="your code raised an exception",
             gravity="idea",
         ),
         Mistake(
