@@ -560,7 +560,7 @@ VARIANTS = {
         Mistake(
             "weights not transposed",
             change={"tl.dot(tl.trans(weights), pull": "tl.dot(weights, pull"},
-            hint="`tl.dot`: blocks of shape (16, 32) and (16, 16) do not fit (line 23: `d_values += tl.dot(w",
+            hint="your code raised an exception",
             gravity="idea",
         ),
         Mistake(
