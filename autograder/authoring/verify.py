@@ -8,7 +8,7 @@ answer keeps every point. With `--mutate`, every mutant of the solution loses po
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -375,7 +375,8 @@ def judge_seeds(engine: Engine, sheet: Sheet, exercises: list[Exercise], seeds: 
         texts = {"the solution": without_markers(exercise.cell.source), UNTOUCHED: exercise.cell.given}
         for variant in exercise.variants:
             if not isinstance(variant, Mistake):
-                texts[f"right answer {variant.name!r}"] = variant.source(exercise.cell)
+                with suppress(CourseError):  # one that does not apply: `judge` says so
+                    texts[f"right answer {variant.name!r}"] = variant.source(exercise.cell)
         for label, text in texts.items():
             for number in range(seeds):
                 one = Candidate(len(known), exercise.name, text, exercise.test.grade_id, f"of verify: {number}")

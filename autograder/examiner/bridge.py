@@ -7,10 +7,11 @@ and are counted here. Every request has a deadline, and whatever breaks the rule
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -170,9 +171,8 @@ class Bridge:
     def call(self, function: Handle, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call student code as if it were in this process: gradients flow, and counters that run here count it.
 
-        What it changes in its arguments is changed here only for foreign notebooks (`mirrors`). Our own tests ask for
-        changes (`inout`, `unchanged`): otherwise an answer could change the data that its expected value is computed
-        from.
+        What it changes in its arguments is changed here only for foreign notebooks, and where our own tests ask for it
+        (`inout`, `unchanged`): otherwise an answer could change the data that its expected value is computed from.
         """
         if student_side.CostCounter.running:
             with no_dispatch():  # sending and receiving are not work of the student's
@@ -190,12 +190,30 @@ class Bridge:
         if type(answer) is not tuple or len(answer) != 3 or type(answer[1]) is not list:
             self.end(ReasonKind.MALFORMED_ANSWER)
         result, changes, traced = answer
-        for place, value in changes if self.mirrors else ():
-            argument = args[place] if type(place) is int and 0 <= place < len(args) else kwargs.get(place)
-            remote_gradients.change_in_place(argument, value)
+        for change in changes if self.mirrors else ():
+            if type(change) is not tuple or len(change) != 3:
+                self.end(ReasonKind.MALFORMED_ANSWER)
+            self.change(args, kwargs, *change)
         if leaves and type(traced) is int:
             return remote_gradients.connected(result, self, traced, leaves)
         return result
+
+    def change(self, args: tuple[Any, ...], kwargs: dict[str, Any], place: Any, number: Any, value: Any) -> None:
+        """Change an argument, or one of the tensors in it, into what the student's process says that it is now."""
+        argument = args[place] if type(place) is int and 0 <= place < len(args) else kwargs.get(place)
+        if number is not None:
+            tensors = remote_gradients.tensors_in(argument)
+            argument = tensors[number] if type(number) is int and 0 <= number < len(tensors) else None
+        remote_gradients.change_in_place(argument, value)
+
+    @contextlib.contextmanager
+    def mirroring(self) -> Iterator[None]:
+        """While this lasts, what student code changes in its arguments is changed here, too."""
+        before, self.mirrors = self.mirrors, True
+        try:
+            yield
+        finally:
+            self.mirrors = before
 
     def costed(self, function: Handle, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, int, int, int]:
         """Result and cost of a call: counted in the student's process, and compared with what the kernel counted."""

@@ -206,13 +206,18 @@ class Server:
         return function(*args, **kwargs)
 
     def do_use(self, value: Any) -> Any:
-        """Call. Gives the result, the arguments that it changed if `watched`, the number of its graph if `traced`."""
+        """Call. Gives the result, the arguments that it changed if `watched`, the number of its graph if `traced`.
+
+        A change is (place, None, argument) or, for a tensor inside a list or dictionary, (place, its number, tensor).
+        """
         function, args, kwargs, traced, watched = value
-        named = [*enumerate(args), *kwargs.items()] if watched else []
+        places = [*enumerate(args), *kwargs.items()] if watched else []
+        inner = [((place, at), tensor) for place, item in places for at, tensor in enumerate(tensors_inside(item))]
+        named = [*inner, *(((place, None), item) for place, item in places)]
         before = [snapshot(item) for _, item in named]
         result = function(*args, **kwargs)
         compared = zip(named, before, strict=True)
-        changes = [(place, item) for (place, item), old in compared if old is not None and changed(item, old)]
+        changes = [(*place, item) for (place, item), old in compared if old is not None and changed(item, old)]
         if not traced:
             return result, changes, None
         leaves = [t for t in tensors_in([args, kwargs]) if t.requires_grad and t.is_leaf]
@@ -312,6 +317,10 @@ def changed(value: Any, before: Any) -> bool:
     if isinstance(before, np.ndarray):
         return value.shape != before.shape or value.tobytes() != before.tobytes()
     return bool(snapshot(value) != before)
+
+
+def tensors_inside(value: Any) -> list[torch.Tensor]:
+    return [] if isinstance(value, torch.Tensor) else tensors_in(value)
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:

@@ -17,6 +17,8 @@ UNPARSABLE = (
     RecursionError,
     MemoryError,
 )  # what `ast.parse` raises for a text that is no Python
+MAGIC_LINE = re.compile(r"^[ \t]*+[%!?]|[?][ \t]*+$|=[ \t]*+[%!]", re.MULTILINE)  # what IPython may take for one
+MOST_READ = 100_000  # characters, for all magics of a cell together
 DEFINITION = re.compile(r"^(?:def|class)\s+(\w+)", re.MULTILINE)
 
 
@@ -49,8 +51,25 @@ NOTHING = Names(frozenset(), frozenset(), frozenset())
 
 @lru_cache(maxsize=4096)
 def python(source: str) -> str:
-    """A cell's text as plain Python: magics and shell lines translated, as IPython does."""
-    return TransformerManager().transform_cell(source)
+    """A cell's text as plain Python: magics and shell lines translated, as IPython does.
+
+    IPython reads the whole cell again for every magic. A text that would take it minutes is given back as it is, which
+    is no Python.
+    """
+    if is_python(source) or len(source) * (1 + len(MAGIC_LINE.findall(source))) > MOST_READ:
+        return source
+    try:
+        return TransformerManager().transform_cell(source)
+    except RuntimeError:  # IPython gives up after 500 magics
+        return source
+
+
+def is_python(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except UNPARSABLE:
+        return False
+    return True
 
 
 @lru_cache(maxsize=4096)

@@ -179,10 +179,12 @@ def gradients(
 def inout(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, tuple[Any, ...]]:
     """The result and the arguments as they are after the call: the one way to see whether inputs were modified.
 
-    An argument that is no plain data, a model for example, stays where it is: None stands in its place.
+    An argument that is no plain data, a model for example, stays where it is: None stands in its place. A function of
+    the test may hand the arguments on to the student's: what that one changes is changed in the copies here.
     """
     given = copied(args)
-    result = function(*given, **copied(kwargs))
+    with remote.mirroring() if remote is not None else contextlib.nullcontext():
+        result = function(*given, **copied(kwargs))
     return plain(copied(result)), tuple(plain(part) if is_plain(part) else None for part in given)
 
 

@@ -10,6 +10,7 @@ import os
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from conftest import ROOT
 from plain_shell import Shell
 
@@ -31,6 +33,7 @@ from autograder.examiner import job as jobs
 from autograder.examiner import notebook as notebooks
 from autograder.examiner.limits import Limits
 from autograder.inside import audit
+from autograder.inside.server import Server
 from autograder.model import course, names, regions
 from autograder.model.notebook import Cell
 from autograder.model.record import Record, Sign, SignKind
@@ -324,3 +327,27 @@ def test_a_name_that_a_test_sets_itself_is_never_the_student_s() -> None:
     ours = 'check = Check("twice", points=1)\nfound = check.run(twice, 2)\ncheck.equal(found, 4, "")\ncheck.score()'
     assert tester.needed(ours, prepared)[0] == ["Check", "twice"]
     assert tester.needed("found = twice(2)\nassert found == 4", prepared)[0] == ["found", "twice"]
+
+
+def doubled_in_place(values: list[torch.Tensor]) -> None:
+    for value in values:
+        value *= 2
+
+
+def replaced(values: list[torch.Tensor]) -> None:
+    values[:] = [2 * value for value in values]
+
+
+@pytest.mark.parametrize(("function", "expected"), [(doubled_in_place, [2.0, 2.0]), (replaced, [1.0, 1.0])])
+def test_a_tensor_that_is_changed_inside_a_list_is_told_from_one_that_is_replaced(
+    function: Callable[[list[torch.Tensor]], None], expected: list[float]
+) -> None:
+    """`check.unchanged(lambda *a: step(list(a)), …)`: the list is the test's own, the tensors are what must not change."""
+    kept = [torch.ones(()), torch.ones(())]
+    ours, theirs = list(kept), [value.clone() for value in kept]
+    _, changes, _ = Server.do_use(None, (function, [theirs], {}, False, True))  # type: ignore[arg-type]
+    link = bridge.Bridge(socket.socket(), 1.0)
+    for change in changes:
+        link.change((ours,), {}, *change)
+    assert [value.item() for value in kept] == expected
+    assert [value.item() for value in ours] == [2.0, 2.0]

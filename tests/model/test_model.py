@@ -126,6 +126,22 @@ def test_names_of_a_cell_with_magics_and_of_one_that_is_no_python() -> None:
     assert names.star_imports(tree) == ["helpers.kit.scale"]
 
 
+@pytest.mark.parametrize(
+    "text", [") a" + ".a" * 400_000, "!a\n" * 8000, "%time (\n" * 3000, "?" * 80_000, "a b = !c\n" * 600]
+)
+def test_a_text_that_ipython_would_read_for_minutes_is_no_python(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    whole = names.TransformerManager.do_token_transforms
+
+    def counted(self: object, lines: list[str]) -> list[str]:
+        read.append(sum(map(len, lines)) * (1 + len(lines)))
+        return list(whole(self, lines))
+
+    monkeypatch.setattr(names.TransformerManager, "do_token_transforms", counted)
+    assert names.of_cell(text) is None
+    assert sum(read) <= names.MOST_READ
+
+
 def test_a_later_statement_replaces_an_earlier_one_unless_it_may_not_be_executed() -> None:
     found = names.binding_statements(["f = 1", "f = 2", "if q:\n    f = 3", "g = 1\ng = wrapped(g)"])
     assert [node.lineno for node in found["f"]] == [1, 2]
