@@ -203,7 +203,10 @@ def all_items(dataset):
             gravity="part",
         ),
         Mistake(
-            "mask left out", change={'"attention_mask": attention_mask, ': ""}, hint="the batch has no `attention_mask`", gravity="part"
+            "mask left out",
+            change={'"attention_mask": attention_mask, ': ""},
+            hint="the keys are input_ids, attention_mask and labels, and no more",
+            gravity="part",
         ),
         Mistake("pad_id ignored", change={"T), pad_id)": "T), 0)"}, hint="with pad_id = 1, RoBERTa's, the filler is wrong", gravity="part"),
         Mistake(
@@ -700,7 +703,7 @@ def head_gradient(features, labels, w, b, decay):
             hint="every name gets a dictionary",
             gravity="idea",
         ),
-        Mistake("another key", change={'"weight_decay"': '"decay"'}, hint="has no `weight_decay`", gravity="part"),
+        Mistake("another key", change={'"weight_decay"': '"decay"'}, hint="every name gets a dictionary", gravity="part"),
         Mistake(
             "one layer of the head",
             change={'name.startswith("classifier.")': 'name in ("classifier.weight", "classifier.bias")'},
