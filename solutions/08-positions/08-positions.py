@@ -1270,7 +1270,6 @@ with check.idea("ntk", share=2):
                 "ntk: nothing is stretched": speeds(width),
                 "ntk: the new base, and divided by s on top: either slows down, not both": slowed(width, factor, width / (width - 2))
                 / factor,
-                "ntk: the pair after the last is slowed down by s; the slowest one is pair d/2 − 1": slowed(width, factor, 1.0),
                 "ntk: the exponent is d/2; the slowest frequency is base to the power −(d − 2)/d": slowed(width, factor, width / 2),
             },
         )
