@@ -1186,7 +1186,7 @@ check.score()
 # Two ways bring them back, and both only change the frequencies:
 #
 # - `"linear"`, position interpolation (Chen et al., 2023): position $p$ is turned as position $p/s$ was.
-#   Then *no* angle below position $sL$ is larger than those below position $L$.
+#   Then *every* angle below position $sL$ stays below that of position $L$.
 #   The price: neighbours, which differed by one radian in the fastest pair, differ by $1/s$.
 # - `"ntk"`, a new base (bloc97, 2023; written up by Peng et al., 2023): the frequencies are those of 2.1 with another base, and that base is chosen so that the *slowest* pair is slowed down exactly by $s$.
 #   The fastest is not slowed down at all.
