@@ -567,7 +567,7 @@ def majority_accuracy(train_labels, test_labels):
             "padding queries for keys",
             change={"~real[:, None, None, :]": "~real[:, None, :, None]"},
             hint="padding *queries* are searched: the rule is about keys",
-            gravity="idea",
+            gravity="part",
         ),
         Mistake(
             "real queries only",
@@ -581,15 +581,15 @@ def majority_accuracy(train_labels, test_labels):
             "the past",
             change={".triu(1)": ".tril(-1)"},
             hint="the lower triangle is searched: the future of query i are the keys j > i",
-            gravity="idea",
+            gravity="part",
         ),
         Mistake(
             "the diagonal is future",
             change={".triu(1)": ".triu(0)"},
             hint="the diagonal counts as future: a query may look at itself",
-            gravity="idea",
+            gravity="part",
         ),
-        Mistake("one key too late", change={".triu(1)": ".triu(2)"}, hint="the first key of the future is not searched", gravity="idea"),
+        Mistake("one key too late", change={".triu(1)": ".triu(2)"}, hint="the first key of the future is not searched", gravity="part"),
         Mistake(
             "always causal",
             change={"weights.abs().triu(1) * causal": "weights.abs().triu(1)"},
@@ -648,7 +648,7 @@ def sanity(weights, real, causal):
         Mistake(
             "filler counts",
             change={"real, known = targets >= 0, (targets >= 0)": "real, known = targets >= -1, (targets >= 0)"},
-            hint="filler counts: leave the targets of −1 out",
+            hint="filler counts in `all`: leave the targets of −1 out",
             gravity="part",
         ),
         Mistake(
@@ -688,9 +688,9 @@ def sanity(weights, real, causal):
             "filler is known", change={"(targets >= 0) & (targets != 1)": "targets != 1"}, hint="filler counts as known", gravity="part"
         ),
         Mistake(
-            "unknown still in", change={"losses[known].mean()": "losses[real].mean()"}, hint="unknown words are still in", gravity="idea"
+            "unknown still in", change={"losses[known].mean()": "losses[real].mean()"}, hint="unknown words are still in", gravity="part"
         ),
-        Mistake("share of known", change={"1 - (known.sum()": "(known.sum()"}, hint="this is the share of known words", gravity="idea"),
+        Mistake("share of known", change={"1 - (known.sum()": "(known.sum()"}, hint="this is the share of known words", gravity="part"),
         Mistake(
             "share of all positions",
             change={"1 - (known.sum() / real.sum()).item()": "((targets == 1).sum() / len(targets)).item()"},
@@ -701,7 +701,7 @@ def sanity(weights, real, causal):
             "padding left out",
             change={"(targets >= 0) & (targets != 1)": "targets > 1"},
             hint="0 is a target like others here",
-            gravity="idea",
+            gravity="part",
         ),
         Right(
             "plain Python",

@@ -111,10 +111,8 @@ with check.idea("the largest number"):
     ### END HIDDEN TESTS
 with check.part("the smallest numbers"):
     slips = {"subnormal numbers have the exponent 1 − b, not 0 − b": [2.0**-14, 2.0**-25]}
-    slips["both are half of what they should be: the smallest normal number has e = 1, because e = 0 is for subnormal ones"] = [
-        2.0**-15,
-        2.0**-25,
-    ]
+    low = "both are half of what they should be: the smallest normal number has e = 1, because e = 0 is for subnormal ones"
+    slips[low] = [2.0**-15, 2.0**-25]
     low = "fp16's smallest normal number is 2^−14 (e = 1), its smallest subnormal 2^−24 (e = 0, m = 1)"
     check.close(craft.then(half, lambda r: r[1:3]), [2.0**-14, 2.0**-24], low, rtol=0, atol=0, wrong=slips)
     ### BEGIN HIDDEN TESTS
@@ -961,12 +959,8 @@ check = Check("compute", points=3)
 with check.idea("forward and backward"):
     slips = {"only the forward pass is counted: backward costs twice as much again": 2000}
     slips |= {"a multiply and an add are two operations": 3000, "backward costs twice the forward pass, not as much": 4000}
-    check.equal(
-        check.run(training_flops, 1000, 0, 0, 0, 1),
-        6000,
-        "without attention: 2 forward and 4 backward for every weight and token",
-        wrong=slips,
-    )
+    six = "without attention: 2 forward and 4 backward for every weight and token"
+    check.equal(check.run(training_flops, 1000, 0, 0, 0, 1), 6000, six, wrong=slips)
     ### BEGIN HIDDEN TESTS
     for weights, tokens in [(192384, 512), (7, 27)]:
         lost = {"the tokens are not counted": 6 * weights}
