@@ -6,7 +6,7 @@
 # | **You will be able to** | turn raw text into batches whose targets are shifted by one · write causal attention, a block and a GPT · train it, and evaluate it without fooling yourself · sample greedily, with temperature, top-k and top-p, exactly · decode with a cache that changes nothing but the time · say what a GPU, mixed precision and compilation do for you, and send the run to a cluster |
 # | **You need** | 03-attention, 07-transformer-blocks and 08-positions; PyTorch modules |
 # | **Time** | about five and a half hours; each exercise says its own |
-# | **Points** | 66, and 4 bonus |
+# | **Points** | 71, and 4 bonus |
 #
 # A language model gives every text a probability, one token at a time: $P(x_1, \dots, x_n) = \prod_t P(x_t \mid x_{<t})$.
 # GPT (Radford et al., 2018) models each factor with a stack of Transformer blocks that cannot see the future.
@@ -2005,6 +2005,240 @@ plots.curves(
     log_y=True,
 )
 plt.show()
+
+# %% [markdown]
+# ### 5.3 Fewer keys and values <small>★★★ · 25 min · 3 points</small>
+# The cache saves work and costs memory, and every step reads all of it.
+# In a long context that reading, and not the arithmetic, sets the speed.
+# *Grouped-query attention* (Ainslie et al., 2023) makes the cache smaller: $H$ heads of queries share $G$ heads of keys and values, where $G$ divides $H$.
+# Neighbours share: the first $H/G$ query heads look at key/value head 0, the next $H/G$ at head 1, and so on.
+# $G = H$ is the attention you know, $G = 1$ is *multi-query* attention (Shazeer, 2019).
+#
+# `grouped_attention` is the middle of `cached_attention`, between `qkv` and `proj`: causal attention of $t$ new tokens after $s$ old ones.
+# Nobody tells it $H$ or $G$; both can be read off its arguments.
+# The pair that it returns is what the next step will be given: think about what has to be in it, and what would only waste memory.
+# If $G$ does not divide $H$, raise `ValueError`.
+#
+# *Before you write it:* with $H = 6$ and $G = 2$, which key/value head does query head 2 look at, and which does query head 3?
+
+
+# %% exercise="grouped-attention"
+def grouped_attention(q, k, v, past=None):
+    """Mixed values (B, H, t, d) of the new queries q (B, H, t, d), and the pair of all keys and values, each (B, G, s + t, d).
+
+    Keys k and values v (B, G, t, d) are those of the new tokens; `past` is the pair of the s tokens before, or None.
+    """
+    ### BEGIN SOLUTION
+    if past is not None:
+        k, v = torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)
+    (H, t, d), (G, n) = q.shape[1:], k.shape[1:3]
+    if H % G:
+        raise ValueError(f"{G} heads of keys and values do not divide {H} heads of queries")
+    share = H // G
+    scores = q @ k.repeat_interleave(share, dim=1).mT / d**0.5  # (B, H, t, n)
+    later = torch.ones(t, n, dtype=torch.bool).triu(n - t + 1)  # new token i stands at position n − t + i
+    mixed = scores.masked_fill(later, -torch.inf).softmax(dim=-1) @ v.repeat_interleave(share, dim=1)
+    return mixed, (k, v)
+    ### END SOLUTION
+
+
+# %% test="grouped-attention" points=3
+check = Check("grouped-attention", points=3)
+one = torch.tensor([10.0, 20.0]).view(1, 2, 1, 1)
+with check.idea("neighbours share"):
+    single = check.run(lambda: grouped_attention(randn(1, 4, 1, 1), one, one)[0], shape=(1, 4, 1, 1), hint="one result for each query head")
+    slips = {"query heads 0 and 2 share: neighbours share, so heads 0 and 1 look at head 0": [10.0, 20.0, 10.0, 20.0]}
+    slips["the heads of keys and values are averaged: each group of query heads has its own"] = [15.0] * 4
+    lone = "with one token every query head gets its value as it is: of values 10 and 20, four heads get 10, 10, 20, 20"
+    check.close(single.flatten(), [10.0, 10.0, 20.0, 20.0], lone, wrong=slips)
+    ask = torch.tensor([2 * math.log(3.0), 0, 0, 0]).view(1, 1, 1, 4) * torch.tensor([1.0, 0.0]).view(1, 2, 1, 1)
+    key, old = torch.tensor([1.0, 0, 0, 0]).view(1, 1, 1, 4), torch.zeros(1, 1, 1, 4)
+    pair = check.run(lambda: grouped_attention(ask, key, 4 * key, (old, old))[0])
+    weigh = "two keys with scores 0 and 2 log 3, width 4: head 0 weighs values 0 and 4 by 1 : 3, which is 3; head 1 evenly, which is 2"
+    check.close(pair[..., 0].flatten(), [3.0, 2.0], weigh)
+    ### BEGIN HIDDEN TESTS
+
+    def head_by_head(q, k, v, limit=0, scale=None, shared=None):
+        H_, G_, n_, t_ = q.shape[1], k.shape[1], k.shape[2], q.shape[2]
+        results = []
+        for h in range(H_):
+            g = h * G_ // H_ if shared is None else shared(h, G_)
+            scores = q[:, h] @ k[:, g].mT / ((q.shape[-1] if scale is None else scale) ** 0.5)
+            sees = torch.ones(t_, n_).tril(n_ - t_ + limit).bool()
+            results.append(scores.masked_fill(~sees, -torch.inf).softmax(-1) @ v[:, g])
+        return torch.stack(results, 1)
+
+    for H_, G_, d_ in [(6, 3, 5), (6, 2, 7), (4, 2, 3)]:  # groups of 2 and 3 heads, 2 and 3 groups
+        q, k, v = randn(1, H_, 1, d_), 2 * randn(1, G_, 8, d_), randn(1, G_, 8, d_)
+        fresh = (k[:, :, 7:], v[:, :, 7:], (k[:, :, :7], v[:, :, :7]))
+        check.close(
+            check.run(lambda q=q, fresh=fresh: grouped_attention(q, *fresh)[0], shape=(1, H_, 1, d_)),
+            head_by_head(q, k, v),
+            f"one new token after seven, H = {H_}, G = {G_}, width {d_}: the result differs from attention head by head",
+            wrong={
+                "query heads h, h + G, … share: neighbours share, so head h looks at head h // (H/G)": head_by_head(
+                    q, k, v, shared=lambda h, G: h % G
+                ),
+                "all query heads look at key/value head 0: each group has its own": head_by_head(q, k, v, shared=lambda h, G: 0),
+                "the scores are not scaled": head_by_head(q, k, v, scale=1),
+                "the scores are scaled by the width itself: take its root": head_by_head(q, k, v, scale=d_**2),
+                "the scores are scaled by the root of H · d: each head has width d": head_by_head(q, k, v, scale=H_ * d_),
+                "the scores are scaled by the root of G · d: each head has width d": head_by_head(q, k, v, scale=G_ * d_),
+                "the past is not used: a new token sees all that came before it": head_by_head(q, k[:, :, 7:], v[:, :, 7:]),
+                "the mask is off by one: a new token must see itself": head_by_head(q, k, v, limit=-1),
+                "the mask is aligned at the top left: the new token sees the first key only": head_by_head(q, k, v, limit=-7),
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("no view of the future"):
+    q, k, v = randn(2, 6, 4, 5), randn(2, 3, 4, 5), randn(2, 3, 4, 5)
+    several = check.run(lambda: grouped_attention(q, k, v)[0], shape=(2, 6, 4, 5))
+    cut = check.run(lambda: grouped_attention(q[:, :, :2], k[:, :, :2], v[:, :, :2])[0])
+    check.close(several[:, :, :2], cut, "later new tokens change the results of earlier ones: a mask is needed when several come at once")
+    ### BEGIN HIDDEN TESTS
+    check.close(several, head_by_head(q, k, v), "four tokens at once, without a past: the result is wrong")
+    tail = check.run(lambda: grouped_attention(q[:, :, 1:], k[:, :, 1:], v[:, :, 1:], (k[:, :, :1], v[:, :, :1]))[0])
+    check.close(
+        tail,
+        head_by_head(q[:, :, 1:], k, v),
+        "three new tokens after one old: the result is wrong",
+        wrong={
+            "new tokens see later new ones: a mask is needed when several come at once": head_by_head(q[:, :, 1:], k, v, limit=9),
+            "the mask is aligned at the top left: new token i stands at position s + i": head_by_head(q[:, :, 1:], k, v, limit=-1),
+            "the mask is off by one: a new token sees the one after it": head_by_head(q[:, :, 1:], k, v, limit=1),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("G heads in the cache"):
+    kept = check.run(lambda: [list(part.shape) for part in grouped_attention(q, k, v, (k, v))[1]])
+    slips = {"the repeated heads are kept: the cache is then as large as with G = H": [[2, 6, 8, 5]] * 2}
+    slips["only the new keys and values come back: the next step needs all of them"] = [[2, 3, 4, 5]] * 2
+    check.equal(kept, [[2, 3, 8, 5]] * 2, "the second result is the pair of all keys and all values, each (B, G, s + t, d)", wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    more = randn(2, 2, 3, 7, 5)
+    both = check.run(lambda: grouped_attention(q, k, v, (more[0], more[1]))[1])
+    check.close(both[0], torch.cat([more[0], k], 2), "the first of the pair must be all keys, old ones in front")
+    check.close(both[1], torch.cat([more[1], v], 2), "the second of the pair must be all values, old ones in front")
+with check.part("the two extremes"):
+    q, k, v = randn(2, 6, 1, 4), randn(2, 6, 3, 4), randn(2, 6, 3, 4)  # one new token after two: the mask plays no part here
+    for G_, which in [
+        (6, "G = H: every query head has its own keys and values"),
+        (1, "G = 1: all query heads share one head of keys and values"),
+    ]:
+        parts = [part[:, :G_] for part in (k[:, :, 2:], v[:, :, 2:], k[:, :, :2], v[:, :, :2])]
+        extreme = check.run(lambda parts=parts: grouped_attention(q, *parts[:2], tuple(parts[2:]))[0])
+        check.close(extreme, head_by_head(q, k[:, :G_], v[:, :G_]), which)
+    ### END HIDDEN TESTS
+with check.edge("G does not divide H"):
+    check.raises(grouped_attention, randn(1, 5, 1, 3), randn(1, 2, 1, 3), randn(1, 2, 1, 3), error="ValueError", hint="raise a ValueError")
+with check.edge("inputs unchanged"):
+    check.unchanged(grouped_attention, randn(2, 4, 1, 3), randn(2, 2, 1, 3), randn(2, 2, 1, 3), (randn(2, 2, 5, 3), randn(2, 2, 5, 3)))
+### BEGIN HIDDEN TESTS
+with check.edge("all digits of float64"):
+    q, k, v = randn(1, 6, 1, 4).double(), randn(1, 2, 3, 4).double(), randn(1, 2, 3, 4).double()
+    fine = check.run(lambda: grouped_attention(q, k[:, :, 2:], v[:, :, 2:], (k[:, :, :2], v[:, :, :2]))[0])
+    check.close(fine, head_by_head(q, k, v), "with float64 input digits are lost: keep the dtype")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 5.4 How many bytes? <small>★★☆ · 15 min · 2 points</small>
+# For one token, one block and one key/value head the cache keeps two vectors of width $d$: a key and a value.
+# A number takes `each` bytes: four in float32, two in float16 and bfloat16.
+# Nothing else is kept, so the size of a cache is a product of six factors and a constant.
+# For example GPT-2 small (Radford et al., 2019): 12 blocks, $G = H = 12$, $d = 64$, 1,024 tokens, one sequence, two bytes each: 37,748,736 bytes.
+#
+# 1. `cache_bytes`: the bytes by formula, from the six factors.
+# 2. `counted_bytes`: the bytes of a cache that exists, a list with one pair of keys and values per block, as `cached_forward` gives it.
+#    Count what is there: the blocks need not agree in $G$, and the tensors need not agree in their dtype (some systems keep values in fewer bits than keys).
+#
+# *Before you run it:* by which factor does the cache of GPT-2 small shrink with $G = 3$?
+# And what happens to the number of queries?
+
+
+# %% exercise="cache-bytes"
+def cache_bytes(L, G, d, n, B=1, each=2):
+    """Bytes of the keys and values of n tokens in B sequences: L blocks, G key/value heads of width d, `each` bytes per number."""
+    ### BEGIN SOLUTION
+    return 2 * L * B * G * n * d * each
+    ### END SOLUTION
+
+
+def counted_bytes(past):
+    """Bytes of all numbers in a cache: a list with one (keys, values) pair of tensors per block."""
+    ### BEGIN SOLUTION
+    return sum(part.numel() * part.element_size() for pair in past for part in pair)
+    ### END SOLUTION
+
+
+# %% test="cache-bytes" points=2
+check = Check("cache-bytes", points=2)
+with check.idea("by formula"):
+    slips = {"a factor 2 is missing: keys *and* values are kept, and each number has `each` bytes": 18874368}
+    slips["these are bits: `each` is in bytes already"] = 301989888
+    check.equal(check.run(cache_bytes, 12, 12, 64, 1024), 37748736, "GPT-2 small: 37,748,736 bytes", wrong=slips)
+    check.equal(check.run(cache_bytes, 1, 1, 1, 1), 4, "one token, one block, one head of width 1: two numbers of two bytes")
+    ### BEGIN HIDDEN TESTS
+    for L_, G_, d_, n_ in [(3, 5, 7, 11), (80, 8, 128, 4096), (2, 1, 64, 1)]:
+        check.equal(
+            check.run(cache_bytes, L_, G_, d_, n_),
+            4 * L_ * G_ * d_ * n_,
+            f"{L_} blocks, {G_} heads of width {d_}, {n_} tokens: the number of bytes is wrong. Does every factor count once?",
+        )
+with check.part("sequences, and bytes of a number"):
+    for B_, each_ in [(3, 2), (1, 4), (5, 1)]:
+        check.equal(
+            check.run(cache_bytes, 2, 3, 4, 5, B_, each_),
+            240 * B_ * each_,
+            f"B = {B_} and each = {each_}: the number of bytes is wrong",
+        )
+    ### END HIDDEN TESTS
+with check.idea("by count"):
+    floats = [(torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4))] * 5
+    slips = {"these are numbers: each takes several bytes": 240, "one of the two is left out: keys and values count": 480}
+    slips["only one block is counted"] = 192
+    check.equal(check.run(counted_bytes, floats), 960, "5 blocks × 2 tensors × 24 numbers × 4 bytes", wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    for B_, G_, n_, d_, L_ in [(2, 3, 5, 7, 4), (3, 1, 11, 2, 1)]:
+        some = [(randn(B_, G_, n_, d_), randn(B_, G_, n_, d_)) for _ in range(L_)]
+        check.equal(check.run(counted_bytes, some), 8 * L_ * B_ * G_ * n_ * d_, "another cache of float32: the number of bytes is wrong")
+    ### END HIDDEN TESTS
+with check.part("other dtypes"):
+    halves = [(torch.zeros(1, 2, 3, 4, dtype=torch.float16),) * 2] * 5
+    check.equal(check.run(counted_bytes, halves), 480, "half precision has two bytes for a number: ask the tensor, `element_size()`")
+    ### BEGIN HIDDEN TESTS
+    odd = [(torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4, dtype=torch.float16)), (torch.zeros(1, 1, 3, 4),) * 2]
+    check.equal(
+        check.run(counted_bytes, odd), 240, "keys and values, or two blocks, differ in dtype or heads: count every tensor by itself"
+    )
+with check.edge("nothing kept"):
+    check.equal(check.run(counted_bytes, []), 0, "an empty cache has no bytes")
+    check.equal(check.run(cache_bytes, 12, 12, 64, 0), 0, "no tokens: no bytes")
+    ### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Look: what a large model would need
+# Llama 2 70B (Touvron et al., 2023) has 80 blocks, 64 heads of width 128 and 8 key/value heads; these are the figures of the file `params.json` that comes with its weights (`n_layers`, `n_heads`, `n_kv_heads`, and `dim` = 8192 = 64 · 128).
+# Its context has 4,096 tokens.
+# The cell counts its cache as it is, and as it would be with $G = 64$ and with $G = 1$.
+# Tensors on torch's device `meta` have a shape and a dtype, but no memory behind them: so they can be counted on any computer.
+#
+# *Before you run it:* a card has 80 GB, of which the weights of a model take a share.
+# How many full contexts fit into 10 GB with each $G$?
+
+# %%
+llama = {"L": 80, "d": 128, "n": 4096}
+print(f"{'G':>4}{'by formula':>18}{'by count':>18}{'full contexts in 10 GB':>26}")
+for G in (64, 8, 1):
+    per_block = torch.empty(1, G, llama["n"], llama["d"], dtype=torch.float16, device="meta")
+    counted = counted_bytes([(per_block, per_block)] * llama["L"])
+    print(f"{G:>4}{cache_bytes(G=G, **llama):>18,}{counted:>18,}{int(10e9 // counted):>26,}")
+
+with torch.no_grad():
+    own_past = cached_forward(gpt, opening)[1]
+formula = cache_bytes(size["L"], size["H"], size["D"] // size["H"], opening.shape[1], each=4)
+print(f"\nyour GPT after {opening.shape[1]} characters: {formula:,} bytes by formula, {counted_bytes(own_past):,} by count")
 
 # %% [markdown]
 # ## 6 Faster hardware

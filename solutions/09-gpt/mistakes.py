@@ -1279,6 +1279,229 @@ def cached_attention(layer, x, past=None):
             },
         ),
     ],
+    "grouped-attention": [
+        Mistake(
+            "repeat instead of repeat_interleave",
+            change={
+                "k.repeat_interleave(share, dim=1)": "k.repeat(1, share, 1, 1)",
+                "v.repeat_interleave(share, dim=1)": "v.repeat(1, share, 1, 1)",
+            },
+            hint="query heads 0 and 2 share: neighbours share",
+            gravity="idea",
+        ),
+        Mistake(
+            "keys in groups, values interleaved",
+            change={"v.repeat_interleave(share, dim=1)": "v.repeat(1, share, 1, 1)"},
+            hint="query heads 0 and 2 share: neighbours share",
+            gravity="idea",
+        ),
+        Mistake(
+            "keys interleaved, values in groups",
+            change={"k.repeat_interleave(share, dim=1)": "k.repeat(1, share, 1, 1)"},
+            says="the keys are dealt out head by head, the values to neighbours: both go to neighbours, and together",
+            gravity="idea",
+        ),
+        Mistake(
+            "groups of two, always",
+            change={"share = H // G": "share = 2"},
+            says="the groups always have two heads: how many there are follows from the shapes, H / G",
+            gravity="idea",
+        ),
+        Mistake(
+            "two heads of keys, always",
+            change={"share = H // G": "share = H // 2"},
+            says="the number of key/value heads is fixed at two: it is an axis of the keys",
+            gravity="idea",
+        ),
+        Mistake(
+            "heads averaged",
+            change={
+                "k.repeat_interleave(share, dim=1)": "k.mean(1, keepdim=True)",
+                "v.repeat_interleave(share, dim=1)": "v.mean(1, keepdim=True)",
+            },
+            hint="the heads of keys and values are averaged",
+            gravity="idea",
+        ),
+        Mistake(
+            "head 0 for all",
+            change={"k.repeat_interleave(share, dim=1)": "k[:, :1]", "v.repeat_interleave(share, dim=1)": "v[:, :1]"},
+            hint="all query heads look at key/value head 0",
+            gravity="idea",
+        ),
+        Mistake(
+            "queries averaged",
+            change={
+                "scores = q @ k.repeat_interleave(share, dim=1).mT": "scores = q.unflatten(1, (G, share)).mean(2).repeat_interleave(share, dim=1) @ k.repeat_interleave(share, dim=1).mT"
+            },
+            says="the queries of a group are averaged: they share keys and values, and stay different themselves",
+            gravity="idea",
+        ),
+        Mistake("no scale", change={" / d**0.5": ""}, hint="the scores are not scaled", gravity="idea"),
+        Mistake("scale by the whole width", change={" / d**0.5": " / (H * d) ** 0.5"}, hint="scaled by the root of H · d", gravity="idea"),
+        Mistake(
+            "scale by the width of the cache",
+            change={" / d**0.5": " / (G * d) ** 0.5"},
+            says="the scores are scaled by the root of G · d: a key has width d, however many heads there are",
+            gravity="idea",
+        ),
+        Mistake("scale without the root", change={" / d**0.5": " / d"}, hint="scaled by the width itself: take its root", gravity="idea"),
+        Mistake("past not used", change={"if past is not None:": "if False:"}, hint="the past is not used", gravity="idea"),
+        Mistake(
+            "mask lost",
+            change={"scores.masked_fill(later, -torch.inf).softmax": "scores.softmax"},
+            hint="a mask is needed when several come at once",
+            gravity="part",
+        ),
+        Mistake(
+            "mask aligned at the top left",
+            change={"triu(n - t + 1)": "triu(1)"},
+            hint="the mask is aligned at the top left",
+            gravity="idea",
+        ),
+        Mistake(
+            "sees one too many",
+            change={"triu(n - t + 1)": "triu(n - t + 2)"},
+            hint="a new token sees the one after it",
+            gravity="part",
+        ),
+        Mistake(
+            "cache stores repeated heads",
+            change={
+                "return mixed, (k, v)": "return mixed, (k.repeat_interleave(share, dim=1), v.repeat_interleave(share, dim=1))",
+            },
+            hint="the repeated heads are kept",
+            gravity="part",
+        ),
+        Mistake(
+            "only the new ones kept",
+            change={"return mixed, (k, v)": "return mixed, (k[:, :, -t:], v[:, :, -t:])"},
+            hint="only the new keys and values come back",
+            gravity="part",
+        ),
+        Mistake(
+            "any G",
+            change={"    if H % G:\n": "    if G > H:\n", "share = H // G": "share = -(-H // G)", "dim=1)": "dim=1)[:, :H]"},
+            hint="raise a ValueError",
+            gravity="edge",
+        ),
+        Mistake(
+            "float32 always",
+            change={"return mixed, (k, v)": "return mixed.float().to(mixed.dtype), (k, v)"},
+            hint="with float64 input digits are lost",
+            gravity="edge",
+        ),
+        Right(
+            "an axis for the group, nothing copied",
+            code="""
+def grouped_attention(q, k, v, past=None):
+    if past:
+        k, v = (torch.cat(pair, -2) for pair in zip(past, (k, v)))
+    B, H, t, d = q.shape
+    G, n = k.shape[1], k.shape[2]
+    if H % G != 0:
+        raise ValueError("G must divide H")
+    queries = q.reshape(B, G, H // G, t, d)
+    scores = torch.einsum("bgitd,bgnd->bgitn", queries, k) / d**0.5
+    place = torch.arange(n - t, n)
+    weights = scores.masked_fill(torch.arange(n) > place[:, None], float("-inf")).softmax(-1)
+    return torch.einsum("bgitn,bgnd->bgitd", weights, v).reshape(q.shape), (k, v)
+""",
+        ),
+        Right(
+            "torch's kernel",
+            code="""
+def grouped_attention(q, k, v, past=None):
+    if q.shape[1] % k.shape[1]:
+        raise ValueError("G must divide H")
+    if past is not None:
+        k, v = torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
+    t, n = q.shape[2], k.shape[2]
+    sees = torch.ones(t, n).tril(n - t).bool()
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=sees, enable_gqa=True), [k, v]
+""",
+        ),
+        Right(
+            "head by head",
+            code="""
+def grouped_attention(q, k, v, past=None):
+    H, G, t = q.shape[1], k.shape[1], q.shape[2]
+    if H % G:
+        raise ValueError("no whole groups")
+    old = 0 if past is None else past[0].shape[2]
+    keys = k if past is None else torch.cat([past[0], k], 2)
+    values = v if past is None else torch.cat([past[1], v], 2)
+    rows = []
+    for h in range(H):
+        g = h // (H // G)
+        row = [F.scaled_dot_product_attention(q[:, h, i : i + 1], keys[:, g, : old + i + 1], values[:, g, : old + i + 1]) for i in range(t)]
+        rows.append(torch.cat(row, 1))
+    return torch.stack(rows, 1), (keys, values)
+""",
+        ),
+    ],
+    "cache-bytes": [
+        Mistake("keys only", change={"return 2 * L": "return L"}, hint="a factor 2 is missing", gravity="idea"),
+        Mistake(
+            "numbers, not bytes",
+            change={" * n * d * each": " * n * d"},
+            hint="a factor 2 is missing",
+            gravity="idea",
+        ),
+        Mistake("bits", change={" * d * each": " * d * each * 8"}, hint="these are bits", gravity="idea"),
+        Mistake("no blocks", change={"2 * L * B": "2 * B"}, hint="GPT-2 small: 37,748,736 bytes", gravity="idea"),
+        Mistake("one sequence", change={"2 * L * B": "2 * L"}, hint="B = 3 and each = 2", gravity="part"),
+        Mistake("always two bytes", change={" * d * each": " * d * 2"}, hint="B = 1 and each = 4", gravity="part"),
+        Mistake(
+            "numbers counted",
+            change={"part.numel() * part.element_size()": "part.numel()"},
+            hint="these are numbers: each takes several bytes",
+            gravity="idea",
+        ),
+        Mistake("keys counted", change={"for part in pair": "for part in pair[:1]"}, hint="one of the two is left out", gravity="idea"),
+        Mistake("one block counted", change={"for pair in past for": "for pair in past[:1] for"}, hint="only one block", gravity="idea"),
+        Mistake(
+            "always four bytes",
+            change={"part.element_size()": "4"},
+            hint="half precision has two bytes for a number",
+            gravity="part",
+        ),
+        Mistake(
+            "the first block for all",
+            change={
+                "return sum(part.numel() * part.element_size() for pair in past for part in pair)": "return len(past) * sum(part.numel() * part.element_size() for part in past[0]) if past else 0"
+            },
+            hint="count every tensor by itself",
+            gravity="part",
+        ),
+        Mistake(
+            "keys twice",
+            change={"for part in pair": "for part in (pair[0], pair[0])"},
+            hint="count every tensor by itself",
+            gravity="part",
+        ),
+        Right(
+            "per token first, nbytes",
+            code="""
+def cache_bytes(L, G, d, n, B=1, each=2):
+    per_token = L * (G * d + G * d) * each
+    return B * n * per_token
+
+
+def counted_bytes(past):
+    total = 0
+    for keys, values in past:
+        total += keys.nbytes + values.nbytes
+    return total
+""",
+        ),
+        Right(
+            "math.prod",
+            change={
+                "2 * L * B * G * n * d * each": "math.prod((2, L, B, G, n, d, each))",
+                "part.numel() * part.element_size()": "math.prod(part.shape) * part.itemsize",
+            },
+        ),
+    ],
     "plan": [
         Mistake(
             "no scaler", change={'"scaler": autocast == "float16"': '"scaler": False'}, hint="float16 without a scaler", gravity="part"
