@@ -5,8 +5,8 @@
 # | --- | --- |
 # | **You will be able to** | turn raw text into batches whose targets are shifted by one · write causal attention, a block and a GPT · train it, and evaluate it without fooling yourself · sample greedily, with temperature, top-k and top-p, exactly · decode with a cache that changes nothing but the time · say what a GPU, mixed precision and compilation do for you, and send the run to a cluster |
 # | **You need** | 03-attention, 07-transformer-blocks and 08-positions; PyTorch modules |
-# | **Time** | about five and a half hours; each exercise says its own |
-# | **Points** | 73, and 4 bonus |
+# | **Time** | about six and a half hours; each exercise says its own |
+# | **Points** | 73, and 12 bonus |
 #
 # A language model gives every text a probability, one token at a time: $P(x_1, \dots, x_n) = \prod_t P(x_t \mid x_{<t})$.
 # GPT (Radford et al., 2018) models each factor with a stack of Transformer blocks that cannot see the future.
@@ -2687,7 +2687,9 @@ job_path.write_text(job)
 print(f"written to {job_path}. On your cluster's login node: sbatch {job_path.name}")
 
 # %% [markdown]
-# ## 7 Bonus: let a small model guess, exactly <small>★★★ · 35 min · 4 bonus points</small>
+# ## 7 Bonus: let a small model guess, exactly
+#
+# ### 7.1 One guess <small>★★★ · 35 min · 4 bonus points</small>
 # A large model is slow because every token needs a pass.
 # A small *draft* model can guess several tokens, which the large one then checks in one pass.
 # *Speculative sampling* (Leviathan, Kalman and Matias, 2023; Chen et al., 2023) does this without changing the distribution at all.
@@ -2786,12 +2788,269 @@ with check.edge("one entry per row"):
 check.score()
 
 # %% [markdown]
+# ### 7.2 A whole block of guesses <small>★★★ · 25 min · 4 bonus points</small>
+# One guess per pass gains nothing: the large model had to run anyway.
+# So the draft guesses $k$ tokens in a row, and *one* pass of the target gives its distributions at all $k + 1$ places: $p_1, \dots, p_k$ where the guesses stand, and $p_{k+1}$ after the last of them.
+# Now go through the guesses in order, with the rule from above.
+# What is behind a rejected guess is worthless.
+# *Before you write it:* why? And if no guess is rejected, which distribution has not been used yet?
+#
+# Write this for a batch, in which every row stops at its own place.
+# Return the tokens, $(B, k + 1)$, with $-1$ behind the last one of each row, and the number of accepted guesses, $(B)$.
+# So a row with $a$ accepted guesses has $a + 1$ tokens.
+
+
+# %% exercise="bonus-block"
+def accept_block(p, q, drafts):
+    """Tokens (B, k + 1), filled up with −1, and numbers of accepted drafts (B,).
+
+    p (B, k + 1, V) are the target's distributions, q (B, k, V) the draft's, drafts (B, k) were drawn from q.
+    """
+    ### BEGIN SOLUTION
+    B, k = drafts.shape
+    places = drafts[:, :, None]
+    ratio = p[:, :k].gather(2, places) / q.gather(2, places)  # (B, k, 1)
+    taken = (torch.rand_like(ratio) < ratio)[:, :, 0]
+    accepted = taken.long().cumprod(dim=1).sum(dim=1)  # those before the first rejection
+    residual = torch.cat([(p[:, :k] - q).clamp_min(0), p[:, k:]], dim=1)  # after k guesses there is nothing to subtract
+    rows = torch.arange(B)
+    left = residual[rows, accepted]  # (B, V)
+    left = torch.where(left.sum(dim=1, keepdim=True) > 0, left, p[rows, accepted])
+    tokens = torch.cat([drafts, drafts[:, :1]], dim=1)
+    tokens[rows, accepted] = torch.multinomial(left, 1)[:, 0]
+    return tokens.masked_fill(torch.arange(k + 1) > accepted[:, None], -1), accepted
+    ### END SOLUTION
+
+
+# %% test="bonus-block" points=4
+check = Check("bonus-block", points=4)
+draws = 20000
+even = torch.full((2,), 0.5)
+
+
+def sure(rows):  # distributions of a model that is sure of these tokens
+    return F.one_hot(torch.tensor(rows), 2).float()
+
+
+def two_chains():  # distributions of the next token after each of three tokens, of the target and of the draft
+    return torch.exp(randn(2, 3, 3)).softmax(-1)
+
+
+def drawn_from(p):  # one token for each row of p; not from torch's generator, with which the answer draws
+    return (randint(0, 2**24, (len(p), 1)) >= 2**24 * p.cumsum(-1)[:, :-1]).sum(-1)
+
+
+def one_block(target, guess, k):
+    drafts = torch.zeros(draws, k + 1, dtype=torch.long)  # token 0, then k guesses
+    for place in range(k):
+        drafts[:, place + 1] = drawn_from(guess[drafts[:, place]])
+    return accept_block(target[drafts], guess[drafts[:, :-1]], drafts[:, 1:])
+
+
+with check.idea("accept, reject, go on"):
+    two = check.run(lambda: accept_block(sure([[0, 1, 1, 0]]), even.expand(1, 3, 2), torch.tensor([[0, 1, 0]])))
+    slips = {"after the first rejection the guesses go on: what is behind it is worthless": [[0, 1, 1, 0]]}
+    slips["the rejected guess stays: draw from the residual in its place"] = [[0, 1, 0, -1]]
+    certain = "the target is sure of 0, 1, 1, 0 and the guesses are 0, 1, 0: two are accepted, then comes 1, then nothing, −1"
+    check.equal(two[0], [[0, 1, 1, -1]], certain, wrong=slips)
+    check.equal(two[1], [2], "the guesses are 0, 1, 0 and the target is sure of 0, 1, 1: two are accepted")
+    ### BEGIN HIDDEN TESTS
+
+    def finished(tokens, target):  # what the block leaves open is drawn from the target: then all of it has the target's distribution
+        tokens = torch.cat([torch.zeros(len(tokens), 1, dtype=torch.long), tokens], 1)
+        for place in range(1, tokens.shape[1]):
+            following = drawn_from(target[tokens[:, place - 1]])
+            tokens[:, place] = torch.where(tokens[:, place] < 0, following, tokens[:, place])
+        return tokens[:, 1:]
+
+    for k in (2, 1):
+        target, guess = two_chains()
+        block = check.run(lambda target=target, guess=guess, k=k: one_block(target, guess, k)[0])
+        whole = check.run(lambda block=block, target=target: finished(block, target))
+        outcomes = 3 ** (k + 1)
+        # all texts of k + 1 tokens and their exact probabilities
+        paths = torch.cartesian_prod(*[torch.arange(3)] * (k + 1))
+        before = torch.cat([torch.zeros(outcomes, 1, dtype=torch.long), paths[:, :-1]], 1)
+        exact = target[before, paths].prod(1)
+        place = check.run(lambda whole=whole, k=k: (whole * 3 ** torch.arange(k, -1, -1)).sum(1))
+        seen = check.run(lambda place=place, outcomes=outcomes: torch.stack([(place == i).float().mean() for i in range(outcomes)]))
+        # Each share has the standard deviation √(e(1 − e)/n): six of them, for at most 27 outcomes, fail a right answer in fewer than 1 of 10⁷ runs.
+        off = check.run(lambda seen=seen, exact=exact: (seen - exact).abs() / (exact * (1 - exact) / draws).sqrt())
+        check.true(
+            off < 6, f"k = {k}: the tokens do not have the target's distribution, worked out for all {outcomes} texts of {k + 1} tokens"
+        )
+    ### END HIDDEN TESTS
+with check.part("one more when all are accepted"):
+    extra = check.run(lambda: accept_block(sure([[0, 1, 1]]), even.expand(1, 2, 2), torch.tensor([[0, 1]])))
+    slips = {"all guesses are accepted: the last distribution of the target gives one more token": [[0, 1, -1]]}
+    check.equal(extra[0], [[0, 1, 1]], "all guesses are accepted, and the target's last distribution is sure of 1", wrong=slips)
+    ### BEGIN HIDDEN TESTS
+with check.part("draft = target"):
+    target = two_chains()[0]
+    same = check.run(lambda: one_block(target, target, 3))
+    check.equal(same[1].unique(), [3], "with the same distributions every guess is accepted, and a residual of zeros breaks nothing")
+    check.true(same[0] >= 0, "with the same distributions every row has k + 1 tokens")
+with check.part("how many are accepted"):
+    target, guess = two_chains()
+    count = check.run(lambda: one_block(target, guess, 3))
+    first = torch.minimum(target[0], guess[0]).sum()  # the probability that the first guess is accepted
+    share = check.run(lambda: (count[1] >= 1).float().mean())
+    # six standard deviations of n draws, which are largest at 1/2
+    check.true((share - first).abs() < 3 / draws**0.5, "the first guess is accepted with probability Σ min(p, q)")
+    check.equal(
+        check.run(lambda: (count[0] >= 0).sum(1) - count[1]), [1] * draws, "a row with a accepted guesses has a + 1 tokens, then −1"
+    )
+with check.part("each row its own end"):
+    firm = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    mixed = check.run(lambda: accept_block(sure(firm), even.expand(4, 2, 2), torch.ones(4, 2, dtype=torch.long)))
+    check.equal(mixed[0], [[0, -1, -1], [1, 0, -1], [1, 1, 0], [1, 1, 1]], "every row stops at its own first rejection")
+    check.equal(mixed[1], [0, 1, 2, 2], "every row has its own number of accepted guesses")
+with check.edge("one row, one guess"):
+    lone = check.run(lambda: accept_block(sure([[1, 0]]), even.expand(1, 1, 2), torch.tensor([[0]])))
+    check.equal(lone[0], [[1, -1]], "one row with one guess, which is rejected")
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(accept_block, sure([[0, 1]]), even.expand(1, 1, 2).clone(), torch.tensor([[1]]))
+check.score()
+
+# %% [markdown]
+# ### 7.3 The block with a cache <small>★★★ · 30 min · 4 bonus points</small>
+# Now the two models.
+# The *draft* is any model that gives logits for tokens $(1, n)$; it has no cache.
+# The *target* is your GPT with its cache.
+# At the beginning of a step there are $n$ tokens, of which the last is not in the target's cache yet (`past` is `None` when there is no cache at all).
+#
+# 1. The draft guesses $k$ tokens, one after the other, each drawn from its softmax.
+# 2. The target runs *once*, over all tokens that it has not seen: its logits at the last $k + 1$ places are $p_1, \dots, p_{k+1}$.
+# 3. `accept_block` decides.
+#
+# Return the longer text and the cache for the next step.
+# *Before you write it:* the pass has put keys and values of all $k$ guesses into the cache.
+# Which of them must go? And is the token that was drawn last in it?
+#
+# You may rely on $n + k \le T$. There is one sequence, $B = 1$.
+
+
+# %% exercise="bonus-decode"
+def speculative_step(target, draft, tokens, k, past=None):
+    """Tokens (1, n + a + 1), where a of k guesses were accepted, and the target's past: the pairs of all tokens but the last."""
+    ### BEGIN SOLUTION
+    n, seen = tokens.shape[1], 0 if past is None else past[0][0].shape[2]
+    guessed, q = tokens, []
+    with torch.no_grad():  # both models only generate
+        for _ in range(k):
+            q.append(draft(guessed)[:, -1].softmax(dim=-1))
+            guessed = torch.cat([guessed, torch.multinomial(q[-1], 1)], dim=1)
+        logits, past = cached_forward(target, guessed[:, seen:], past)
+    p = logits[:, -k - 1 :].softmax(dim=-1)
+    block, accepted = accept_block(p, torch.stack(q, dim=1), guessed[:, n:])
+    a = int(accepted)
+    past = [(keys[:, :, : n + a], values[:, :, : n + a]) for keys, values in past]
+    return torch.cat([tokens, block[:, : a + 1]], dim=1), past
+    ### END SOLUTION
+
+
+# %% test="bonus-decode" points=4
+check = Check("bonus-decode", points=4)
+sharp, plain = (check.keep(GPT, 5, 24, 6, 3, 2) for _ in range(2))
+state = check.run(plain.state_dict)
+w = {name: 2 * randn(*part.shape) for name, part in state.items() if not name.endswith("mask")} if state else {}
+w = {**w, "head.weight": w["token.weight"]} if "head.weight" in w else w
+check.run(plain.load_state_dict, {**w, "norm.weight": 0.2 * torch.ones(6)}, strict=False)
+check.run(sharp.load_state_dict, {**w, "norm.weight": 1e4 * torch.ones(6)}, strict=False)  # surely its most likely token, always
+check.keep(plain.eval), check.keep(sharp.eval)
+blind = check.keep(TableModel, torch.zeros(5, 5), context=24)  # guesses every token with probability 1/5
+start = torch.tensor([[1, 3, 0]])
+greedy = check.run(lambda: generate(sharp, start, 20, 0))
+
+
+def stepwise(target, guess, k, count):
+    tokens, past, sizes = start, None, []
+    for _ in range(count):
+        tokens, past = speculative_step(target, guess, tokens, k, past)
+        sizes.append([tokens.shape[1], past[0][0].shape[2]])
+    return tokens, past, sizes
+
+
+with check.idea("the target's tokens"):
+    single = check.run(lambda: stepwise(sharp, blind, 3, 1)[0])
+    check.true(single.shape[1] > 3, "a step adds at least one token, even if no guess is accepted")
+    check.equal(
+        single, greedy[:, : single.shape[1]], "a target that is sure of every token gets its own tokens, whatever the draft guesses"
+    )
+    twin = check.run(lambda: stepwise(plain, plain, 4, 1)[0])
+    check.equal(list(twin.shape), [1, 8], "draft = target: all four guesses are accepted, and one more token comes")
+    ### BEGIN HIDDEN TESTS
+    for k in (1, 2, 5):
+        text_so_far = check.run(lambda k=k: stepwise(sharp, blind, k, 1)[0])
+        check.equal(text_so_far, greedy[:, : text_so_far.shape[1]], f"k = {k}: the tokens are not the target's")
+    ### END HIDDEN TESTS
+with check.part("step after step"):
+    later = check.run(lambda: stepwise(sharp, blind, 3, 4)[0])
+    check.equal(later, greedy[:, : later.shape[1]], "after several steps the tokens are not the target's: what is in the cache?")
+    ### BEGIN HIDDEN TESTS
+    both = check.run(lambda: stepwise(plain, plain, 4, 3)[2])
+    check.equal(both, [[8, 7], [13, 12], [18, 17]], "draft = target: every step adds five tokens, and all but the last are in the cache")
+    ### END HIDDEN TESTS
+with check.part("the cache cut back"):
+    lengths = check.run(lambda: stepwise(sharp, blind, 3, 4)[2])
+    check.equal(check.run(lambda: [a - b for a, b in lengths]), [1] * 4, "the cache has all tokens but the last: rejected guesses must go")
+    ### BEGIN HIDDEN TESTS
+    done = check.run(lambda: stepwise(sharp, blind, 3, 4)[:2])
+    fresh = check.run(lambda: cached_forward(sharp, done[0][:, :-1])[1])
+    for block in range(2):
+        for part, which in enumerate(("keys", "values")):
+            ready = check.run(lambda block=block, part=part: done[1][block][part])
+            # keys and values do not depend on the last norm's gain: ordinary sizes, ordinary tolerance
+            check.close(
+                ready, fresh[block][part], f"block {block}: the {which} in the cache are not those of the accepted tokens", atol=1e-4
+            )
+with check.part("one pass, with the past"):
+    long, cheap = check.keep(GPT, 5, 100, 16, 2, 2), check.keep(TableModel, torch.zeros(5, 5), context=100)
+    history = randint(0, 5, (1, 90))
+    old = check.run(lambda: cached_forward(long, history[:, :-1])[1])
+    entire = check.measure(checks.flops, lambda: long(history))
+    spent = check.measure(checks.flops, lambda: speculative_step(long, cheap, history, 3, old)[0])
+    check.true(
+        (spent * 5 < entire) & (spent > 2 * 4 * 2 * 12 * 16 * 16), "the target runs over old tokens again: give it the new ones only"
+    )
+with check.edge("no gradients"):
+    quiet = check.keep(TableModel, torch.zeros(5, 5), context=24)
+    asked = check.run(lambda: [speculative_step(sharp, quiet, start, 2), quiet.facts()["gradients_recorded"]][1])
+    check.equal(asked, False, "gradients were recorded: this is generation, under torch.no_grad()")
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(speculative_step, sharp, blind, start, 2)
+check.score()
+
+# %% [markdown]
+# ### Look: how many tokens per pass?
+# The draft here is the table of pairs of 3.3, which costs next to nothing.
+# The text has the distribution of your GPT all the same.
+#
+# *Before you run it:* of four guesses by pairs of characters, how many will your GPT accept on average?
+
+# %%
+pairs_draft = TableModel(twice.log(), context=size["T"]).eval()
+for guesses in (1, 2, 4):
+    seed(9)
+    passes = added = 0
+    for _ in range(pick(smoke=1, laptop=20, gpu=100)):
+        written_so_far, kept_past = opening, None
+        while written_so_far.shape[1] + guesses <= size["T"]:
+            longer, kept_past = speculative_step(gpt, pairs_draft, written_so_far, guesses, kept_past)
+            passes, added = passes + 1, added + longer.shape[1] - written_so_far.shape[1]
+            written_so_far = longer
+    print(f"{guesses} guesses: {added / passes:.2f} tokens per pass of the large model")
+
+# %% [markdown]
 # ## What you can now do
 # - Turn text into batches whose targets are one further, and know the bugs that a falling loss hides: copied inputs, a mask off by one.
 # - Write causal attention, a block and a GPT, predict the number of parameters and the first loss.
 # - Train it, and evaluate it so that the number means something: mode, filler, and weights of batches.
 # - Sample greedily, with temperature, top-k and top-p, and test a sampler with a bound instead of a feeling.
 # - Keep keys and values, get the same tokens for a fraction of the work, and say when the cache is void.
+# - Share keys and values between heads, and say in bytes what a cache costs before you build it.
 # - Decide on a plan for a device you do not have, and send a job to a cluster that will not kill it.
 #
 # Next, `10-attention-experiments` changes one thing at a time and asks what it did.

@@ -1838,6 +1838,177 @@ def speculative_sample(p, q):
             "float64", change={"drafts = torch.multinomial(q, 1)": "p, q = p.double(), q.double()\n    drafts = torch.multinomial(q, 1)"}
         ),
     ],
+    "bonus-block": [
+        Mistake(
+            "guesses behind a rejection stay",
+            change={"taken.long().cumprod(dim=1).sum(dim=1)": "taken.long().sum(dim=1)"},
+            hint="the tokens do not have the target's distribution",
+            gravity="idea",
+        ),
+        Mistake(
+            "always accepted",
+            change={"(torch.rand_like(ratio) < ratio)[:, :, 0]": "torch.ones_like(drafts, dtype=torch.bool)"},
+            hint="two are accepted",
+            gravity="idea",
+        ),
+        Mistake(
+            "from p after a rejection",
+            change={"(p[:, :k] - q).clamp_min(0)": "p[:, :k]"},
+            hint="the tokens do not have the target's distribution",
+            gravity="idea",
+        ),
+        Mistake(
+            "residual the wrong way round",
+            change={"(p[:, :k] - q)": "(q - p[:, :k])"},
+            hint="the rejected guess stays",
+            gravity="idea",
+        ),
+        Mistake(
+            "accepts where p is larger only",
+            change={"torch.rand_like(ratio) < ratio": "ratio >= 1"},
+            hint="the tokens do not have the target's distribution",
+            gravity="idea",
+        ),
+        Mistake(
+            "one coin for a whole row",
+            change={"torch.rand_like(ratio) < ratio": "torch.rand(B, 1, 1) < ratio"},
+            hint="the tokens do not have the target's distribution",
+            gravity="idea",
+        ),
+        Mistake(
+            "no extra token",
+            change={
+                "return tokens.masked_fill(torch.arange(k + 1) > accepted[:, None], -1)": "tokens[accepted == k, k] = -1\n    return tokens.masked_fill(torch.arange(k + 1) > accepted[:, None], -1)"
+            },
+            hint="the last distribution of the target gives one more token",
+            gravity="part",
+        ),
+        Mistake(
+            "residual not guarded",
+            change={
+                "    left = torch.where(left.sum(dim=1, keepdim=True) > 0, left, p[rows, accepted])\n": "",
+                "p[:, k:]], dim=1)": "(p[:, k:] - q[:, -1:]).clamp_min(0)], dim=1)",
+            },
+            says="the extra token is drawn from a residual: after the last guess there is nothing to subtract, draw from p",
+            gravity="idea",
+        ),
+        Mistake(
+            "one too many counted",
+            change={"> accepted[:, None], -1), accepted": "> accepted[:, None], -1), accepted + 1"},
+            hint="two are accepted",
+            gravity="idea",
+        ),
+        Mistake(
+            "filled up with 0",
+            change={"accepted[:, None], -1)": "accepted[:, None], 0)"},
+            hint="then nothing, −1",
+            gravity="idea",
+        ),
+        Right(
+            "row by row",
+            code="""
+def accept_block(p, q, drafts):
+    B, k = drafts.shape
+    tokens, counts = torch.full((B, k + 1), -1), torch.zeros(B, dtype=torch.long)
+    going = torch.ones(B, dtype=torch.bool)
+    rows = torch.arange(B)
+    for i in range(k):
+        x = drafts[:, i]
+        yes = going & (torch.rand(B) * q[rows, i, x] < p[rows, i, x])
+        tokens[yes, i] = x[yes]
+        no = going & ~yes
+        if no.any():
+            left = torch.relu(p[no, i] - q[no, i])
+            tokens[no, i] = torch.multinomial(left / left.sum(1, keepdim=True), 1)[:, 0]
+        counts += yes
+        going = yes
+    if going.any():
+        tokens[going, k] = torch.multinomial(p[going, k], 1)[:, 0]
+    return tokens, counts
+""",
+        ),
+        Right(
+            "the first rejection by argmax",
+            change={
+                "taken.long().cumprod(dim=1).sum(dim=1)": "torch.cat([~taken, torch.ones(B, 1, dtype=torch.bool)], 1).int().argmax(1)",
+                "torch.rand_like(ratio) < ratio": "torch.rand_like(ratio) <= ratio.clamp_max(1)",
+            },
+        ),
+    ],
+    "bonus-decode": [
+        Mistake(
+            "cache not cut back",
+            change={"    past = [(keys[:, :, : n + a], values[:, :, : n + a]) for keys, values in past]\n": ""},
+            hint="rejected guesses must go",
+            gravity="part",
+        ),
+        Mistake(
+            "cut one too short",
+            change={"(keys[:, :, : n + a], values[:, :, : n + a])": "(keys[:, :, : n + a - 1], values[:, :, : n + a - 1])"},
+            hint="the cache has all tokens but the last",
+            gravity="part",
+        ),
+        Mistake(
+            "distributions one too early",
+            change={"logits[:, -k - 1 :].softmax(dim=-1)": "torch.cat([logits[:, :1], logits[:, -k - 1 : -1]], dim=1).softmax(dim=-1)"},
+            hint="a target that is sure of every token gets its own tokens",
+            gravity="idea",
+        ),
+        Mistake(
+            "drafts without a judge",
+            change={"    a = int(accepted)\n": "    a, block = k, torch.cat([guessed[:, n:], block[:, -1:].clamp_min(0)], dim=1)\n"},
+            hint="a target that is sure of every token gets its own tokens",
+            gravity="idea",
+        ),
+        Mistake(
+            "accepted ones only",
+            change={"block[:, : a + 1]": "block[:, :a]"},
+            hint="all four guesses are accepted, and one more token comes",
+            gravity="idea",
+        ),
+        Mistake(
+            "past not used",
+            change={"cached_forward(target, guessed[:, seen:], past)": "cached_forward(target, guessed)"},
+            hint="the target runs over old tokens again",
+            gravity="part",
+        ),
+        Mistake(
+            "the last token only",
+            change={"guessed[:, seen:], past)": "guessed[:, n - 1 :], past)"},
+            hint="a target that is sure of every token gets its own tokens",
+            gravity="idea",
+        ),
+        Mistake(
+            "with gradients",
+            change={"with torch.no_grad():": "with torch.enable_grad():"},
+            hint="gradients were recorded",
+            gravity="edge",
+        ),
+        Right(
+            "decorated, cut with narrow",
+            code="""
+@torch.no_grad()
+def speculative_step(target, draft, tokens, k, past=None):
+    n = tokens.shape[1]
+    text, rows = tokens.clone(), []
+    while text.shape[1] < n + k:
+        rows.append(torch.softmax(draft(text)[:, -1, :], -1))
+        text = torch.cat((text, torch.multinomial(rows[-1], 1)), 1)
+    new = text if past is None else text[:, n - 1 :]
+    logits, pairs = cached_forward(target, new, past)
+    out, count = accept_block(logits[:, logits.shape[1] - k - 1 :].softmax(-1), torch.cat([row[:, None] for row in rows], 1), text[:, n:])
+    kept = n + int(count[0])
+    return torch.cat((tokens, out[:, : int(count[0]) + 1]), 1), [tuple(part.narrow(2, 0, kept) for part in pair) for pair in pairs]
+""",
+        ),
+        Right(
+            "the block without its fillers",
+            change={
+                "block[:, : a + 1]": "block[block >= 0][None]",
+                "keys[:, :, : n + a], values[:, :, : n + a]": "keys[..., : n + a, :].clone(), values[..., : n + a, :].clone()",
+            },
+        ),
+    ],
 }
 
 EQUIVALENT = {
