@@ -3,7 +3,7 @@ PYTHON ?= python3
 ARGS   ?=
 BIN    := .venv/bin
 
-.PHONY: setup lab test test-fast demo bench clean
+.PHONY: setup lab test test-fast test-all demo bench clean
 
 setup: .venv/.installed
 
@@ -14,10 +14,13 @@ lab: setup
 	$(BIN)/course lab $(ARGS)
 
 test: setup
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m "not thorough" $(ARGS)
 
 test-fast: setup
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m "not slow" $(ARGS)
+
+test-all: setup
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(ARGS)
 
 demo: setup
 	$(BIN)/course demo $(ARGS)

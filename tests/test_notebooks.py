@@ -21,6 +21,13 @@ from helpers.kit.validate import client_class, executed, results_of
 
 ASSIGNMENTS = course.load(ROOT).assignments
 by_assignment = pytest.mark.parametrize("assignment", ASSIGNMENTS, ids=lambda a: a.id)
+# Widgets, kept models, a corpus, a simulated GPU: what differs between Colab's stack and ours shows in one of these.
+ON_COLAB = ("03-attention", "09-gpt", "12-translation", "15-kernels")
+some_on_colab = pytest.mark.parametrize(
+    "assignment",
+    [pytest.param(a, marks=() if a.id in ON_COLAB else pytest.mark.thorough) for a in ASSIGNMENTS],
+    ids=lambda a: a.id,
+)
 
 
 @pytest.mark.slow
@@ -60,10 +67,9 @@ def test_solution_runs_cell_by_cell_without_an_error(assignment: course.Assignme
 
 @pytest.mark.slow
 @by_assignment
-def test_the_tests_are_tested(assignment: course.Assignment) -> None:
-    done = run_course(
-        "verify", assignment.id, "--json", "--sample", "3"
-    )  # all of them are the release gate's: `course verify`
+@pytest.mark.parametrize("sample", ["9", pytest.param("1", marks=[pytest.mark.thorough, pytest.mark.timeout(1800)])])
+def test_the_tests_are_tested(assignment: course.Assignment, sample: str) -> None:
+    done = run_course("verify", assignment.id, "--json", "--sample", sample)
     assert done.returncode in (0, 1), done.stderr
     (report,) = json.loads(done.stdout)
     assert report["failures"] == []
@@ -173,7 +179,7 @@ def colab_stack() -> Path:
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("colab")
-@by_assignment
+@some_on_colab
 def test_answered_notebook_passes_its_visible_tests_on_colabs_stack(
     assignment: course.Assignment, colab_stack: Path, tmp_path: Path
 ) -> None:

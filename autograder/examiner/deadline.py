@@ -169,7 +169,8 @@ class KernelMeter:
         # The kernel counts a wait only when it is over. It may have begun before the last look, which took it for the
         # submission's own time.
         queued = 0.0 if held else min(queued, seen + self.doubtful)
-        if queued != seen:  # no wait goes on any more
+        self.doubtful -= max(0.0, queued - seen)
+        if not self.waiting:  # no wait goes on any more
             self.doubtful = max(0.0, seen - held - queued)
         self.ran += ran
         self.held += held
@@ -197,16 +198,17 @@ class KernelMeter:
         return unseen
 
     def kept_waiting(self, before: Snapshot, seconds: float, ran: dict[int, float], ended: float) -> float:
-        """How long some thread queued for a processor since the last look, while no other of the submission had one.
+        """How long the submission queued for a processor since the last look, while no thread of its own had one.
 
         A thread in the queue that has had no turn has waited all the time, though the kernel has not counted it yet.
         Waiting for another thread of the same submission is not the machine's fault: what the others ran is subtracted.
-        (Not what the roots ran: they run no student code.)
+        Examiner and student take turns, a thousand times a second where student code calls back: the wait of one is
+        added to that of the other. (The roots run no student code, so nothing is subtracted from theirs.)
         """
         new = Task(0.0, 0.0, 0, "")
         tasks = self.last.tasks
         total = sum(amount for thread, amount in ran.items() if thread not in self.roots) + ended
-        longest, waiting = 0.0, {}
+        longest, of_roots, waiting = 0.0, 0.0, {}
         for thread, task in tasks.items():
             old = before.tasks.get(thread, new)
             counted = self.waiting.get(thread, 0.0)
@@ -214,9 +216,12 @@ class KernelMeter:
                 queued, waiting[thread] = seconds, counted + seconds
             else:
                 queued = task.queued - old.queued - counted
-            longest = max(longest, queued - total + (0.0 if thread in self.roots else ran[thread]))
+            if thread in self.roots:
+                of_roots += max(0.0, queued)
+            else:
+                longest = max(longest, queued - total + ran[thread])
         self.waiting = waiting
-        return longest
+        return longest + of_roots
 
     def is_held(self, before: Snapshot) -> bool:
         """Since the last look: was the student's process stopped or frozen from outside, or waiting for a disk?"""

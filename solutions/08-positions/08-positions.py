@@ -6,7 +6,7 @@
 # | **You will be able to** | prove that attention alone does not see order · write six ways to tell it, in both layouts and both pairings that are in use · derive which of them depend on distances only · say which of them go on working on sequences longer than any in training, from an experiment of your own |
 # | **You need** | `03-attention`, sine and cosine of a sum, indexing with integer tensors |
 # | **Time** | about five hours; each exercise says its own |
-# | **Points** | 53, and 3 bonus |
+# | **Points** | 56, and 3 bonus |
 #
 # "Dog bites man" and "man bites dog" have the same words.
 # Attention compares every word with every other one, and a comparison does not know where its two words stand.
@@ -1178,6 +1178,157 @@ with check.edge("a single pair"):
 check.score()
 
 # %% [markdown]
+# ### 5.4 Longer than trained: which angles are new? <small>★★☆ · 20 min · 3 points</small>
+# A model was trained at length $L$, and you want to use it up to $sL$, with $s > 1$.
+# RoPE is defined everywhere, but look at one pair: in training its angle never went beyond $(L - 1)\,\omega_i$.
+# The fast pairs have gone round many times, so that further positions bring no new directions.
+# The slow pairs have seen a small arc only, and beyond $L$ they point where no training example pointed.
+# Two ways bring them back, and both only change the frequencies:
+#
+# - `"linear"`, position interpolation (Chen et al., 2023): position $p$ is turned as position $p/s$ was.
+#   Then *no* angle below position $sL$ is larger than those below position $L$.
+#   The price: neighbours, which differed by one radian in the fastest pair, differ by $1/s$.
+# - `"ntk"`, a new base (bloc97, 2023; written up by Peng et al., 2023): the frequencies are those of 2.1 with another base, and that base is chosen so that the *slowest* pair is slowed down exactly by $s$.
+#   The fastest is not slowed down at all.
+#
+# For `"linear"` say what becomes of $\omega_i$.
+# For `"ntk"` write the slowest frequency with the new base, set it equal to what it should be, and solve for the base.
+# ($d \ge 4$ here: with one pair only, fastest and slowest are the same.)
+#
+# *Before you run it:* is the new base smaller or larger than $s \cdot \mathrm{base}$?
+# What happens to a pair in the middle?
+
+
+# %% exercise="stretched"
+def stretched_frequencies(d, s, how, base=10000.0):
+    """The d / 2 frequencies of RoPE for lengths up to s times the trained one, largest first: a floating tensor (d / 2,).
+
+    how: "linear" (every position counts as p / s) or "ntk" (a new base: the slowest pair is slowed down by s, the fastest is not).
+    """
+    ### BEGIN SOLUTION
+    if how == "linear":
+        return frequencies(d, base) / s
+    return frequencies(d, base * s ** (d / (d - 2)))
+    ### END SOLUTION
+
+
+# %% test="stretched" points=3
+check = Check("stretched", points=3)
+with check.idea("linear"):
+    halved = check.run(stretched_frequencies, 8, 2.0, "linear", shape=(4,))
+    slower = "linear: at s = 2 position 2 has the angles that position 1 had; for d = 8 those are 1, 0.1, 0.01 and 0.001"
+    check.close(halved, [0.5, 0.05, 0.005, 0.0005], slower)
+    ### BEGIN HIDDEN TESTS
+
+    def speeds(width, root=10000.0):
+        return root ** (-2 * torch.arange(width // 2).double() / width)
+
+    def slowed(width, factor, exponent, root=10000.0):
+        return speeds(width, root * factor**exponent)
+
+    for width, factor in [(10, 4.0), (6, 3.0)]:
+        check.close(
+            check.run(stretched_frequencies, width, factor, "linear"),
+            speeds(width) / factor,
+            f"linear: for d = {width} and s = {factor:g} the angle at position p is not the trained one at p/s",
+            wrong={
+                "linear: the frequencies grow by s; a stretched clock is slower": speeds(width) * factor,
+                "linear: nothing is stretched": speeds(width),
+                "linear: this is the new base; here every frequency is divided": slowed(width, factor, width / (width - 2)),
+                "linear: the base is multiplied by s; that slows down each pair by another factor": slowed(width, factor, 1),
+            },
+        )
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("linear: any base"):
+    check.close(
+        check.run(stretched_frequencies, 10, 4.0, "linear", 300.0),
+        speeds(10, 300.0) / 4.0,
+        "linear: with base = 300 the frequencies are wrong",
+        wrong={"linear: the argument `base` is not used": speeds(10) / 4.0},
+    )
+with check.edge("linear: s of any size"):
+    check.close(check.run(stretched_frequencies, 6, 1.5, "linear"), speeds(6) / 1.5, "linear: s need not be a whole number")
+    check.close(check.run(stretched_frequencies, 6, 1.0, "linear"), speeds(6), "linear: with s = 1 nothing changes")
+### END HIDDEN TESTS
+with check.idea("ntk", share=2):
+    both_ends = check.run(stretched_frequencies, 8, 8.0, "ntk", shape=(4,))
+    ends = "ntk: for d = 8 and s = 8 the first frequency stays 1, and the last, 0.001, becomes 0.001/8"
+    check.close(both_ends[[0, 3]], [1.0, 0.000125], ends)
+    check.close(both_ends, [1.0, 0.05, 0.0025, 0.000125], "ntk: as in 2.1 each frequency is smaller by the same factor, here by 1/20")
+    ### BEGIN HIDDEN TESTS
+    for width, factor in [(10, 4.0), (6, 3.0)]:
+        check.close(
+            check.run(stretched_frequencies, width, factor, "ntk"),
+            slowed(width, factor, width / (width - 2)),
+            f"ntk: for d = {width} and s = {factor:g} the frequencies are not those of the new base",
+            wrong={
+                "ntk: the base is multiplied by s: the slowest pair is then slowed down by less than s": slowed(width, factor, 1),
+                "ntk: the exponent is turned round: solve for the base once more": slowed(width, factor, (width - 2) / width),
+                "ntk: the base becomes smaller; slower hands need a larger one": slowed(width, factor, -width / (width - 2)),
+                "ntk: all frequencies are divided by s; that is `linear`": speeds(width) / factor,
+                "ntk: nothing is stretched": speeds(width),
+                "ntk: the new base, and divided by s on top: either slows down, not both": slowed(width, factor, width / (width - 2))
+                / factor,
+                "ntk: the exponent is d/2; the slowest frequency is base to the power −(d − 2)/d": slowed(width, factor, width / 2),
+            },
+        )
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("ntk: any base"):
+    check.close(
+        check.run(stretched_frequencies, 10, 4.0, "ntk", 300.0),
+        slowed(10, 4.0, 10 / 8, 300.0),
+        "ntk: with base = 300 the frequencies are wrong",
+        wrong={"ntk: the argument `base` is not used": slowed(10, 4.0, 10 / 8)},
+    )
+with check.edge("ntk: s of any size"):
+    check.close(check.run(stretched_frequencies, 6, 1.5, "ntk"), slowed(6, 1.5, 1.5), "ntk: s need not be a whole number")
+    check.close(check.run(stretched_frequencies, 6, 1.0, "ntk"), speeds(6), "ntk: with s = 1 nothing changes")
+with check.edge("two pairs"):
+    check.close(check.run(stretched_frequencies, 4, 2.0, "ntk"), [1.0, 0.005], "ntk: d = 4 has a fastest and a slowest pair, and no other")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Look: the angles at twice the length
+# $L = 32$ and $d = 16$, as in Part 8, used at length $2L$.
+# For each pair the figure shows the largest angle, divided by the largest of training.
+# Above 1 an angle is new; how much that matters depends on how much of a round the pair had seen, which the table says.
+# *Before you run it:* which of the three curves are straight lines?
+
+# %%
+trained_length, pair_width, longer = 32, 16, 2
+trained_speeds = frequencies(pair_width)
+ways = {
+    "as trained": trained_speeds,
+    "linear": stretched_frequencies(pair_width, longer, "linear"),
+    "ntk": stretched_frequencies(pair_width, longer, "ntk"),
+}
+pair_numbers = list(range(pair_width // 2))
+largest_trained = (trained_length - 1) * trained_speeds
+ax = plots.curves(
+    {name: (pair_numbers, (longer * trained_length - 1) * speed / largest_trained) for name, speed in ways.items()},
+    "pair, from the fastest to the slowest",
+    "largest angle ÷ largest angle of training",
+    f"Trained at {trained_length}, used at {longer * trained_length}",
+)
+ax.axhline(1, color="0.3", linewidth=1)
+ax.set(ylim=(0, 2.3))
+plt.show()
+print("pair    rounds in training    step between neighbours: as trained, linear, ntk (radians)")
+for i in pair_numbers:
+    steps_apart = "  ".join(f"{speed[i]:.6f}" for speed in ways.values())
+    print(f"{i:>4}    {largest_trained[i] / (2 * math.pi):>18.4f}    {steps_apart}")
+
+# %% [markdown]
+# (The curves of the stretched clocks end a little above 1: the last position is 63, and 63/2 is not 31 but 31½.)
+# With the new base, pair $i$ is slowed down by $s^{2i/(d - 2)}$: by 1 at one end, by $s$ at the other, and on the way by equal factors.
+# So the pairs in the middle still go beyond what they have seen, while nearby positions stay as far apart as they were.
+# Which price is the smaller one is a question for an experiment: Part 8 asks it.
+# YaRN (Peng et al., 2023) mixes the two: it leaves alone the pairs that have gone round often, interpolates those that have not finished one round, and passes smoothly from the one to the other.
+
+# %% [markdown]
 # ## 6 ALiBi
 #
 # Press, Smith and Lewis (2022) put nothing in at all.
@@ -1662,6 +1813,49 @@ for longest_distance in (32, 64, 256, 4096):
     print(f"T = {longest_distance:>4}: linear {linear:.3f}, stops at 24 {floored:.3f}, bound {1 / (1 - (-steepest).exp()):.3f}")
 
 # %% [markdown]
+# ### Look: RoPE, stretched
+# One more explanation can be tested: RoPE falls because its slow pairs reach new angles (5.4).
+# The next cell trains RoPE as before, at length 32 and unstretched.
+# At a test of length $T > 32$ it uses the frequencies of 5.4 with $s = T/32$, without any further training.
+#
+# *Before you run it:* the fast pairs can tell a token's neighbours apart.
+# What does the task of recall need most, and which of the two ways keeps it?
+
+
+# %%
+def turned_by(x, speeds):
+    """x (..., T, d), in interleaved pairs, turned by position × speed, for speeds (d / 2,)."""
+    angles = at(x)[:, None] * speeds
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+
+
+def stretched_scheme(how):
+    return Scheme(turn=lambda x: turned_by(x, stretched_frequencies(x.shape[-1], max(1.0, x.shape[-2] / L), how)))
+
+
+stretched_results = extrapolation.experiment(
+    {"linear": stretched_scheme("linear"), "ntk": stretched_scheme("ntk")},
+    attend,
+    length=L,
+    tests=[8, 16, 32, 64, 128, 256],
+    seeds=range(pick(smoke=1, laptop=3, gpu=5)),
+    steps=pick(smoke=3, laptop=500, gpu=2000),
+    sequences=pick(smoke=8, laptop=64, gpu=256),
+)
+stretched_curves = {"as trained": results.get("RoPE"), **stretched_results}
+ax = plots.curves(
+    {name: pair for name, pair in stretched_curves.items() if pair is not None},
+    "test length",
+    "share of right answers",
+    f"RoPE, trained at {L}",
+    log_x=True,
+)
+ax.axvline(L, color="0.3", linewidth=1)
+ax.set(ylim=(0, 1.02), xticks=[8, 16, 32, 64, 128, 256], xticklabels=[8, 16, 32, 64, 128, 256])
+plt.show()
+
+# %% [markdown]
 # ### 8.1 Read the figure <small>★★☆ · 15 min · 3 points, graded by hand</small>
 # Which schemes hold their accuracy beyond the training length here, which lose it, and which cannot even be asked?
 # Give a reason for one that holds and for one that falls, from the formulas of this notebook.
@@ -1797,6 +1991,7 @@ check.score()
 # - Prove with three lines of algebra, and with a test, that attention alone does not see order.
 # - Write sinusoidal, learned, relative, rotary, linear and bucketed positions, in every layout and pairing you will meet in a checkpoint.
 # - Say which of them depend on distances alone, and derive it.
+# - Stretch RoPE to lengths beyond those of training, and say what each way of doing it gives up.
 # - Plug a scheme into a model, train at one length, test at others, and report the spread over seeds with the result.
 #
 # Next, `09-gpt` puts tokens, blocks and positions together into a language model.

@@ -781,6 +781,119 @@ def rope_score(q, k, r, base=10000.0):
             change={"torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "torch.arange(d).view(-1, 2).T.flatten()"},
         ),
     ],
+    "stretched": [
+        Mistake(
+            "linear: faster",
+            change={"frequencies(d, base) / s": "frequencies(d, base) * s"},
+            hint="linear: the frequencies grow by s; a stretched clock is slower",
+            gravity="idea",
+        ),
+        Mistake(
+            "linear: nothing",
+            change={"frequencies(d, base) / s": "frequencies(d, base)"},
+            hint="linear: nothing is stretched",
+            gravity="idea",
+        ),
+        Mistake(
+            "linear: by the base",
+            change={"frequencies(d, base) / s": "frequencies(d, base * s)"},
+            hint="linear: the base is multiplied by s",
+            gravity="idea",
+        ),
+        Mistake(
+            "linear: base ignored",
+            change={"frequencies(d, base) / s": "frequencies(d) / s"},
+            hint="linear: the argument `base` is not used",
+            gravity="part",
+        ),
+        Mistake(
+            "linear: whole numbers",
+            change={"frequencies(d, base) / s": "frequencies(d, base) / int(s)"},
+            hint="linear: s need not be a whole number",
+            gravity="edge",
+        ),
+        Mistake(
+            "how turned round",
+            change={'how == "linear"': 'how == "ntk"'},
+            hint="linear: this is the new base; here every frequency is divided",
+            gravity="idea",
+        ),
+        Mistake(
+            "ntk: base times s",
+            change={"base * s ** (d / (d - 2))": "base * s"},
+            hint="ntk: the base is multiplied by s: the slowest pair is then slowed down by less than s",
+            gravity="idea",
+        ),
+        Mistake(
+            "ntk: exponent turned round",
+            change={"s ** (d / (d - 2))": "s ** ((d - 2) / d)"},
+            hint="ntk: the exponent is turned round",
+            gravity="idea",
+        ),
+        Mistake(
+            "ntk: smaller base",
+            change={"base * s ** (d / (d - 2))": "base / s ** (d / (d - 2))"},
+            hint="ntk: the base becomes smaller",
+            gravity="idea",
+        ),
+        Mistake(
+            "ntk as linear",
+            change={"frequencies(d, base * s ** (d / (d - 2)))": "frequencies(d, base) / s"},
+            hint="ntk: all frequencies are divided by s; that is `linear`",
+            gravity="idea",
+        ),
+        Mistake(
+            "ntk: both",
+            change={"frequencies(d, base * s ** (d / (d - 2)))": "frequencies(d, base * s ** (d / (d - 2))) / s"},
+            hint="ntk: the new base, and divided by s on top",
+            gravity="idea",
+        ),
+        Mistake(
+            "ntk: exponent d/2",
+            change={"s ** (d / (d - 2))": "s ** (d / 2)"},
+            hint="ntk: the exponent is d/2",
+            gravity="idea",
+        ),
+        Mistake(
+            "ntk: slowest pair only",
+            change={
+                "return frequencies(d, base * s ** (d / (d - 2)))": "speeds = frequencies(d, base)\n    return torch.cat([speeds[:-1], speeds[-1:] / s])"
+            },
+            hint="ntk: as in 2.1 each frequency is smaller by the same factor",
+            gravity="idea",
+        ),
+        Mistake(
+            "ntk: base ignored",
+            change={"base * s ** (d / (d - 2))": "10000.0 * s ** (d / (d - 2))"},
+            hint="ntk: the argument `base` is not used",
+            gravity="part",
+        ),
+        Mistake(
+            "ntk: whole numbers",
+            change={"s ** (d / (d - 2))": "int(s) ** (d / (d - 2))"},
+            hint="ntk: s need not be a whole number",
+            gravity="edge",
+        ),
+        Right(
+            "slowed down pair by pair",
+            code="""
+def stretched_frequencies(d, s, how, base=10000.0):
+    i = torch.arange(d // 2)
+    slower = s ** (i / (d / 2 - 1)) if how == "ntk" else s
+    return frequencies(d, base) / slower
+""",
+        ),
+        Right(
+            "by logarithms",
+            code="""
+def stretched_frequencies(d, s, how, base=10000.0):
+    if how == "ntk":
+        slowest = -math.log(base) * (d - 2) / d - math.log(s)
+        return torch.linspace(0, slowest, d // 2).exp()
+    return torch.stack([torch.tensor(base ** (-2 * i / d) / s) for i in range(d // 2)])
+""",
+        ),
+    ],
     "alibi-slopes": [
         Mistake(
             "formula for every H",

@@ -1963,7 +1963,7 @@ def accept_block(p, q, drafts):
         Mistake(
             "accepted ones only",
             change={"block[:, : a + 1]": "block[:, :a]"},
-            hint="all four guesses are accepted, and one more token comes",
+            says="the token that replaces a rejected guess, or follows the last one, is missing: with a accepted guesses a step adds a + 1 tokens",
             gravity="idea",
         ),
         Mistake(

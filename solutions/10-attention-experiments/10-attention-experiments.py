@@ -1722,25 +1722,26 @@ print(f"baseline, seed {SEEDS[0]}: test perplexity {dev_perplexity(trained['base
 
 # %% [markdown] written="conclusion" points=6
 # <!-- BEGIN SOLUTION -->
-# **Model answer.** (The numbers are those of one run of this notebook at the scale `laptop`, made when the kit's models started with smaller weights: the baseline of seed 1 had a dev perplexity of 87.7 then and has 90.1 now. A student's own tables decide.) *Budget.* Five variants of a model with about 360,000 parameters, three seeds each, one pass over about 9,100 sentences in 286 steps, perplexity on 1,000 held-out sentences over 2,000 words. What follows holds for this budget, not for large models or long training.
+# **Model answer.** (The perplexities of baseline and zeroing were measured at the scale `laptop` with three seeds, the factor of the time in an earlier run with three seeds and other starting weights. Where this answer says *d ± h*, the student's own table has the numbers; they decide.) *Budget.* Five variants of a model with about 360,000 parameters, three seeds each, one pass over about 9,100 sentences in 286 steps, perplexity on 1,000 held-out sentences over 2,000 words. What follows holds for this budget, not for large models or long training.
 #
 # *Scores.*
 # Additive scores took 3.1 times as long (2.8 to 3.4).
-# Their dev loss differed from the baseline's by 0.000 ± 0.050: no difference was found, and one of up to about 5 % of perplexity either way is not excluded.
-# There is no reason here to pay for them.
+# Their dev loss differed from the baseline's by *d ± h*.
+# If the interval contains 0, no difference was found, and one of up to about $100\,(|d| + h)$ % of perplexity is not excluded.
+# Then there is no reason here to pay for them.
 #
 # *Projections.*
-# Sharing QK gave +0.001 ± 0.038, sharing QKV +0.029 ± 0.072: not separated.
-# That is not equality: QKV could still cost up to 10 %.
+# Sharing QK and sharing QKV gave *d ± h* each; where the interval contains 0, they are not separated from the baseline.
+# That is not equality: a variant could still cost up to $100\,(d + h)$ % of perplexity.
 # The parameters saved are 2 and 5 %, so the question is small at this size.
 #
 # *Mask.*
-# Zeroing lowers the dev loss by 0.150 ± 0.055, from perplexity 87.5 to 75.3.
-# This is no improvement: gradient and perturbation show that the model sees the future, word by word its perplexity is far above the baseline's (about 900 against 78, with a very wide interval, but above in each seed), and its samples are single marks.
+# Zeroing lowers the dev loss by 0.36 ± 0.11, from perplexity 88.7 to 61.8.
+# This is no improvement: gradient and perturbation show that the model sees the future, word by word its perplexity is far above the baseline's (795 to 2,158 in the three seeds, against 76 to 81), and its samples show it.
 # The number must not stand in the same column as the others.
 #
 # *The source.*
-# Directions agree on all three questions: additive is slower (5.7 times there, with longer sentences), projections make no visible difference, zeroing looks better.
+# Where directions can be compared: additive is slower here, too (5.7 times there, with longer sentences), and zeroing looks better in both; there the projections made no visible difference.
 # Its single runs have no spread, so 381 against 386 supports no ranking, and its 187 is a symptom of the leak, not a result.
 #
 # **Rubric (6).**

@@ -119,73 +119,125 @@ few = {
     "test_CLS.tsv": "1\tYou wait.",
     "test_LM_a.txt": "Never.",
 }
-found_words = check.run(build_vocabulary, few)
-check.equal(
-    found_words,
-    ["<pad>", "<unk>", "'s", ".", "0", "It", "We", "act", "now", "time", "too"],
-    "the vocabulary is a list: padding, unknown, then every different token of the training files once, sorted",
-    wrong={
-        "test files are in the vocabulary: whatever the model scores on them later, it has been told their words": [
-            "<pad>", "<unk>", "'s", ".", "0", "1", "It", "Never", "We", "You", "act", "now", "time", "too", "wait",
-        ],
-        "only one training file was read: take all of them": ["<pad>", "<unk>", "'s", ".", "It", "We", "act", "now", "time"],
-        "only `train_CLS.tsv` was read: take all training files": ["<pad>", "<unk>", ".", "0", "We", "act", "too"],
-        "the labels are cut off: a file's text is taken as it stands, labels included": [
-            "<pad>", "<unk>", "'s", ".", "It", "We", "act", "now", "time", "too",
-        ],
-        "padding and unknown are missing: they are entries 0 and 1": ["'s", ".", "0", "It", "We", "act", "now", "time", "too"],
-        "unknown is entry 0: padding comes first": ["<unk>", "<pad>", "'s", ".", "0", "It", "We", "act", "now", "time", "too"],
-        "padding and unknown stand at the end: they are entries 0 and 1": [
-            "'s", ".", "0", "It", "We", "act", "now", "time", "too", "<pad>", "<unk>",
-        ],
-        "the text was split at spaces: use `speeches.tokens`": ["<pad>", "<unk>", "0", "It's", "We", "act", "now.", "time.", "too."],
-        "capitals were folded: the tokens stay as they are": ["<pad>", "<unk>", "'s", ".", "0", "act", "it", "now", "time", "too", "we"],
-        "the words stand in the order of their appearance: sort them": [
-            "<pad>", "<unk>", "0", "We", "act", "too", ".", "It", "'s", "time", "now",
-        ],
-    },
-)  # fmt: skip
-small = ["<pad>", "<unk>", ".", "We", "act"]
-check.equal(
-    check.run(encode, "We act. They wait.", small),
-    [3, 4, 2, 1, 1, 2],
-    "the number of a token is its place in `words`, and 1 for a token that is not there",
-    wrong={
-        "unknown tokens are left out: they become 1": [3, 4, 2, 2],
-        "unknown tokens become 0: that is padding, and nobody would look at them": [3, 4, 2, 0, 0, 2],
-        "places are counted from 0": [4, 5, 3, 1, 1, 3],
-        "the text was split at spaces: use `speeches.tokens`": [3, 1, 1, 1],
-        "unknown tokens become −1: they become 1": [3, 4, 2, -1, -1, 2],
-    },
-)
+with check.idea("build_vocabulary"):
+    every = "the vocabulary is a list: padding, unknown, then every different token of the training files once, sorted"
+    listed = ["<pad>", "<unk>", "'s", ".", "0", "It", "We", "act", "now", "time", "too"]
+    check.equal(check.run(build_vocabulary, few), listed, every)
+    ### BEGIN HIDDEN TESTS
+    stems = [
+        "act",
+        "Act",
+        "we",
+        "We",
+        "it's",
+        "can't",
+        "time,",
+        "now.",
+        "Now",
+        "free;",
+        "people",
+        "America",
+        "a",
+        "I",
+        "war",
+        "peace",
+        "jobs",
+    ]
+
+    def some_text(size):
+        return " ".join(stems[i] for i in randint(0, len(stems), (size,)).tolist())
+
+    corpus_files = {
+        "test_CLS.tsv": f"1\t{some_text(5)} tomorrow.\n",
+        "train_LM.txt": f"{some_text(40)} zebra",
+        "train_CLS.tsv": f"0\t{some_text(6)} Apple\n2\t{some_text(6)}\n",
+        "test_LM_a.txt": "Never again!",
+    }
+
+    def tokens_of(keep=lambda name: name.startswith("train_"), cut=speeches.tokens, change=lambda text: text):
+        return {token for name, text in corpus_files.items() if keep(name) for token in cut(change(text))}
+
+    def numbered(tokens):
+        return ["<pad>", "<unk>", *sorted(tokens)]
+
+    check.equal(
+        check.run(build_vocabulary, corpus_files),
+        numbered(tokens_of()),
+        "of another corpus the vocabulary is wrong",
+        wrong={
+            "test files are in the vocabulary: whatever the model scores on them later, it has been told their words": numbered(
+                tokens_of(keep=lambda name: True)
+            ),
+            "only `train_LM.txt` was read: take all training files": numbered(tokens_of(keep=lambda name: name == "train_LM.txt")),
+            "only `train_CLS.tsv` was read: take all training files": numbered(tokens_of(keep=lambda name: name == "train_CLS.tsv")),
+            "the labels are cut off: a file's text is taken as it stands, labels included": numbered(tokens_of() - {"0", "2"}),
+            "padding and unknown are missing: they are entries 0 and 1": sorted(tokens_of()),
+            "unknown is entry 0: padding comes first": ["<unk>", "<pad>", *sorted(tokens_of())],
+            "padding and unknown stand at the end: they are entries 0 and 1": [*sorted(tokens_of()), "<pad>", "<unk>"],
+            "padding and unknown are sorted in with the words: they are entries 0 and 1": sorted(tokens_of() | {"<pad>", "<unk>"}),
+            "the text was split at spaces: use `speeches.tokens`": numbered(tokens_of(cut=str.split)),
+            "capitals were folded: the tokens stay as they are": numbered(tokens_of(change=str.lower)),
+            "capitals are ignored in sorting: plain `sorted` puts them first": [
+                "<pad>",
+                "<unk>",
+                *sorted(sorted(tokens_of()), key=str.lower),
+            ],
+            "the words stand in the order of their appearance: sort them": [
+                "<pad>",
+                "<unk>",
+                *dict.fromkeys(t for name in ("train_LM.txt", "train_CLS.tsv") for t in speeches.tokens(corpus_files[name])),
+            ],
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("files unchanged"):
+    check.unchanged(build_vocabulary, few)
 ### BEGIN HIDDEN TESTS
-more = {
-    "test_LM_train_.txt": "No.",
-    "train_LM_second.txt": 'Yes, train_ it is; a "test".',
-    "train_CLS.tsv": "2\ttest\n",
-    "notes.txt": "Aside.",
-}
-check.equal(
-    check.run(build_vocabulary, more),
-    ["<pad>", "<unk>", "''", ",", ".", "2", ";", "Yes", "``", "a", "is", "it", "test", "train_"],
-    "a training file is one whose *name begins* with `train_`, whatever else is in its name or text",
-    wrong={
-        "other files than those whose name begins with `train_` are not read": [
-            "<pad>", "<unk>", "''", ",", ".", "2", ";", "Aside", "Yes", "``", "a", "is", "it", "test", "train_",
-        ],
-    },
-)  # fmt: skip
-check.equal(
-    check.run(build_vocabulary, {"train_LM.txt": "", "test_LM_a.txt": "We."}),
-    ["<pad>", "<unk>"],
-    "without any training token two entries remain",
-)
-check.equal(check.run(encode, "", small), [], "an empty text has no tokens: an empty list")
-check.equal(
-    check.run(encode, "We <unk>", ["<pad>", "<unk>", "<", ">", "We", "unk"]), [4, 2, 5, 3], "the text's own signs are tokens like others"
-)
-check.equal(check.run(lambda: type(encode("We", small)[0]) is int), True, "encode gives a list of Python integers")
-check.unchanged(build_vocabulary, few)
+with check.edge("names that begin with train_"):
+    more = {"test_LM_train_.txt": "No.", "train_LM_second.txt": "Yes, train_ it is.", "train_CLS.tsv": "2\ttest\n", "notes.txt": "Aside."}
+    begins = "a training file is one whose *name begins* with `train_`, whatever else is in its name or text"
+    aside = "other files than those whose name begins with `train_` are not read"
+    kept_words = ["<pad>", "<unk>", ",", ".", "2", "Yes", "is", "it", "test", "train_"]
+    check.equal(check.run(build_vocabulary, more), kept_words, begins, wrong={aside: numbered([*kept_words[2:], "Aside"])})
+with check.edge("no training token"):
+    none = check.run(build_vocabulary, {"train_LM.txt": "", "test_LM_a.txt": "We."})
+    check.equal(none, ["<pad>", "<unk>"], "without any training token two entries remain")
+### END HIDDEN TESTS
+small = ["<pad>", "<unk>", ".", "We", "act"]
+with check.idea("encode"):
+    check.equal(check.run(encode, "We act. We act.", small), [3, 4, 2, 3, 4, 2], "the number of a token is its place in `words`")
+    ### BEGIN HIDDEN TESTS
+    listing, phrase = numbered(tokens_of()), some_text(30)
+    numbers = [listing.index(token) for token in speeches.tokens(phrase) if token in listing]
+    phrase = " ".join(listing[n] for n in numbers if listing[n].isalpha())
+    numbers = [n for n in numbers if listing[n].isalpha()]
+    check.equal(
+        check.run(encode, phrase, listing),
+        numbers,
+        "of another vocabulary the numbers are wrong: each is the token's place in `words`",
+        wrong={
+            "places are counted from 0": [n + 1 for n in numbers],
+            "padding and unknown count, too: they are places 0 and 1": [n - 2 for n in numbers],
+        },
+    )
+    cut_signs = check.run(encode, "It's time, we act.", ["<pad>", "<unk>", "'s", ",", ".", "It", "act", "time", "we"])
+    check.equal(
+        cut_signs, [5, 2, 7, 3, 8, 6, 4], "the text was split at spaces, or its capitals were folded: use `speeches.tokens` as it is"
+    )
+    ### END HIDDEN TESTS
+with check.part("unknown tokens"):
+    unknown = "a token that is not in `words` becomes 1"
+    slips = {"unknown tokens are left out: they become 1": [3, 4, 2, 2]}
+    slips["unknown tokens become 0: that is padding, and nobody would look at them"] = [3, 4, 2, 0, 0, 2]
+    check.equal(check.run(encode, "We act. They wait.", small), [3, 4, 2, 1, 1, 2], unknown, wrong=slips)
+### BEGIN HIDDEN TESTS
+with check.edge("an empty text"):
+    check.equal(check.run(encode, "", small), [], "an empty text has no tokens: an empty list")
+with check.edge("signs of the text"):
+    own = check.run(encode, "We <unk>", ["<pad>", "<unk>", "<", ">", "We", "unk"])
+    check.equal(own, [4, 2, 5, 3], "the text's own signs are tokens like others")
+with check.edge("Python integers"):
+    check.equal(check.run(lambda: type(encode("We", small)[0]) is int), True, "encode gives a list of Python integers")
 ### END HIDDEN TESTS
 check.score()
 
@@ -229,30 +281,42 @@ def pad(rows, T):
 
 # %% test="pad" points=3
 check = Check("pad", points=3)
-lists = [[5, 6], [7, 8, 9, 10, 11, 12], [4, 3, 2, 9]]
-square = check.run(pad, lists, 4, shape=(3, 4), hint="one row for each list, and always T columns")
-check.equal(
-    square,
-    [[5, 6, 0, 0], [7, 8, 9, 10], [4, 3, 2, 9]],
-    "short lists are filled up with 0 at the end, long ones keep their first T entries",
-    wrong={
-        "the filler stands in front: it belongs at the end": [[0, 0, 5, 6], [7, 8, 9, 10], [4, 3, 2, 9]],
-        "long lists keep their last entries: keep the first T": [[5, 6, 0, 0], [9, 10, 11, 12], [4, 3, 2, 9]],
-        "the filler is 1, which is the unknown word: padding is 0": [[5, 6, 1, 1], [7, 8, 9, 10], [4, 3, 2, 9]],
-        "the filler is −1: padding is 0": [[5, 6, -1, -1], [7, 8, 9, 10], [4, 3, 2, 9]],
-        "short lists are repeated: fill them up with 0": [[5, 6, 5, 6], [7, 8, 9, 10], [4, 3, 2, 9]],
-    },
-)
-check.equal(str(square.dtype), "torch.int64", "the numbers are int64: an embedding looks them up as places")
-wide = check.run(
-    pad, [[3], [4, 5]], 5, shape=(2, 5), hint="also where every list is shorter than T there are T columns: do not cut at the longest list"
-)
-check.equal(wide, [[3, 0, 0, 0, 0], [4, 5, 0, 0, 0]], "T columns, whatever the longest list is")
+with check.idea("filled up with 0"):
+    square = check.run(pad, [[5, 6], [4, 3, 2, 9], [7]], 4, shape=(3, 4), hint="one row for each list, and always T columns")
+    check.equal(square, [[5, 6, 0, 0], [4, 3, 2, 9], [7, 0, 0, 0]], "short lists are filled up with 0 at the end")
+    ### BEGIN HIDDEN TESTS
+    listed = [randint(2, 99, (n,)).tolist() for n in (3, 7, 1, 5, 2)]
+    check.equal(
+        check.run(pad, listed, 7, shape=(5, 7)),
+        [row + [0] * (7 - len(row)) for row in listed],
+        "five other lists are filled up wrongly",
+        wrong={
+            "the filler stands in front: it belongs at the end": [[0] * (7 - len(row)) + row for row in listed],
+            "the filler is 1, which is the unknown word: padding is 0": [row + [1] * (7 - len(row)) for row in listed],
+            "the filler is −1: padding is 0": [row + [-1] * (7 - len(row)) for row in listed],
+            "short lists are repeated: fill them up with 0": [(row * 7)[:7] for row in listed],
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("long lists"):
+    longer = check.run(pad, [[7, 8, 9, 10, 11, 12], [4, 3]], 4, shape=(2, 4), hint="a list of six entries is cut to T = 4")
+    tail_kept = {"long lists keep their last entries: keep the first T": [[9, 10, 11, 12], [4, 3, 0, 0]]}
+    check.equal(longer, [[7, 8, 9, 10], [4, 3, 0, 0]], "long lists keep their first T entries", wrong=tail_kept)
+with check.part("always T columns"):
+    columns = "also where every list is shorter than T there are T columns: do not cut at the longest list"
+    wide = check.run(pad, [[3], [4, 5]], 5, shape=(2, 5), hint=columns)
+    check.equal(wide, [[3, 0, 0, 0, 0], [4, 5, 0, 0, 0]], "T columns, whatever the longest list is")
+with check.edge("int64"):
+    check.equal(str(square.dtype), "torch.int64", "the numbers are int64: an embedding looks them up as places")
+with check.edge("lists unchanged"):
+    stay = "your code changes its input in place: the lists must stay as they are (no `append`, no `+=` on them)"
+    check.unchanged(pad, [[5, 6], [7, 8, 9, 10, 11, 12]], 4, hint=stay)
 ### BEGIN HIDDEN TESTS
-check.equal(check.run(pad, [[], [2, 2]], 3, shape=(2, 3)), [[0, 0, 0], [2, 2, 0]], "an empty list is a row of padding")
-check.equal(check.run(pad, [[9, 8, 7]], 1, shape=(1, 1)), [[9]], "T = 1 keeps the first entry only")
-check.equal(check.run(pad, [[9, 0, 7]], 3, shape=(1, 3)), [[9, 0, 7]], "a list of exactly T entries stays as it is")
-check.unchanged(pad, lists, 4, hint="your code changes its input in place: the lists must stay as they are (no `append`, no `+=` on them)")
+with check.edge("an empty list"):
+    check.equal(check.run(pad, [[], [2, 2]], 3, shape=(2, 3)), [[0, 0, 0], [2, 2, 0]], "an empty list is a row of padding")
+with check.edge("one column, exactly T entries"):
+    check.equal(check.run(pad, [[9, 8, 7]], 1, shape=(1, 1)), [[9]], "T = 1 keeps the first entry only")
+    check.equal(check.run(pad, [[9, 0, 7]], 3, shape=(1, 3)), [[9, 0, 7]], "a list of exactly T entries stays as it is")
 ### END HIDDEN TESTS
 check.score()
 
@@ -342,63 +406,69 @@ def decoder_parameters(V, T, D, L, hidden):
 
 # %% test="count" points=5
 check = Check("count", points=5)
-check.equal(
-    check.run(layer_parameters, 64, 256),
-    49_984,
-    "one layer of width 64 with a feed-forward width of 256 has 49,984 parameters",
-    wrong={
-        "256 numbers are missing: the biases of the four attention matrices, or the two LayerNorms": 49_728,
-        "320 numbers are missing: the biases of the feed-forward part": 49_664,
-        "128 numbers are missing: there are two LayerNorms, and each has a gain *and* a shift": 49_856,
-        "attention has four matrices: queries, keys, values *and* output": 45_824,
-        "no biases at all are counted": 49_408,
-    },
-)
-check.equal(
-    check.run(encoder_parameters, 5755, 32, 64, 4, 256, 200, 3),
-    583_907,
-    "the encoder with learned positions has 583,907 parameters",
-    wrong={
-        "the positions are missing: a table of T × D": 581_859,
-        "the classifier is missing, or counted wrongly: D·C + C + C·K + K": 570_304,
-        "the classifier's biases are missing": 583_704,
-        "there is no norm at the end of this encoder": 584_035,
-    },
-)
-check.equal(
-    check.run(encoder_parameters, 5755, 32, 64, 4, 256, 200, 3, False),
-    581_859,
-    "with ALiBi it has 581,859 parameters: no table of positions",
-    wrong={"`learned=False` changes nothing: then there is no table of positions": 583_907},
-)
-check.equal(
-    check.run(decoder_parameters, 5755, 32, 64, 4, 100),
-    858_256,
-    "the decoder has 858,256 parameters",
-    wrong={
-        "the output layer is missing: D × V numbers of its own": 489_936,
-        "the output layer has no bias": 864_011,
-        "the norm at the end is missing": 858_128,
-        "the positions are missing: a table of T × D": 856_208,
-    },
-)
-### BEGIN HIDDEN TESTS
-for v, t, d, l, f, c, k, h in [(11, 5, 6, 1, 7, 4, 2, 3), (30, 9, 8, 3, 20, 5, 4, 2), (7, 3, 2, 2, 3, 9, 6, 1)]:
-    for way in ("learned", "alibi"):
-        real_thing = models.Classifier(models.Shape(v, d, h, l, f, t, final_norm=False, positions=way), k, c)
+with check.idea("layer_parameters", share=2):
+    one = "one layer of width 64 with a feed-forward width of 256 has 49,984 parameters"
+    check.equal(check.run(layer_parameters, 64, 256), 49_984, one)
+    ### BEGIN HIDDEN TESTS
+    for D, hidden in [(6, 7), (8, 20), (10, 3), (64, 100)]:
+        right = models.parameters(models.Block(models.Shape(1, D, 1, 1, hidden)))
         check.equal(
-            check.run(encoder_parameters, v, t, d, l, f, c, k, way == "learned"),
-            models.parameters(real_thing),
-            f"other sizes: the count differs from that of a model that was built ({way} positions). Is a number of the example written into the formula?",
+            check.run(layer_parameters, D, hidden),
+            right,
+            "for other widths the count of a layer is wrong. Is a number of the example written into the formula?",
+            wrong={
+                "4 D numbers are missing: the biases of the four attention matrices, or the two LayerNorms": right - 4 * D,
+                "hidden + D numbers are missing: the biases of the feed-forward part": right - hidden - D,
+                "2 D numbers are missing: there are two LayerNorms, and each has a gain *and* a shift": right - 2 * D,
+                "attention has four matrices: queries, keys, values *and* output": right - D * D - D,
+                "no biases at all are counted": right - 5 * D - hidden,
+            },
         )
-    real_thing = models.LanguageModel(models.Shape(v, d, h, l, f, t))
-    check.equal(
-        check.run(decoder_parameters, v, t, d, l, f),
-        models.parameters(real_thing),
-        "other sizes: the count differs from that of a decoder that was built. Is a number of the example written into the formula?",
-    )
-check.equal(check.run(decoder_parameters, 10, 4, 6, 0, 5), 60 + 24 + 12 + 60, "without any layer: tables, norm and output layer remain")
-### END HIDDEN TESTS
+    ### END HIDDEN TESTS
+with check.idea("encoder_parameters", share=2):
+    around = "the source's encoder (583,907 parameters) has 383,971 beside its four layers: two tables and the classifier"
+    bare = check.run(lambda: encoder_parameters(5755, 32, 64, 4, 256, 200, 3) - 4 * layer_parameters(64, 256))
+    check.equal(bare, 383_971, around)
+    ### BEGIN HIDDEN TESTS
+    for v, t, d, l, f, c, k in [(11, 5, 6, 1, 7, 4, 2), (30, 9, 8, 3, 20, 5, 4), (7, 3, 2, 2, 3, 9, 6)]:
+        rest = (v + t) * d + d * c + c + c * k + k
+        check.equal(
+            check.run(lambda v=v, t=t, d=d, l=l, f=f, c=c, k=k: encoder_parameters(v, t, d, l, f, c, k) - l * layer_parameters(d, f)),
+            rest,
+            "other sizes: tables, L of your layers and the classifier do not add up. Is a number of the example written into the formula?",
+            wrong={
+                "the positions are missing: a table of T × D": rest - t * d,
+                "the classifier is missing: D·C + C + C·K + K": (v + t) * d,
+                "the classifier's biases are missing": rest - c - k,
+                "there is no norm at the end of this encoder": rest + 2 * d,
+                "the classifier has two layers, D → C → K": (v + t) * d + d * k + k,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.part("ALiBi has no positions"):
+    table = "with `learned=False` there is no table of positions: 32 · 64 = 2,048 parameters fewer"
+    sizes_given = (5755, 32, 64, 4, 256, 200, 3)
+    fewer = check.run(lambda: encoder_parameters(*sizes_given) - encoder_parameters(*sizes_given, False))
+    check.equal(fewer, 2048, table, wrong={"`learned=False` changes nothing: then there is no table of positions": 0})
+with check.idea("decoder_parameters"):
+    beside = "the source's decoder (858,256 parameters) has 738,816 beside its four layers: two tables, a norm and an output layer"
+    bare = check.run(lambda: decoder_parameters(5755, 32, 64, 4, 100) - 4 * layer_parameters(64, 100))
+    check.equal(bare, 738_816, beside)
+    ### BEGIN HIDDEN TESTS
+    for v, t, d, l, f in [(11, 5, 6, 1, 7), (30, 9, 8, 3, 20), (7, 3, 2, 0, 3)]:
+        rest = (2 * v + t + 2) * d
+        check.equal(
+            check.run(lambda v=v, t=t, d=d, l=l, f=f: decoder_parameters(v, t, d, l, f) - l * layer_parameters(d, f)),
+            rest,
+            "other sizes: the decoder's parts do not add up. Is a number of the example written into the formula?",
+            wrong={
+                "the output layer is missing: D × V numbers of its own": rest - d * v,
+                "the output layer has no bias": rest + v,
+                "the norm at the end is missing": rest - 2 * d,
+                "the positions are missing: a table of T × D": rest - t * d,
+            },
+        )
+    ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
@@ -429,104 +499,123 @@ def attend(q, k, v, mask=None, bias=None):
 # %% test="attend" points=4
 check = Check("attend", points=4)
 q, k, v = randn(2, 3, 4, 6), randn(2, 3, 5, 6), randn(2, 3, 5, 7)
-plain_out = check.run(attend, q, k, v, shape=(2, 3, 4, 7), hint="one output for each query, as wide as a value")
-same_values = check.run(attend, q, k, torch.ones(2, 3, 5, 7))
-check.close(same_values, torch.ones(2, 3, 4, 7), "if all values are 1, every output is 1: the weights of a query sum to one")
 level = torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 4, 2), torch.tensor([1.0, 2.0, 6.0, 9.0]).view(1, 1, 4, 1)
-check.close(
-    check.run(attend, *level, torch.tensor([True, True, False, False])).flatten(),
-    [1.5],
-    "equal scores, values 1, 2, 6 and 9, the last two hidden: the mean of 1 and 2",
-    wrong={
-        "True means may look: yours hides what may be seen": [7.5],
-        "the hidden keys still count in the normaliser: hide them before the softmax, with −∞": [0.75],
-        "the mask hides nothing: a score of 0 is not a weight of 0, since e⁰ = 1": [4.5],
-    },
-)
-allowed = torch.arange(5) < torch.tensor([3, 5])[:, None, None, None]  # (2, 1, 1, 5)
-hidden_out = check.run(attend, q, k, v, allowed, shape=(2, 3, 4, 7), hint="a mask of shape (B, 1, 1, S) must broadcast against the scores")
-moved = v.clone()
-moved[0, :, 3:] += 9
-check.close(
-    check.run(attend, q, k, moved, allowed),
-    hidden_out,
-    "a value that nobody may look at changes the output: hide its key before the softmax",
-)
-check.close(
-    check.run(attend, q, k, torch.ones(2, 3, 5, 7), allowed),
-    torch.ones(2, 3, 4, 7),
-    "with a mask the weights must still sum to one: zeroing after the softmax is not enough",
-)
-steep = torch.zeros(5)
-steep[2] = 60.0
-check.close(
-    check.run(attend, q, k, v, None, steep),
-    v[:, :, 2:3].expand(2, 3, 4, 7),
-    "a bias of 60 on key 2 selects its value: is the bias added to the scores?",
-    atol=1e-4,
-)
+with check.idea("weighted mean of the values"):
+    plain_out = check.run(attend, q, k, v, shape=(2, 3, 4, 7), hint="one output for each query, as wide as a value")
+    check.close(check.run(attend, *level).flatten(), [4.5], "equal scores and the values 1, 2, 6 and 9: their mean is 4.5")
+    wide = check.run(
+        attend,
+        torch.ones(1, 1, 1, 16),
+        torch.eye(16)[:2].mul(4 * math.log(3)).view(1, 1, 2, 16) * torch.tensor([[1.0], [0]]),
+        level[2][:, :, 1:3],
+    )
+    check.close(wide.flatten(), [3.0], "scores of log 3 and 0 after the division by √16 weigh the values 2 and 6 with ¾ and ¼")
+    ### BEGIN HIDDEN TESTS
+
+    def exact(mask=None, bias=None, root=6**0.5, late=False, before=False):
+        logits = q @ k.mT / root
+        if bias is not None:
+            logits = (q @ k.mT + bias) / root if before else logits + bias
+        p = logits.softmax(-1) if mask is None or late else logits.masked_fill(~mask, -torch.inf).softmax(-1).nan_to_num()
+        return (p if mask is None else p * mask) @ v
+
+    check.close(
+        plain_out,
+        exact(),
+        "without mask and bias this is scaled dot-product attention",
+        wrong={
+            "the scores are not scaled": exact(root=1.0),
+            "the scores are divided by d, not by its square root": exact(root=6.0),
+            "the scale is the root of the number of keys": exact(root=5**0.5),
+            "softmax runs over the queries: the weights of a query sum to one over the keys": (q @ k.mT / 6**0.5).softmax(-2) @ v,
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("mask"):
+    halves = "equal scores, values 1, 2, 6 and 9, the last two hidden: the mean of 1 and 2"
+    turned = "True means may look: yours hides what may be seen"
+    two = check.run(attend, *level, torch.tensor([True, True, False, False])).flatten()
+    check.close(
+        two, [1.5], halves, wrong={turned: [7.5], "the hidden keys still count in the normaliser: hide them before the softmax": [0.75]}
+    )
+    ### BEGIN HIDDEN TESTS
+    allowed = torch.arange(5) < torch.tensor([3, 4])[:, None, None, None]  # (2, 1, 1, 5)
+    hidden_out = check.run(
+        attend, q, k, v, allowed, shape=(2, 3, 4, 7), hint="a mask of shape (B, 1, 1, S) must broadcast against the scores"
+    )
+    check.close(
+        hidden_out,
+        exact(allowed),
+        "with a mask the output is wrong",
+        wrong={
+            "the mask is turned around: `True` means may look": exact(~allowed),
+            "the weights are zeroed after the softmax: the others then sum to less than one": exact(allowed, late=True),
+            "hidden scores are set to 0: that is a score like any other. Use a very negative number": (q @ k.mT / 6**0.5 * allowed).softmax(
+                -1
+            )
+            @ v,
+            "the mask is not used": exact(),
+        },
+    )
+    each = (rand(2, 3, 4, 5) > 0.4) | (torch.arange(5) == 1)
+    check.close(check.run(attend, q, k, v, each), exact(each), "a mask (B, H, T, S), with a row for every query, is not used as it is")
+    ### END HIDDEN TESTS
+with check.part("bias"):
+    steep = torch.tensor([0.0, 0.0, 60.0, 0.0])
+    selected = check.run(attend, *level, None, steep).flatten()
+    check.close(selected, [6.0], "a bias of 60 on key 2 selects its value, 6: is the bias added to the scores?", atol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    tilt = randn(3, 4, 5)
+    check.close(
+        check.run(attend, q, k, v, None, tilt),
+        exact(None, tilt),
+        "with a bias the output is wrong",
+        wrong={
+            "the bias is added before the scores are divided by the root: it comes after": exact(None, tilt, before=True),
+            "the bias is subtracted": exact(None, -tilt),
+            "the bias is not used": exact(),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(attend, q, k, v, torch.arange(5) < 3, randn(3, 4, 5))
 ### BEGIN HIDDEN TESTS
-tilt = randn(3, 4, 5)
-
-
-def exact(mask=None, bias=None, root=6**0.5, late=False, after=False):
-    logits = q @ k.mT / root
-    if bias is not None:
-        logits = q @ k.mT + bias if after else logits + bias
-        logits = logits / root if after else logits
-    p = logits.softmax(-1) if mask is None or late else logits.masked_fill(~mask, -torch.inf).softmax(-1).nan_to_num()
-    return (p if mask is None else p * mask) @ v
-
-
-check.close(
-    plain_out,
-    exact(),
-    "without mask and bias this is scaled dot-product attention",
-    wrong={
-        "the scores are not scaled": exact(root=1.0),
-        "the scores are divided by d, not by its square root": exact(root=6.0),
-        "the scale is the root of the number of keys": exact(root=5**0.5),
-        "softmax runs over the queries": (q @ k.mT / 6**0.5).softmax(-2) @ v,
-    },
-)
-check.close(
-    hidden_out,
-    exact(allowed),
-    "with a mask the output is wrong",
-    wrong={
-        "the mask is turned around: `True` means may look": exact(~allowed),
-        "the weights are zeroed after the softmax: the others then sum to less than one": exact(allowed, late=True),
-        "hidden scores are set to 0: that is a score like any other. Use a very negative number": (q @ k.mT / 6**0.5 * allowed).softmax(-1)
-        @ v,
-        "the mask is not used": exact(),
-    },
-)
-check.close(
-    check.run(attend, q, k, v, allowed, tilt),
-    exact(allowed, tilt),
-    "with a mask and a bias the output is wrong",
-    wrong={
-        "the bias is added before the scores are divided by the root: it comes after": exact(allowed, tilt, after=True),
-        "the bias is subtracted": exact(allowed, -tilt),
-        "with a mask the bias is not used": exact(allowed),
-        "with a bias the mask is not used": exact(None, tilt),
-    },
-)
-nowhere = allowed.clone()
-nowhere[0] = False
-gone = check.run(attend, q, k, v, nowhere)
-check.close(gone[0], torch.zeros(3, 4, 7), "a query that may look nowhere gets zeros: not NaN, and not the mean of what it must not see")
-check.close(gone[1], exact(allowed)[1], "an empty segment in the batch must not change the others")
-check.gradients(
-    lambda *z: attend(*z, allowed),
-    lambda *z: (z[0] @ z[1].mT / 6**0.5).masked_fill(~allowed, -torch.inf).softmax(-1) @ z[2],
-    (q, k, v),
-    "the gradients through your attention are wrong, or do not flow",
-)
-check.unchanged(attend, q, k, v, allowed, tilt)
-fine = [part.double() for part in (q, k, v)]
-check.close(check.run(lambda: attend(*fine, allowed)), exact(allowed), "with float64 input the result is wrong", rtol=1e-5, atol=1e-6)
-check.shape(check.run(attend, randn(1, 1, 1, 2), randn(1, 1, 1, 2), randn(1, 1, 1, 2)), (1, 1, 1, 2), "one token: this must work")
+with check.part("gradients"):
+    check.gradients(
+        attend,
+        lambda a, b, c: (a @ b.mT / 6**0.5).softmax(-1) @ c,
+        (q, k, v),
+        "the gradients through your attention are wrong, or do not flow",
+    )
+    check.gradients(
+        lambda *z: attend(*z, allowed),
+        lambda *z: (z[0] @ z[1].mT / 6**0.5).masked_fill(~allowed, -torch.inf).softmax(-1) @ z[2],
+        (q, k, v),
+        "with a mask the gradients through your attention are wrong, or do not flow",
+    )
+with check.edge("mask and bias together"):
+    check.close(
+        check.run(attend, q, k, v, allowed, tilt),
+        exact(allowed, tilt),
+        "with a mask and a bias the output is wrong",
+        wrong={
+            "with a mask the bias is not used": exact(allowed),
+            "with a bias the mask is not used": exact(None, tilt),
+        },
+    )
+with check.edge("nowhere to look"):
+    nowhere = allowed.clone()
+    nowhere[0] = False
+    gone = check.run(attend, q, k, v, nowhere)
+    check.close(
+        gone[0], torch.zeros(3, 4, 7), "a query that may look nowhere gets zeros: not NaN, and not the mean of what it must not see"
+    )
+    check.close(gone[1], exact(allowed)[1], "an empty segment in the batch must not change the others")
+with check.edge("float64, one token"):
+    fine = [part.double() for part in (q, k, v)]
+    check.close(check.run(lambda: attend(*fine)), exact(), "with float64 input the result is wrong", rtol=1e-5, atol=1e-6)
+    alone = check.run(attend, randn(1, 1, 1, 2), randn(1, 1, 1, 2), randn(1, 1, 1, 2))
+    check.shape(alone, (1, 1, 1, 2), "one token: this must work")
 ### END HIDDEN TESTS
 check.score()
 
@@ -554,37 +643,48 @@ def mean_over_real(x, real):
 check = Check("pool", points=3)
 states = torch.tensor([[[1.0, 2.0], [3.0, 6.0], [100.0, 100.0]], [[4.0, 5.0], [7.0, 7.0], [7.0, 7.0]]])
 kept = torch.tensor([[True, True, False], [True, False, False]])
-check.close(
-    check.run(mean_over_real, states, kept, shape=(2, 2), hint="one vector for each segment: which axis is averaged away?"),
-    [[2.0, 4.0], [4.0, 5.0]],
-    "the mean runs over the real positions only",
-    wrong={
-        "padding is in the mean": [[104 / 3, 36.0], [6.0, 19 / 3]],
-        "the sum leaves padding out, but you divide by all positions": [[4 / 3, 8 / 3], [4 / 3, 5 / 3]],
-        "this is a sum: divide by the number of real positions": [[4.0, 8.0], [4.0, 5.0]],
-        "this is the first position's vector: take the mean": [[1.0, 2.0], [4.0, 5.0]],
-        "this is the maximum: take the mean": [[3.0, 6.0], [4.0, 5.0]],
-        "this is the mean over the padding: `True` marks what is real": [[100.0, 100.0], [7.0, 7.0]],
-        "every segment is divided by the same number: each has its own length": [[8 / 3, 16 / 3], [8 / 3, 10 / 3]],
-    },
-)
+with check.idea("mean of the real positions"):
+    pooled = check.run(mean_over_real, states, kept, shape=(2, 2), hint="one vector for each segment: which axis is averaged away?")
+    check.close(pooled, [[2.0, 4.0], [4.0, 5.0]], "the mean runs over the real positions only: (1, 2) and (3, 6) give (2, 4)")
+    ### BEGIN HIDDEN TESTS
+    z, there = randn(4, 6, 5), torch.arange(6) < torch.tensor([5, 1, 3, 2])[:, None]
+    total, how_many = (z * there[..., None]).sum(1), there.sum(1, keepdim=True)
+    check.close(
+        check.run(mean_over_real, z, there, shape=(4, 5)),
+        total / how_many,
+        "with segments of 5, 1, 3 and 2 real positions the means are wrong",
+        wrong={
+            "padding is in the mean": z.mean(1),
+            "the sum leaves padding out, but you divide by all positions": total / 6,
+            "this is a sum: divide by the number of real positions": total,
+            "this is the first position's vector: take the mean": z[:, 0],
+            "this is the maximum: take the mean": z.masked_fill(~there[..., None], -torch.inf).amax(1),
+            "this is the mean over the padding: `True` marks what is real": (z * ~there[..., None]).sum(1) / (6 - how_many),
+            "every segment is divided by the same number: each has its own length": total / (11 / 4),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(mean_over_real, states, kept)
 ### BEGIN HIDDEN TESTS
-z, there = randn(4, 6, 5), torch.arange(6) < torch.tensor([6, 1, 3, 0])[:, None]
-pooled = check.run(mean_over_real, z, there, shape=(4, 5))
-check.close(pooled[:3], torch.stack([z[0].mean(0), z[1, 0], z[2, :3].mean(0)]), "other sizes: the means are wrong")
-check.close(pooled[3], torch.zeros(5), "a segment without a real position gives zeros, not NaN")
-gaps = torch.tensor([[False, True, False, True, False, False]])
-check.close(
-    check.run(mean_over_real, z[:1], gaps), z[:1, [1, 3]].mean(1), "padding need not stand at the end: use the mask, not its length"
-)
-check.gradients(
-    lambda y: mean_over_real(y, there),
-    lambda y: (y * there[..., None]).sum(1) / there.sum(1, keepdim=True).clamp(min=1),
-    (z,),
-    "the gradient through the mean is wrong, or does not flow",
-)
-check.close(check.run(mean_over_real, z.double(), there)[0], z.double()[0].mean(0), "with float64 input digits are lost: keep the dtype")
-check.unchanged(mean_over_real, z, there)
+with check.edge("nothing is real"):
+    empty = there & (torch.arange(4) != 1)[:, None]
+    pooled = check.run(mean_over_real, z, empty, shape=(4, 5))
+    check.close(pooled[1], torch.zeros(5), "a segment without a real position gives zeros, not NaN")
+with check.part("gradients"):
+    check.gradients(
+        lambda y: mean_over_real(y, there),
+        lambda y: (y * there[..., None]).sum(1) / there.sum(1, keepdim=True),
+        (z,),
+        "the gradient through the mean is wrong, or does not flow",
+    )
+with check.edge("padding in between"):
+    gaps = torch.tensor([[False, True, False, True, False, False]])
+    middle = check.run(mean_over_real, z[:1], gaps)
+    check.close(middle, z[:1, [1, 3]].mean(1), "padding need not stand at the end: use the mask, not its length")
+with check.edge("float64"):
+    full = torch.ones(4, 6, dtype=torch.bool)
+    check.close(check.run(mean_over_real, z.double(), full), z.double().mean(1), "with float64 input digits are lost: keep the dtype")
 ### END HIDDEN TESTS
 check.score()
 
@@ -657,70 +757,96 @@ def majority_accuracy(train_labels, test_labels):
 # %% test="evaluate" points=4
 check = Check("evaluate", points=4)
 said, truth = torch.tensor([0, 0, 1, 2, 2, 0, 0]), torch.tensor([0, 0, 0, 0, 2, 1, 1])
-check.equal(
-    check.run(confusion_matrix, said, truth, 3),
-    [[2, 1, 1], [2, 0, 0], [0, 0, 1]],
-    "entry [a, b] counts the segments of class a that were taken for b",
-    wrong={
-        "rows and columns are exchanged: the true class is the row": [[2, 2, 0], [1, 0, 0], [1, 0, 1]],
-        "these are shares: give counts": [[0.5, 0.25, 0.25], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]],
-    },
-)
-table = torch.tensor([[6, 2, 2], [1, 1, 0], [3, 0, 1]])
-check.close(
-    check.run(mean_recall, table),
-    (0.6 + 0.5 + 0.25) / 3,
-    "6 of 10, 1 of 2 and 1 of 4 were recognised: the mean of the three shares",
-    rtol=1e-5,
-    wrong={
-        "this is the accuracy: large classes count more there": 8 / 16,
-        "this is the mean precision (columns): a recall divides by the row's sum": (0.6 + 1 / 3 + 1 / 3) / 3,
-        "this is the sum: take the mean over the classes": 1.35,
-    },
-)
-check.close(
-    check.run(majority_accuracy, torch.tensor([1, 1, 1, 0, 2]), torch.tensor([0, 0, 0, 1, 2, 0, 1, 0])),
-    0.25,
-    "class 1 is most frequent in training; 2 of the 8 test labels are 1",
-    rtol=1e-5,
-    wrong={
-        "the most frequent *test* class is guessed: nobody knows it beforehand. Choose it in training": 0.625,
-        "this is the majority's share in training: measure on the test labels": 0.6,
-        "this is a count: divide by the number of test labels": 2.0,
-        "this is a percentage: give a share": 25.0,
-    },
-)
+with check.idea("confusion_matrix", share=2):
+    entry_is = "entry [a, b] counts the segments of class a that were taken for b"
+    check.equal(check.run(confusion_matrix, said, truth, 3), [[2, 1, 1], [2, 0, 0], [0, 0, 1]], entry_is)
+    ### BEGIN HIDDEN TESTS
+    some_said, some_truth = torch.cat([randint(0, 5, (200,)), torch.arange(5)]), torch.cat([randint(0, 5, (200,)), torch.arange(5)])
+    counted = torch.zeros(5, 5)
+    for a, b in zip(some_truth.tolist(), some_said.tolist(), strict=True):
+        counted[a, b] += 1
+    check.equal(
+        check.run(confusion_matrix, some_said, some_truth, 5),
+        counted,
+        "five classes, 205 segments: the counts are wrong",
+        wrong={
+            "rows and columns are exchanged: the true class is the row": counted.T,
+            "these are shares: give counts": counted / counted.sum(1, keepdim=True),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(confusion_matrix, said, truth, 3)
 ### BEGIN HIDDEN TESTS
-some_said, some_truth = randint(0, 4, (200,)), randint(0, 5, (200,))
-counted = torch.zeros(6, 6)
-for a, b in zip(some_truth.tolist(), some_said.tolist(), strict=True):
-    counted[a, b] += 1
-check.equal(
-    check.run(confusion_matrix, some_said, some_truth, 6), counted, "six classes, some of which never occur: the matrix is still (6, 6)"
-)
-check.equal(check.run(confusion_matrix, torch.tensor([1]), torch.tensor([0]), 2), [[0, 1], [0, 0]], "a single segment must work")
-check.close(
-    check.run(mean_recall, torch.tensor([[3, 1, 0], [0, 0, 0], [0, 0, 4]])),
-    0.875,
-    "a class that does not occur has no recall: leave it out of the mean",
-    rtol=1e-5,
-    wrong={
-        "a class that does not occur counts as recall 0: leave it out": 1.75 / 3,
-        "a class that does not occur gives NaN: leave it out": math.nan,
-    },
-)
-check.close(
-    check.run(majority_accuracy, torch.tensor([2, 2, 0]), torch.tensor([0, 1])),
-    0.0,
-    "the majority class need not occur in the test set",
-    rtol=1e-5,
-)
-check.equal(
-    check.run(lambda: [type(mean_recall(table)) is float, type(majority_accuracy(truth, truth)) is float]),
-    [True, True],
-    "give Python floats (`.item()`), not tensors",
-)
-check.unchanged(confusion_matrix, said, truth, 3)
+with check.edge("classes that never occur"):
+    six = check.run(confusion_matrix, torch.tensor([1, 0]), torch.tensor([0, 2]), 6)
+    sparse = torch.zeros(6, 6)
+    sparse[0, 1], sparse[2, 0] = 1, 1
+    check.equal(six, sparse, "six classes, some of which never occur: the matrix is still (6, 6)")
+with check.edge("one segment"):
+    single = check.run(confusion_matrix, torch.tensor([1]), torch.tensor([1]), 2)
+    check.equal(single, [[0, 0], [0, 1]], "a single segment must work")
+### END HIDDEN TESTS
+with check.idea("mean_recall"):
+    shares_of = "6 of 10, 1 of 2 and 1 of 4 were recognised: the mean of the three shares, .6, .5 and .25, is .45"
+    check.close(check.run(mean_recall, torch.tensor([[6, 2, 2], [1, 1, 0], [3, 0, 1]])), 0.45, shares_of, rtol=1e-5)
+    ### BEGIN HIDDEN TESTS
+    grid = randint(1, 30, (4, 4))
+    recalls, precisions = grid.diagonal() / grid.sum(1), grid.diagonal() / grid.sum(0)
+    check.close(
+        check.run(mean_recall, grid),
+        recalls.mean(),
+        "for four other classes the mean recall is wrong",
+        rtol=1e-5,
+        wrong={
+            "this is the accuracy: large classes count more there": grid.trace() / grid.sum(),
+            "this is the mean precision (columns): a recall divides by the row's sum": precisions.mean(),
+            "this is the sum: take the mean over the classes": recalls.sum(),
+        },
+    )
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("classes that occur"):
+    check.close(
+        check.run(mean_recall, torch.tensor([[3, 1, 0], [0, 0, 0], [0, 0, 4]])),
+        0.875,
+        "a class that does not occur has no recall: leave it out of the mean",
+        rtol=1e-5,
+        wrong={
+            "a class that does not occur counts as recall 0: leave it out": 1.75 / 3,
+            "a class that does not occur gives NaN: leave it out": math.nan,
+        },
+    )
+with check.edge("a float"):
+    is_float = check.run(lambda: type(mean_recall(torch.tensor([[1, 1], [0, 2]]))) is float)
+    check.equal(is_float, True, "mean_recall: give a Python float (`.item()`), not a tensor")
+### END HIDDEN TESTS
+with check.idea("majority_accuracy"):
+    most = "class 1 is most frequent in training; 2 of the 8 test labels are 1"
+    check.close(check.run(majority_accuracy, torch.tensor([1, 1, 1, 0, 2]), torch.tensor([0, 0, 0, 1, 2, 0, 1, 0])), 0.25, most, rtol=1e-5)
+    ### BEGIN HIDDEN TESTS
+    learned, tested = torch.tensor([2] * 9 + [0] * 4 + [1] * 7), torch.tensor([0] * 11 + [1] * 3 + [2] * 2)
+    check.close(
+        check.run(majority_accuracy, learned, tested),
+        2 / 16,
+        "for other labels the majority's accuracy is wrong",
+        rtol=1e-5,
+        wrong={
+            "the most frequent *test* class is guessed: nobody knows it beforehand. Choose it in training": 11 / 16,
+            "this is the majority's share in training: measure on the test labels": 9 / 20,
+            "this is a count: divide by the number of test labels": 2.0,
+            "this is a percentage: give a share": 12.5,
+            "class 0 is always guessed: take the most frequent one in training": 11 / 16,
+        },
+    )
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.edge("not in the test set"):
+    absent = check.run(majority_accuracy, torch.tensor([2, 2, 0]), torch.tensor([0, 1]))
+    check.close(absent, 0.0, "the majority class need not occur in the test set", rtol=1e-5)
+with check.edge("another float"):
+    is_float = check.run(lambda: type(majority_accuracy(truth, truth)) is float)
+    check.equal(is_float, True, "majority_accuracy: give a Python float (`.item()`), not a tensor")
 ### END HIDDEN TESTS
 check.score()
 
@@ -805,8 +931,8 @@ figure.tight_layout()
 plt.show()
 
 # %% [markdown]
-# In our runs on the State of the Union (made when the kit's models started with smaller weights), three seeds ended at 66.9 % to 67.7 % after the five epochs (majority class: 49 %).
-# Many more epochs do not help: with 2,100 segments and 15 epochs two seeds ended at 60.3 % and 59.1 %.
+# In our runs on the State of the Union three seeds ended at 65.8 % to 67.7 % after the five epochs (majority class: 49 %).
+# More epochs need not help: the run with seed 0 was at 69.0 % after the third, 66.6 % after the fourth and 67.7 % after the last.
 # The source's 82.8 % belong to another corpus and another way of holding out; the two numbers cannot be compared.
 # What does your curve say, and where does naive Bayes stand?
 #
@@ -841,113 +967,123 @@ def sanity(weights, real, causal):
 # %% test="sanity" points=5
 check = Check("sanity", points=5)
 seen = torch.arange(5) < torch.tensor([5, 3])[:, None]  # (2, 5): the second segment has two positions of padding
-good = randn(2, 3, 5, 5).masked_fill(~seen[:, None, None, :], -torch.inf).softmax(-1)
-heavy = good.clone()
-heavy[0, 1, 3] *= 1.25
-heavy[1, 0, 2] *= 1.2
-clean, spotted = check.run(sanity, good, seen, False), check.run(sanity, heavy, seen, False)
-check.equal(
-    check.run(lambda: sorted(sanity(good, seen, False))),
-    ["future", "padding", "rows"],
-    "give a dictionary with the keys rows, padding and future",
-)
-check.true(
-    (clean["rows"] < 1e-5) & (clean["padding"] < 1e-5) & (clean["future"] < 1e-5) & (spotted["rows"] > 0),
-    "this map is good, but a violation is reported: which axis is the query, which the key? (Or nothing is reported, also where rows do not sum to one.)",
-)
-check.close(
-    spotted["rows"],
-    0.25,
-    "one row sums to 1.25 and one to 1.2: the largest violation is 0.25",
-    atol=1e-5,
-    wrong={
-        "the columns are summed: every *row* is one query's distribution, sum over the last axis": (heavy.sum(-2) - 1).abs().max(),
-        "this is the mean of the violations: one bad row among many would hide": (heavy.sum(-1) - 1).abs().mean(),
-        "this is the sum of the violations: give the largest": 0.45,
-    },
-)
-leaky = good.clone()
-leaky[1, 2, 0, 4], leaky[1, 2, 0, 0] = 0.07, leaky[1, 2, 0, 0] - 0.07
-leaky[1, 1, 2, 3], leaky[1, 1, 2, 0] = 0.02, leaky[1, 1, 2, 0] - 0.02
-check.close(
-    check.run(sanity, leaky, seen, False)["padding"],
-    0.07,
-    "weights of 0.07 and 0.02 lie on padding keys: the rows still sum to one, but `padding` must find the larger one",
-    atol=1e-5,
-    wrong={"this is the sum of the weights on padding: give the largest": 0.09},
-)
-past = randn(2, 3, 5, 5).masked_fill(~torch.ones(5, 5).tril().bool(), -torch.inf).softmax(-1)
-full = torch.ones(2, 5, dtype=torch.bool)
-ahead = past.clone()
-ahead[0, 0, 2, 3] += 0.04
-ahead[0, 0, 2, 0] -= 0.04
-ahead[1, 2, 0, 1] += 0.03
-ahead[1, 2, 0, 0] -= 0.03
-quiet, caught = check.run(sanity, past, full, True), check.run(sanity, ahead, full, True)
-check.true(
-    (quiet["future"] < 1e-6) & (caught["future"] > 0.01),
-    "one map is causal, the other is not: looking at oneself is not looking into the future, looking at key 3 from query 2 is",
-)
-check.true((quiet["padding"] < 1e-6) & (caught["future"] > 0.01), "without any padding its violation is 0")
+bad = torch.zeros(2, 3, 5, 5)
+bad[..., 0] = 1.0  # every query looks at key 0, except for these:
+bad[0, 1, 3, 0], bad[1, 2, 0, 4], bad[0, 0, 2, 3], bad[0, 2, 4, 0], bad[0, 2, 4, 4] = 1.25, 0.07, 0.1, 0.8, 0.2
+with check.idea("rows", share=2):
+    answered = check.run(sanity, bad, seen, True)
+    largest = "rows sum to 1.25, 1.1 and 1.07: the largest violation is 0.25. Give a dictionary with the keys rows, padding and future"
+    check.close(check.run(lambda: answered["rows"]), 0.25, largest, atol=1e-5)
+    ### BEGIN HIDDEN TESTS
+    full = torch.ones(2, 5, dtype=torch.bool)
+
+    def violation(rule, weights, real, causal=False):
+        measured = check.run(sanity, weights, real, causal)
+        return check.run(lambda: measured[rule])
+
+    good = randn(2, 3, 5, 5).softmax(-1)
+    check.close(
+        violation("rows", good, full),
+        0.0,
+        "every row of this map sums to one, but a violation is reported: which axis is the key?",
+        atol=1e-5,
+    )
+    for factor in (1.3, 0.4):
+        scaled = good.clone()
+        scaled[1, 2, 1] *= factor
+        scaled[0, 0, 3] *= 1.05
+        off = (scaled.sum(-1) - 1).abs()
+        check.close(
+            violation("rows", scaled, full),
+            off.max(),
+            "another row does not sum to one, and the largest violation is wrong",
+            atol=1e-5,
+            wrong={
+                "the columns are summed: every *row* is one query's distribution, sum over the last axis": (scaled.sum(-2) - 1).abs().max(),
+                "this is the mean of the violations: one bad row among many would hide": off.mean(),
+                "this is the sum of the violations: give the largest": off.sum(),
+                "a row that sums to less than one is a violation, too: take absolute values": (scaled.sum(-1) - 1).max(),
+                "this is the largest sum itself: subtract 1": scaled.sum(-1).max(),
+            },
+        )
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-check.close(
-    caught["future"],
-    0.04,
-    "query 2 gives 0.04 to key 3: `future` must find it",
-    atol=1e-6,
-    wrong={
-        "the lower triangle is searched: the future of query i are the keys j > i": ahead.tril(-1).max(),
-        "the diagonal counts as future: a query may look at itself": ahead.triu(0).max(),
-        "the first key of the future is not searched: it begins at j = i + 1": ahead.triu(2).max(),
-        "this is the sum over the future: give the largest": 0.07,
-    },
-)
-check.true(
-    (check.run(sanity, ahead, full, False)["future"] == 0) & (caught["future"] > 0.01), "without `causal` there is no forbidden future"
-)
-idle = good.clone()
-idle[1, :, 3:] = 0.0  # padding queries that look nowhere
-check.true(
-    (check.run(sanity, idle, seen, False)["rows"] < 1e-5) & (spotted["rows"] > 0),
-    "a padding query may look nowhere: only real queries must sum to one",
-)
-stray = good.clone()
-stray[1, 0, 4, 3] = 0.6
-check.close(
-    check.run(sanity, stray, seen, False)["padding"],
-    0.6,
-    "a padding *query* that looks at a padding key counts, too",
-    atol=1e-5,
-    wrong={"padding *queries* are searched: the rule is about keys": stray[1, :, 3:].max()},
-)
-minus = past.clone()
-minus[1, 1, 0, 4] = -0.3
-minus[1, 1, 0, 0] = 1.3
-check.close(
-    check.run(sanity, minus, full, True)["future"],
-    0.3,
-    "a negative weight on the future is a violation, too: take absolute values",
-    atol=1e-5,
-)
-light = good.clone()
-light[1, 0, 1] *= 0.4
-check.close(
-    check.run(sanity, light, seen, False)["rows"],
-    0.6,
-    "a row that sums to less than one is a violation, too: take absolute values",
-    atol=1e-5,
-)
-lone = torch.full((1, 1, 1, 1), 0.9)
-one = check.run(sanity, lone, torch.ones(1, 1, dtype=torch.bool), True)
-check.close(
-    [one["rows"], one["padding"], one["future"]], [0.1, 0.0, 0.0], "one token: its only weight must be 1, and here it is 0.9", atol=1e-5
-)
-check.equal(
-    check.run(lambda: [type(number) is float for number in sanity(good, seen, True).values()]),
-    [True] * 3,
-    "the values are Python floats (`.item()`)",
-)
-check.unchanged(sanity, good, seen, True)
+with check.part("real queries only"):
+    idle = torch.where(seen[:, None, None, :], 0.0, -torch.inf).expand(2, 3, 5, 5).softmax(-1)
+    idle[1, :, 3:] = 0.0  # padding queries that look nowhere
+    check.close(violation("rows", idle, seen), 0.0, "a padding query may look nowhere: only real queries must sum to one", atol=1e-5)
+    idle[1, 0, 2] *= 0.5
+    check.close(violation("rows", idle, seen), 0.5, "in a segment with padding a real query sums to one half: it must be found", atol=1e-5)
+### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(sanity, bad, seen, True)
+with check.idea("padding", share=2):
+    keys = "one weight lies on a padding key: 0.07 on key 4 of the second segment"
+    check.close(check.run(lambda: answered["padding"]), 0.07, keys, atol=1e-5)
+    ### BEGIN HIDDEN TESTS
+    spread = rand(2, 3, 5, 5)
+    spread[0, 1, 1, 3] = 1.2  # a real query on a padding key
+    there = torch.arange(5) < torch.tensor([2, 4])[:, None]
+    on_padding = spread * ~there[:, None, None, :]
+    check.close(
+        violation("padding", spread, there),
+        on_padding.max(),
+        "the largest weight on a padding key is wrong",
+        atol=1e-5,
+        wrong={
+            "padding *queries* are searched: the rule is about keys": (spread * ~there[:, None, :, None]).max(),
+            "this is the sum of the weights on padding: give the largest": on_padding.sum(),
+            "the real keys are searched: the rule is about padding": (spread * there[:, None, None, :]).max(),
+        },
+    )
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("all queries"):
+    stray = bad.clone()
+    stray[1, 0, 4, 3] = 0.6
+    check.close(violation("padding", stray, seen), 0.6, "a padding *query* that looks at a padding key counts, too", atol=1e-5)
+with check.edge("no padding"):
+    check.close(violation("padding", bad, full), 0.0, "without any padding its violation is 0", atol=1e-5)
+with check.edge("negative weights on padding"):
+    minus = bad.clone()
+    minus[1, 0, 1, 4] = -0.4
+    check.close(violation("padding", minus, seen), 0.4, "a negative weight on padding is a violation, too: take absolute values", atol=1e-5)
+### END HIDDEN TESTS
+with check.idea("future", share=2):
+    next_key = "query 2 gives 0.1 to key 3: the largest weight on a later key. Query 4 may look at key 0 and at itself"
+    check.close(check.run(lambda: answered["future"]), 0.1, next_key, atol=1e-5)
+    ### BEGIN HIDDEN TESTS
+    ready = rand(2, 3, 5, 5)
+    ready[0, 0, 1, 2] = 1.5  # the largest of all lies right above the diagonal
+    ready[1, 1, 3, 1], ready[1, 2, 2, 2] = 1.7, 1.6
+    check.close(
+        violation("future", ready, full, True),
+        1.5,
+        "the largest weight on a later key is wrong",
+        atol=1e-5,
+        wrong={
+            "the lower triangle is searched: the future of query i are the keys j > i": 1.7,
+            "the diagonal counts as future: a query may look at itself": 1.6,
+            "the first key of the future is not searched: it begins at j = i + 1": ready.triu(2).max(),
+            "this is the sum over the future: give the largest": ready.triu(1).sum(),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("only if causal"):
+    check.close(check.run(lambda: sanity(bad, seen, False)["future"]), 0.0, "without `causal` there is no forbidden future", atol=1e-5)
+### BEGIN HIDDEN TESTS
+with check.edge("negative weights"):
+    below = bad.clone()
+    below[1, 1, 0, 4] = -0.3
+    check.close(
+        violation("future", below, full, True), 0.3, "a negative weight on the future is a violation, too: take absolute values", atol=1e-5
+    )
+with check.edge("one token"):
+    one = check.run(sanity, torch.full((1, 1, 1, 1), 0.9), torch.ones(1, 1, dtype=torch.bool), True)
+    check.close(one["future"], 0.0, "one token has no future", atol=1e-5)
+with check.edge("plain floats"):
+    are_floats = check.run(lambda: [type(number) is float for number in sanity(bad, seen, True).values()])
+    check.equal(are_floats, [True] * 3, "the values are Python floats (`.item()`)")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1019,72 +1155,107 @@ def perplexities(losses, targets):
 
 # %% test="perplexities" points=4
 check = Check("perplexities", points=4)
-cost, goal = torch.tensor([2.0, 4.0, 1.0, 9.0, 5.0, 9.0]).log(), torch.tensor([5, 7, 1, -1, 3, -1])
-got = check.run(perplexities, cost, goal)
-check.equal(
-    check.run(lambda: sorted(perplexities(cost, goal))),
-    ["all", "known", "unknown"],
-    "give a dictionary with the keys all, known and unknown",
-)
-check.close(
-    got["all"],
-    40**0.25,
-    "four real targets with losses log 2, log 4, log 1 and log 5: the perplexity is (2·4·1·5)^(1/4)",
-    rtol=1e-4,
-    wrong={
-        "filler counts: leave the targets of −1 out": 3240 ** (1 / 6),
-        "the sum leaves filler out, but you divide by all positions": 40 ** (1 / 6),
-        "this is the mean of the tokens' perplexities: average the losses, then take exp": 3.0,
-        "this is the mean loss: take exp of it": math.log(40) / 4,
-        "this is 2 to the power of the mean loss: the losses are in nats, so use exp": 2 ** (math.log(40) / 4),
-        "unknown words are left out of `all`": 40 ** (1 / 3),
-        "only the loss of all targets together is exponentiated: divide by their number first": 40.0,
-    },
-)
-check.close(
-    got["known"],
-    40 ** (1 / 3),
-    "three known targets: (2·4·5)^(1/3)",
-    rtol=1e-4,
-    wrong={
-        "unknown words are still in: leave the targets of 1 out": 40**0.25,
-        "filler counts as known: leave the targets of −1 out, too": (40 * 81) ** (1 / 5),
-        "the sum leaves unknown words out, but you divide by all real targets": math.exp(math.log(40) / 4) + 1e-9,
-    },
-)
-check.close(
-    got["unknown"],
-    0.25,
-    "one of four real targets is unknown",
-    rtol=1e-4,
-    wrong={
-        "filler counts in the number of targets": 1 / 6,
-        "filler counts as unknown": 0.5,
-        "this is the share of known words": 0.75,
-        "this is a count: give a share": 1.0,
-    },
-)
+cost, goal = torch.tensor([2.0, 4.0, 1.0, 5.0]).log(), torch.tensor([5, 7, 1, 3])
+padded_cost, padded_goal = torch.tensor([2.0, 9.0, 4.0, 1.0, 9.0, 5.0]).log(), torch.tensor([5, -1, 7, 1, -1, 3])
+with check.idea("all", share=2):
+    plain, padded = check.run(perplexities, cost, goal), check.run(perplexities, padded_cost, padded_goal)
+    four = "four targets with losses log 2, log 4, log 1 and log 5: the perplexity is (2·4·1·5)^(1/4) = 2.5149"
+    check.close(check.run(lambda: plain["all"]), 2.514867, four, rtol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    many, aims = 3 * rand(500), randint(0, 6, (500,))
+    mixed = torch.where(rand(500) < 0.2, -1, aims)
+
+    def value_of(key, losses, targets):
+        numbers = check.run(perplexities, losses, targets)
+        return check.run(lambda: numbers[key])
+
+    check.close(
+        value_of("all", many, aims),
+        many.mean().exp(),
+        "500 tokens: the perplexity over all targets is wrong",
+        rtol=1e-4,
+        wrong={
+            "this is the mean of the tokens' perplexities: average the losses, then take exp": many.exp().mean(),
+            "this is the mean loss: take exp of it": many.mean(),
+            "this is 2 to the power of the mean loss: the losses are in nats, so use exp": 2 ** many.mean(),
+            "unknown words are left out of `all`": many[aims != 1].mean().exp(),
+            "only the loss of all targets together is exponentiated: divide by their number first": many.sum().exp(),
+            "the targets of 0 are left out: 0 is a target like others here": many[aims > 0].mean().exp(),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("filler in all"):
+    nine = "two targets of −1 are filler: with them the result stays 2.5149"
+    check.close(check.run(lambda: padded["all"]), 2.514867, nine, rtol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    real = mixed >= 0
+    check.close(
+        value_of("all", many, mixed),
+        many[real].mean().exp(),
+        "500 tokens with filler: the perplexity over all real targets is wrong",
+        rtol=1e-4,
+        wrong={
+            "filler counts: leave the targets of −1 out": many.mean().exp(),
+            "the sum leaves filler out, but you divide by all positions": (many[real].sum() / 500).exp(),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(perplexities, padded_cost, padded_goal)
+with check.idea("known"):
+    three = "three known targets, losses log 2, log 4 and log 5: (2·4·5)^(1/3) = 3.41995"
+    check.close(check.run(lambda: plain["known"]), 3.419952, three, rtol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    check.close(
+        value_of("known", many, aims),
+        many[aims != 1].mean().exp(),
+        "500 tokens: the perplexity over the known targets is wrong (0 is a target like others here)",
+        rtol=1e-4,
+        wrong={
+            "unknown words are still in: leave the targets of 1 out": many.mean().exp(),
+            "the sum leaves unknown words out, but you divide by all real targets": (many[aims != 1].sum() / 500).exp(),
+            "the targets of 0 are left out of `known`: 0 is a target like others here": many[aims > 1].mean().exp(),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("filler in known"):
+    check.close(check.run(lambda: padded["known"]), 3.419952, "two targets of −1 are filler: with them the result stays 3.41995", rtol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    check.close(
+        value_of("known", many, mixed),
+        many[(mixed >= 0) & (mixed != 1)].mean().exp(),
+        "500 tokens with filler: the perplexity over the known targets is wrong",
+        rtol=1e-4,
+        wrong={"filler counts as known: leave the targets of −1 out, too": many[mixed != 1].mean().exp()},
+    )
+    ### END HIDDEN TESTS
+with check.idea("unknown"):
+    check.close(check.run(lambda: plain["unknown"]), 0.25, "one of four targets is unknown", rtol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    rare = (aims == 1).double().mean()
+    check.close(
+        value_of("unknown", many, aims),
+        rare,
+        "500 tokens: the share of unknown words is wrong",
+        rtol=1e-4,
+        wrong={
+            "this is the share of known words": 1 - rare,
+            "this is a count: give a share": rare * 500,
+            "this is a percentage: give a share": rare * 100,
+            "this is the ratio of unknown to known words: divide by all real targets": rare / (1 - rare),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("filler in unknown"):
+    wrongly = {"filler counts in the number of targets": 1 / 6, "filler counts as unknown": 0.5}
+    check.close(check.run(lambda: padded["unknown"]), 0.25, "one of four *real* targets is unknown", rtol=1e-4, wrong=wrongly)
 ### BEGIN HIDDEN TESTS
-many, aims = 3 * rand(500), randint(-1, 6, (500,))
-rich = check.run(perplexities, many, aims)
-check.close(rich["all"], many[aims >= 0].mean().exp(), "500 tokens: the perplexity over all real targets is wrong", rtol=1e-4)
-check.close(
-    rich["known"],
-    many[(aims == 0) | (aims > 1)].mean().exp(),
-    "500 tokens: the perplexity over the known targets is wrong (0 is a target like others here)",
-    rtol=1e-4,
-)
-check.close(rich["unknown"], (aims == 1).sum() / (aims >= 0).sum(), "500 tokens: the share of unknown words is wrong", rtol=1e-4)
-single = check.run(perplexities, torch.tensor([0.0]), torch.tensor([4]))
-check.close(
-    [single["all"], single["known"], single["unknown"]], [1.0, 1.0, 0.0], "one token, guessed for sure: perplexity 1, nothing unknown"
-)
-check.equal(
-    check.run(lambda: [type(number) is float for number in perplexities(cost, goal).values()]),
-    [True] * 3,
-    "the values are Python floats (`.item()`)",
-)
-check.unchanged(perplexities, cost, goal)
+with check.edge("one token"):
+    single = [value_of(name, torch.tensor([0.0]), torch.tensor([4])) for name in ("all", "known", "unknown")]
+    check.close(single[2], 0.0, "one known token: nothing is unknown", atol=1e-9)
+with check.edge("plain floats"):
+    are_floats = check.run(lambda: [type(number) is float for number in perplexities(cost, goal).values()])
+    check.equal(are_floats, [True] * 3, "the three values are Python floats (`.item()`)")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1176,17 +1347,18 @@ plt.show()
 
 # %% [markdown]
 # ### Look: when to stop
-# The perplexity of the training text falls with every step; that of the unseen speeches falls, and turns.
+# The perplexity of the training text falls with every step; that of the unseen speeches falls more slowly and, sooner or later, turns.
 # From there on the decoder *overfits*: it learns what is true of its training text alone.
 # Five hundred steps is the source's number, not the right one.
-# On the public corpus this code, with smaller starting weights, ended at perplexities of 310 / 446 / 368 after 500 steps, and the lowest values came at 300 to 400.
+# On the State of the Union our run (seed 0) had not turned by then: its perplexities were 257 / 275 / 266 on the three speakers' speeches, each lower than at any step before, and 145 on the training text.
+# On a smaller corpus the turn comes sooner.
 #
 # So stop where the held-out curve turns (*early stopping*).
 # But the lowest point of a curve is a little lower than it deserves to be, because you chose it: the text that chooses the step must not be the text you report.
 # Here the speakers help each other out: the step for one speaker is chosen by the perplexity of the other speakers' texts.
 #
 # *Before you run it:* read the step off the figure.
-# For which speaker will the last step be worst?
+# Has any curve turned, or was the run too short to see it?
 
 # %%
 speakers = [name for name in watched if name != "training text"]
@@ -1307,72 +1479,85 @@ def paired_interval(a, b):
 
 # %% test="interval" points=5
 check = Check("interval", points=5)
-check.close(
-    check.run(accuracy_error, 0.8, 100),
-    0.04,
-    "an accuracy of 80 % on 100 segments has a standard error of 4 points",
-    rtol=1e-5,
-    wrong={
-        "this is the variance: take the root": 0.0016,
-        "the root of p(1−p) is not yet divided by √n": 0.4,
-        "divide by n inside the root, not outside": 0.004,
-    },
-)
-first, second = [0.80, 0.82, 0.84], [0.83, 0.83, 0.86]  # differences .03, .01, .02: mean .02, s = .01
-pair = check.run(paired_interval, first, second)
-half = 4.303 * 0.01 / 3**0.5
 
 
 def around(centre, width):
     return [centre - width, centre + width]
 
 
-check.close(
-    pair,
-    around(0.02, half),
-    "the differences are .03, .01 and .02: their mean is .02, s is .01, and t is 4.303",
-    rtol=1e-4,
-    wrong={
-        "the differences are a − b: take b − a": around(-0.02, half),
-        "1.96 is for large samples: with three seeds use T_QUANTILES[2]": around(0.02, 1.96 * 0.01 / 3**0.5),
-        "the degrees of freedom are n − 1: T_QUANTILES[n − 1], not [n]": around(0.02, 3.182 * 0.01 / 3**0.5),
-        "s is not divided by √n": around(0.02, 4.303 * 0.01),
-        "s divides by n: it must divide by n − 1": around(0.02, half * (2 / 3) ** 0.5),
-        "s is divided by n, not by √n": around(0.02, 4.303 * 0.01 / 3),
-        "the seeds are not paired: s is that of the differences, not of both lists": around(
-            0.02, 4.303 * (0.02**2 + 0.0003) ** 0.5 / 3**0.5
-        ),
-        "this is the variance: take its root": around(0.02, 4.303 * 0.0001 / 3**0.5),
-    },
-)
-### BEGIN HIDDEN TESTS
-for n in (2, 4, 5, 12):
-    left, right = rand(n).tolist(), rand(n).tolist()
-    moves = [r - l for l, r in zip(left, right, strict=True)]
-    t = {1: 12.706, 3: 3.182, 4: 2.776, 11: 2.201}[n - 1]
+with check.idea("accuracy_error", share=2):
+    eighty = "an accuracy of 80 % on 100 segments has a standard error of 4 points: √(.8 · .2 / 100)"
+    check.close(check.run(accuracy_error, 0.8, 100), 0.04, eighty, rtol=1e-5)
+    ### BEGIN HIDDEN TESTS
     check.close(
-        check.run(paired_interval, left, right),
-        around(statistics.mean(moves), t * statistics.stdev(moves) / n**0.5),
-        f"with {n} seeds the interval is wrong",
-        rtol=1e-4,
+        check.run(accuracy_error, 0.3, 7),
+        (0.21 / 7) ** 0.5,
+        "other numbers: the standard error is wrong",
+        rtol=1e-5,
         wrong={
-            "the seeds are not paired: s must come from the differences of the pairs": around(
-                statistics.mean(moves), t * (statistics.variance(left) + statistics.variance(right)) ** 0.5 / n**0.5
-            ),
-            "the quantile of three seeds is used for every number of seeds": around(
-                statistics.mean(moves), 4.303 * statistics.stdev(moves) / n**0.5
-            ),
+            "this is the variance: take the root": 0.03,
+            "the root of p(1−p) is not yet divided by √n": 0.21**0.5,
+            "divide by n inside the root, not outside": 0.21**0.5 / 7,
+            "the variance of a coin is p(1 − p), not p": (0.3 / 7) ** 0.5,
+            "n − 1 is for an estimated variance: here p is given, divide by n": (0.21 / 6) ** 0.5,
         },
     )
-check.close(
-    check.run(paired_interval, [0.5, 0.7, 0.6], [0.6, 0.8, 0.7]),
-    [0.1, 0.1],
-    "the same difference for every seed: the interval is a point",
-    atol=1e-5,
-)
-check.close(check.run(accuracy_error, 1.0, 50), 0.0, "an accuracy of 1 has no spread in this formula", atol=1e-9)
-check.close(check.run(accuracy_error, 0.3, 7), (0.21 / 7) ** 0.5, "other numbers: the standard error is wrong", rtol=1e-5)
-check.unchanged(paired_interval, first, second)
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.edge("no spread"):
+    check.close(check.run(accuracy_error, 1.0, 50), 0.0, "an accuracy of 1 has no spread in this formula", atol=1e-9)
+### END HIDDEN TESTS
+with check.idea("paired_interval", share=3):
+    first, second = [0.80, 0.82, 0.84], [0.83, 0.83, 0.86]  # differences .03, .01, .02: mean .02, s = .01
+    three = "the differences are .03, .01 and .02: their mean is .02, s is .01, and t is 4.303: from −0.00484 to 0.04484"
+    check.close(check.run(paired_interval, first, second), [-0.004843, 0.044843], three, atol=1e-5)
+    ### BEGIN HIDDEN TESTS
+    a, b = rand(3).tolist(), rand(3).tolist()
+    moves = [y - x for x, y in zip(a, b, strict=True)]
+    mean, s = statistics.mean(moves), statistics.stdev(moves)
+    half = 4.303 * s / 3**0.5
+    check.close(
+        check.run(paired_interval, a, b),
+        around(mean, half),
+        "for three other seeds the interval is wrong",
+        rtol=1e-4,
+        wrong={
+            "the differences are a − b: take b − a": around(-mean, half),
+            "1.96 is for large samples: with three seeds use T_QUANTILES[2]": around(mean, half * 1.96 / 4.303),
+            "the degrees of freedom are n − 1: T_QUANTILES[n − 1], not [n]": around(mean, half * 3.182 / 4.303),
+            "s is not divided by √n": around(mean, 4.303 * s),
+            "s divides by n: it must divide by n − 1": around(mean, half * (2 / 3) ** 0.5),
+            "s is divided by n, not by √n": around(mean, 4.303 * s / 3),
+            "the seeds are not paired: s is that of the differences, not of both lists": around(
+                mean, 4.303 * (statistics.variance(a) + statistics.variance(b)) ** 0.5 / 3**0.5
+            ),
+            "this is the variance: take its root": around(mean, 4.303 * s**2 / 3**0.5),
+            "the low end comes first": around(mean, -half),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("lists unchanged"):
+    check.unchanged(paired_interval, [0.5, 0.7, 0.9], [0.6, 0.5, 0.7])
+### BEGIN HIDDEN TESTS
+with check.part("other numbers of seeds"):
+    for n in (2, 4, 5, 12):
+        left, right = rand(n).tolist(), rand(n).tolist()
+        moves = [y - x for x, y in zip(left, right, strict=True)]
+        t = {1: 12.706, 3: 3.182, 4: 2.776, 11: 2.201}[n - 1]
+        spread = statistics.stdev(moves) / n**0.5
+        check.close(
+            check.run(paired_interval, left, right),
+            around(statistics.mean(moves), t * spread),
+            f"with {n} seeds the interval is wrong",
+            rtol=1e-4,
+            wrong={
+                "the quantile of three seeds is used for every number of seeds": around(statistics.mean(moves), 4.303 * spread),
+                "√3 is used for every number of seeds": around(statistics.mean(moves), t * spread * (n / 3) ** 0.5),
+            },
+        )
+with check.edge("always the same difference"):
+    point = check.run(paired_interval, [0.5, 0.7, 0.6], [0.6, 0.8, 0.7])
+    check.close(point, [0.1, 0.1], "the same difference for every seed: the interval is a point", atol=1e-5)
 ### END HIDDEN TESTS
 check.score()
 
@@ -1432,11 +1617,11 @@ for kind, (positions, attention) in [("learned", kinds["learned"]), ("ALiBi", ki
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** (With your own numbers.) Each encoder was trained from three seeds, with the same seeds for all, and tested once on the same held-out segments after the last epoch. The mean difference between ALiBi and learned positions comes with a
 # 95 % interval that uses $t_2 = 4.303$, so that three seeds give a wide one; if it contains 0, the data do not say which is better, and do not say that they are equal.
-# (All runs quoted here were made when the kit's models started with smaller weights. One run at the scale `laptop` gave −3.0 to −0.7 points, *against* ALiBi. A run of 15 epochs on another, shuffled cut of the same addresses gave −2.2 to +2.3. Three seeds that happen to agree make a narrow interval:
+# (Three seeds that happen to agree make a narrow interval:
 # even one without 0 is a reason for more seeds and other held-out speeches, not a verdict.) The test set adds an error of its own: for 84 % on 750 segments it is
 # $\sqrt{.84 \cdot .16 / 750} \approx 1.3$ points for each accuracy. The segments of one speech are not independent, so the true error is larger. If the encoder without positions is as good, the task is mostly about *which* words occur, and no scheme of
-# positions can gain much. To be sure: more seeds, other held-out speeches, and one analysis that is fixed beforehand. "84.9 % against 82.8 %" compares one run with one run: 2.1 points are 1.6 standard errors of a single accuracy. This
-# notebook's code on the source's public corpus, with three seeds and 15 epochs, gave 88.7, 88.7 and 88.9 % for learned positions and 87.3, 87.5 and 88.3 % for ALiBi: here learned positions come out ahead, by about one point, which is less than one standard error
+# positions can gain much. To be sure: more seeds, other held-out speeches, and one analysis that is fixed beforehand. "84.9 % against 82.8 %" compares one run with one run: 2.1 points are 1.6 standard errors of a single accuracy. An
+# earlier version of this notebook's code, with smaller starting weights, had learned positions ahead on the source's own public corpus (three seeds, 15 epochs), by about one point, which is less than one standard error
 # of a single accuracy on that test set. So the sign depends on details of the training that nobody calls ALiBi. The source's claim is not refuted; it is not shown.
 #
 # **Rubric.**
@@ -1489,80 +1674,100 @@ lower = torch.ones(1, 4, 4, dtype=torch.bool).tril(-1)
 w = torch.zeros(1, 2, 4, 4)
 w[0, 0] = torch.tensor([[0.6, 0.2, 0.1, 0.1], [0.2, 0.5, 0.1, 0.2], [0.1, 0.4, 0.4, 0.1], [0.3, 0.5, 0.1, 0.1]])
 w[0, 1] = torch.tensor([[0.4, 0.2, 0.2, 0.2], [0.5, 0.3, 0.1, 0.1], [0.3, 0.3, 0.3, 0.1], [0.2, 0.2, 0.2, 0.4]])
-struck = torch.zeros(1, 4, 4, dtype=torch.bool)
-struck[0, 3, 1] = True  # distance 2; the only other cell at distance 2 is (2, 0)
-check.close(
-    check.run(follow, w, struck, lower, shape=(2,), hint="one score for each head"),
-    [0.5 - 0.1, 0.2 - 0.3],
-    "the hit (3, 1) has weights .5 and .2; the other cell at distance 2 is (2, 0), with .1 and .3",
-    wrong={
-        "this is the weight on the hits without the control: subtract the mean at the same distance": [0.5, 0.2],
-        "the control takes cells at all distances: compare with the same distance only": [0.28, -0.1],
-        "the hit is in its own control: leave hits out of it": [0.2, -0.05],
-        "query and key are exchanged: rows are queries": [0.1, -0.1],
-    },
-)
-struck[0, 2, 1] = True  # distance 1; controls (1, 0) and (3, 2)
-check.close(
-    check.run(follow, w, struck, lower),
-    [(0.4 + 0.4 - 0.15) / 2, (-0.1 + 0.3 - 0.35) / 2],
-    "two hits, (3, 1) and (2, 1): each is compared at its own distance, then take the mean",
-    wrong={"this is the sum over the hits: take the mean": [0.65, -0.15]},
-)
-check.close(
-    check.run(lambda: torch.cat([follow(w, torch.zeros_like(struck), lower), follow(w, struck, lower)])),
-    [0.0, 0.0, 0.325, -0.075],
-    "without any hit the score is 0, not NaN",
-)
+with check.idea("hits against the same distance"):
+    struck = torch.zeros(1, 4, 4, dtype=torch.bool)
+    struck[0, 3, 1] = True  # distance 2; the only other cell at distance 2 is (2, 0)
+    far = "the hit (3, 1) has weights .5 and .2; the other cell at distance 2 is (2, 0), with .1 and .3"
+    check.close(check.run(follow, w, struck, lower, shape=(2,), hint="one score for each head"), [0.4, -0.1], far)
+    struck[0, 2, 1] = True  # distance 1; controls (1, 0) and (3, 2)
+    both = "two hits, (3, 1) and (2, 1): each is compared at its own distance, then take the mean"
+    check.close(check.run(follow, w, struck, lower), [0.325, -0.075], both)
+    ### BEGIN HIDDEN TESTS
+
+    def by_loops(big, marked, usable, of_distance=True, with_hits=False, per_segment=False, everywhere=False, control=True, turned=False):
+        scores, hit_count = torch.zeros(big.shape[1]), 0
+        B, T = len(big), big.shape[-1]
+        for b, i, j in marked.nonzero().tolist():
+            others = [
+                big[e, :, s, u]
+                for e in ([b] if per_segment else range(B))
+                for s in range(T)
+                for u in range(T)
+                if (usable[e, s, u] or everywhere) and (with_hits or not marked[e, s, u]) and (not of_distance or s - u == i - j)
+            ]
+            if others:
+                scores += (big[b, :, j, i] if turned else big[b, :, i, j]) - (torch.stack(others).mean(0) if control else 0.0)
+                hit_count += 1
+        return scores / max(hit_count, 1), hit_count
+
+    alone = randn(1, 4, 9, 9).softmax(-1)
+    cells = torch.ones(1, 9, 9, dtype=torch.bool).tril(-2)
+    chosen = torch.zeros(1, 9, 9, dtype=torch.bool)
+    for i, j in [(8, 6), (4, 2), (5, 3), (7, 3), (8, 3)]:  # three of one distance, one each of two others
+        chosen[0, i, j] = True
+    right, hit_count = by_loops(alone, chosen, cells)
+    by_distance = [by_loops(alone, chosen & ((torch.arange(9)[:, None] - torch.arange(9)) == r), cells)[0] for r in (2, 4, 5)]
+    sides = cells & ~chosen
+    check.close(
+        check.run(follow, alone, chosen, cells, shape=(4,)),
+        right,
+        "one segment, four heads: the score differs from a plain loop over the hits",
+        wrong={
+            "this is the weight on the hits without the control: subtract the mean at the same distance": by_loops(
+                alone, chosen, cells, control=False
+            )[0],
+            "the control takes cells at all distances: compare with the same distance only": by_loops(
+                alone, chosen, cells, of_distance=False
+            )[0],
+            "hits are in the control: leave them out": by_loops(alone, chosen, cells, with_hits=True)[0],
+            "query and key are exchanged: rows are queries": by_loops(alone.mT, chosen, cells)[0],
+            "this is the sum over the hits: take the mean": right * hit_count,
+            "every distance has the same weight: every *hit* has": sum(by_distance) / 3,
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(follow, w, struck, lower)
 ### BEGIN HIDDEN TESTS
 big = randn(3, 4, 7, 7).softmax(-1)
-usable = torch.ones(3, 7, 7, dtype=torch.bool).tril(-2)
-usable[1, 5:] = False
-marked = usable & (rand(3, 7, 7) < 0.3)
-
-
-def by_loops(of_distance=True, with_hits=False, per_segment=False, everywhere=False):
-    totals, number = torch.zeros(4), 0
-    for b in range(3):
-        for i in range(7):
-            for j in range(7):
-                if not marked[b, i, j]:
-                    continue
-                others = [
-                    big[e, :, s, u]
-                    for e in ([b] if per_segment else range(3))
-                    for s in range(7)
-                    for u in range(7)
-                    if (usable[e, s, u] or everywhere) and (with_hits or not marked[e, s, u]) and (not of_distance or s - u == i - j)
-                ]
-                if others:
-                    totals += big[b, :, i, j] - torch.stack(others).mean(0)
-                    number += 1
-    return totals / max(number, 1)
-
-
-check.close(
-    check.run(follow, big, marked, usable, shape=(4,)),
-    by_loops(),
-    "three segments, four heads: the score differs from a plain loop over the hits",
-    wrong={
-        "the control takes cells at all distances: compare with the same distance only": by_loops(of_distance=False),
-        "hits are in the control: leave them out": by_loops(with_hits=True),
-        "the control looks at one segment at a time: use the whole batch": by_loops(per_segment=True),
-        "the control takes cells that do not count: use `cells`": by_loops(everywhere=True),
-    },
-)
-alone = torch.zeros(1, 5, 5, dtype=torch.bool)
-alone[0, 4, 0] = True  # the only cell at distance 4: no control
-check.close(
-    check.run(follow, randn(1, 3, 5, 5).softmax(-1), alone, torch.ones(1, 5, 5, dtype=torch.bool).tril(-1)),
-    torch.zeros(3),
-    "a hit without a control cell is left out: here nothing remains, and the score is 0",
-)
-check.close(
-    check.run(follow, big.double(), marked, usable), by_loops().double(), "with float64 weights the score is wrong", rtol=1e-5, atol=1e-6
-)
-check.unchanged(follow, big, marked, usable)
+every_pair = torch.ones(3, 7, 7, dtype=torch.bool).tril(-1)
+drawn = every_pair & (rand(3, 7, 7) < 0.3)
+with check.part("control in the whole batch"):
+    check.close(
+        check.run(follow, big, drawn, every_pair, shape=(4,)),
+        by_loops(big, drawn, every_pair)[0],
+        "three segments: the score differs from a plain loop over the hits",
+        wrong={
+            "the control looks at one segment at a time: use the whole batch": by_loops(big, drawn, every_pair, per_segment=True)[0],
+        },
+    )
+with check.part("cells that count"):
+    usual = torch.ones(1, 9, 9, dtype=torch.bool).tril(-2)
+    usual[0, 5:7] = False
+    fewer = chosen & usual
+    check.close(
+        check.run(follow, alone, fewer, usual, shape=(4,)),
+        by_loops(alone, fewer, usual)[0],
+        "where some pairs do not count the score is wrong",
+        wrong={"the control takes cells that do not count: use `cells`": by_loops(alone, fewer, usual, everywhere=True)[0]},
+    )
+with check.edge("no hit"):
+    none = check.run(follow, w, torch.zeros_like(struck), lower)
+    check.close(none, [0.0, 0.0], "without any hit the score is 0, not NaN")
+with check.edge("no control"):
+    lonely = torch.zeros(1, 5, 5, dtype=torch.bool)
+    lonely[0, 4, 0] = True  # the only cell at distance 4: no control
+    below = torch.ones(1, 5, 5, dtype=torch.bool).tril(-1)
+    five = randn(1, 3, 5, 5).softmax(-1)
+    nothing = "a hit without a control cell is left out: here nothing remains, and the score is 0"
+    check.close(check.run(follow, five, lonely, below), torch.zeros(3), nothing)
+    lonely[0, 2, 1] = True
+    check.close(
+        check.run(follow, five, lonely, below), by_loops(five, lonely, below)[0], "a hit without a control cell is not counted in the mean"
+    )
+with check.edge("float64"):
+    fine = check.run(follow, alone.double(), chosen, cells)
+    check.close(fine, right.double(), "with float64 weights the score is wrong", rtol=1e-5, atol=1e-6)
 ### END HIDDEN TESTS
 check.score()
 
@@ -1676,39 +1881,52 @@ def sign_test(a, b):
 check = Check("bonus-sign", points=3)
 left, right = [True] * 9 + [False] * 7, [True] * 4 + [False] * 5 + [True] * 1 + [False] * 6
 # exactly one right: 5 for the first model, 1 for the second
-check.close(
-    check.run(sign_test, left, right),
-    2 * (1 + 6) / 64,
-    "on six segments exactly one model is right, once the second: p = 2 (1 + 6) / 64",
-    rtol=1e-5,
-    wrong={
-        "this is one-sided: double it": 7 / 64,
-        "the sum stops one too early: it includes min(m, n − m)": 2 / 64,
-        "all segments are counted: only those on which exactly one model is right": min(
-            1.0, 2 * sum(math.comb(16, k) for k in range(6)) / 2**16
-        ),
-        "this is the probability of exactly this result: add the more uneven ones": 2 * 6 / 64,
-        "n is the number of segments on which exactly one model is right, not of all": 2 * (1 + 16) / 2**16,
-        "the larger side is summed: use min(m, n − m)": 1.0,
-    },
-)
-check.close(check.run(sign_test, right, left), 14 / 64, "the test has two sides: exchanging the models changes nothing", rtol=1e-5)
-check.close(check.run(sign_test, [True, False], [False, True]), 1.0, "one each: nothing speaks for either, and p is at most 1", rtol=1e-5)
-### BEGIN HIDDEN TESTS
-check.close(check.run(sign_test, [True, True, False], [True, True, False]), 1.0, "the models never differ: p is 1")
-check.close(check.run(sign_test, [False] * 10, [True] * 10), 2 / 1024, "ten of ten for the second model: p = 2 / 1024", rtol=1e-5)
-for n, m in [(7, 3), (20, 4), (31, 22), (1500, 700)]:
-    one_right, other_right = [True] * (n - m) + [False] * m + [True, False], [False] * (n - m) + [True] * m + [True, False]
+with check.idea("two tails of a fair coin"):
+    once = "on six segments exactly one model is right, once the second: p = 2 (1 + 6) / 64"
+    check.close(check.run(sign_test, left, right), 14 / 64, once, rtol=1e-5)
+    check.close(check.run(sign_test, right, left), 14 / 64, "the test has two sides: exchanging the models changes nothing", rtol=1e-5)
+    ### BEGIN HIDDEN TESTS
+
+    def tail(n, top):
+        return sum(math.comb(n, k) for k in range(top + 1)) / 2**n
+
+    for n, m in [(20, 4), (31, 22), (18, 5)]:
+        fewer, more = min(m, n - m), 6
+        one_right, other_right = [True] * (n - m) + [False] * m + [True] * more, [False] * (n - m) + [True] * m + [True] * more
+        check.close(
+            check.run(sign_test, one_right, other_right),
+            2 * tail(n, fewer),
+            f"{m} of {n}: p is wrong",
+            rtol=1e-5,
+            wrong={
+                "this is one-sided: double it": tail(n, fewer),
+                "the sum stops one too early: it includes min(m, n − m)": 2 * tail(n, fewer - 1),
+                "all segments are counted: only those on which exactly one model is right": min(
+                    1.0, 2 * tail(n + more, min(sum(other_right), n + more - sum(other_right)))
+                ),
+                "this is the probability of exactly this result: add the more uneven ones": 2 * math.comb(n, m) / 2**n,
+                "n is the number of segments on which exactly one model is right, not of all": 2 * tail(n + more, min(m, n + more - m)),
+                "the larger side is summed: use min(m, n − m)": 1.0,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.edge("at most 1"):
     check.close(
-        check.run(sign_test, one_right, other_right),
-        min(1.0, float(sum(math.comb(n, k) for k in range(min(m, n - m) + 1)) * 2 / 2**n))
-        if n < 1000
-        else min(1.0, 2 * sum(math.comb(n, k) for k in range(min(m, n - m) + 1)) / 2**n),
-        f"{m} of {n}: p is wrong (large numbers: use whole numbers, `math.comb`)",
-        rtol=1e-4,
+        check.run(sign_test, [True, False], [False, True]), 1.0, "one each: nothing speaks for either, and p is at most 1", rtol=1e-5
     )
-check.equal(check.run(lambda: type(sign_test(left, right)) is float), True, "give a Python float")
-check.unchanged(sign_test, left, right)
+with check.edge("lists unchanged"):
+    check.unchanged(sign_test, left, right)
+### BEGIN HIDDEN TESTS
+with check.edge("no difference"):
+    check.close(check.run(sign_test, [True, True, False], [True, True, False]), 1.0, "the models never differ: p is 1")
+with check.edge("all for one model"):
+    check.close(check.run(sign_test, [False] * 10, [True] * 10), 2 / 1024, "ten of ten for the second model: p = 2 / 1024", rtol=1e-5)
+with check.edge("many segments"):
+    many = check.run(sign_test, [True] * 800 + [False] * 700, [False] * 800 + [True] * 700)
+    exactly = 2 * sum(math.comb(1500, k) for k in range(701)) / 2**1500
+    check.close(many, exactly, "700 of 1500: p is wrong (large numbers: use whole numbers, `math.comb`)", rtol=1e-4)
+with check.edge("a float"):
+    check.equal(check.run(lambda: type(sign_test(left, right)) is float), True, "give a Python float")
 ### END HIDDEN TESTS
 check.score()
 

@@ -21,51 +21,78 @@ VARIANTS = {
             "test files, too",
             change={'        if name.startswith("train_"):\n            found': "        if name:\n            found"},
             hint="test files are in the vocabulary",
+            gravity="idea",
         ),
         Mistake(
             "only the language model's text",
             change={'name.startswith("train_")': 'name == "train_LM.txt"'},
-            hint="only one training file was read",
+            hint="only `train_LM.txt` was read: take all training files",
+            gravity="idea",
         ),
-        Mistake("only the segments", change={'name.startswith("train_")': 'name == "train_CLS.tsv"'}, hint="only `train_CLS.tsv` was read"),
         Mistake(
-            "all but test", change={'name.startswith("train_")': '"test" not in name'}, hint="other files than those whose name begins"
+            "only the segments",
+            change={'name.startswith("train_")': 'name == "train_CLS.tsv"'},
+            hint="only `train_CLS.tsv` was read",
+            gravity="idea",
+        ),
+        Mistake(
+            "all but test",
+            change={'name.startswith("train_")': '"test" not in name'},
+            hint="other files than those whose name begins",
+            gravity="edge",
         ),
         Mistake(
             "train anywhere in the name",
             change={'name.startswith("train_")': '"train_" in name'},
             hint="a training file is one whose *name begins*",
+            gravity="edge",
         ),
-        Mistake("no special words", change={'["<pad>", "<unk>", *sorted(found)]': "sorted(found)"}, hint="padding and unknown are missing"),
+        Mistake(
+            "no special words",
+            change={'["<pad>", "<unk>", *sorted(found)]': "sorted(found)"},
+            hint="padding and unknown are missing",
+            gravity="idea",
+        ),
         Mistake(
             "special words at the end",
             change={'["<pad>", "<unk>", *sorted(found)]': '[*sorted(found), "<pad>", "<unk>"]'},
             hint="padding and unknown stand at the end",
+            gravity="idea",
         ),
         Mistake(
-            "unknown first", change={'["<pad>", "<unk>", *sorted(found)]': '["<unk>", "<pad>", *sorted(found)]'}, hint="unknown is entry 0"
+            "unknown first",
+            change={'["<pad>", "<unk>", *sorted(found)]': '["<unk>", "<pad>", *sorted(found)]'},
+            hint="unknown is entry 0",
+            gravity="idea",
         ),
         Mistake(
             "split at spaces",
             change={"found.update(speeches.tokens(text))": "found.update(text.split())"},
             hint="the text was split at spaces",
+            gravity="idea",
         ),
         Mistake(
             "labels cut off",
-            change={"speeches.tokens(text))": 'speeches.tokens(text.split("\\t")[-1]))'},
+            change={"speeches.tokens(text))": 'speeches.tokens(" ".join(line.split("\\t")[-1] for line in text.splitlines())))'},
             hint="the labels are cut off",
+            gravity="idea",
         ),
-        Mistake("lower case", change={"speeches.tokens(text))": "speeches.tokens(text.lower()))"}, hint="capitals were folded"),
+        Mistake(
+            "lower case", change={"speeches.tokens(text))": "speeches.tokens(text.lower()))"}, hint="capitals were folded", gravity="idea"
+        ),
         Mistake(
             "unknown left out",
             change={
                 "[place.get(token, 1) for token in speeches.tokens(text)]": "[place[token] for token in speeches.tokens(text) if token in place]"
             },
             hint="unknown tokens are left out",
+            gravity="part",
         ),
-        Mistake("unknown becomes padding", change={"place.get(token, 1)": "place.get(token, 0)"}, hint="unknown tokens become 0"),
-        Mistake("unknown raises", change={"place.get(token, 1)": "place[token]"}, hint="your code raised KeyError"),
-        Mistake("counted from 1", change={"enumerate(words)": "enumerate(words, 1)"}, hint="places are counted from 0"),
+        Mistake(
+            "unknown becomes padding", change={"place.get(token, 1)": "place.get(token, 0)"}, hint="unknown tokens become 0", gravity="part"
+        ),
+        Mistake("unknown raises", change={"place.get(token, 1)": "place[token]"}, hint="your code raised KeyError", gravity="part"),
+        Mistake("counted from 1", change={"enumerate(words)": "enumerate(words, 1)"}, hint="places are counted from 0", gravity="idea"),
         Right(
             "comprehension and index",
             code=BUILD
@@ -100,22 +127,37 @@ def encode(text, words):
         ),
     ],
     "pad": [
-        Mistake("filler in front", change={"out[i, : len(row[:T])] =": "out[i, T - len(row[:T]) :] ="}, hint="the filler stands in front"),
-        Mistake("the last entries", change={"torch.tensor(row[:T]": "torch.tensor(row[-T:]"}, hint="long lists keep their last entries"),
-        Mistake("filled with unknown", change={"torch.zeros(": "torch.ones("}, hint="the filler is 1"),
+        Mistake(
+            "filler in front",
+            change={"out[i, : len(row[:T])] =": "out[i, T - len(row[:T]) :] ="},
+            hint="the filler stands in front",
+            gravity="idea",
+        ),
+        Mistake(
+            "the last entries",
+            change={"torch.tensor(row[:T]": "torch.tensor(row[-T:]"},
+            hint="long lists keep their last entries",
+            gravity="part",
+        ),
+        Mistake("filled with unknown", change={"torch.zeros(": "torch.ones("}, hint="the filler is 1", gravity="idea"),
         Mistake(
             "filled with −1",
             change={"torch.zeros(len(rows), T, dtype=torch.long)": "torch.full((len(rows), T), -1)"},
             hint="the filler is −1",
+            gravity="idea",
         ),
         Mistake(
             "as wide as the longest list",
             change={"torch.zeros(len(rows), T,": "torch.zeros(len(rows), min(T, max(map(len, rows))),"},
             hint="do not cut at the longest list",
+            gravity="part",
         ),
-        Mistake("floats", change={"T, dtype=torch.long)": "T)"}, hint="the numbers are int64"),
+        Mistake("floats", change={"T, dtype=torch.long)": "T)"}, hint="the numbers are int64", gravity="edge"),
         Mistake(
-            "not cut", change={"len(row[:T])": "len(row)", "torch.tensor(row[:T]": "torch.tensor(row"}, hint="your code raised RuntimeError"
+            "not cut",
+            change={"len(row[:T])": "len(row)", "torch.tensor(row[:T]": "torch.tensor(row"},
+            hint="your code raised RuntimeError",
+            gravity="part",
         ),
         Mistake(
             "in place",
@@ -126,6 +168,7 @@ def pad(rows, T):
     return torch.tensor([row[:T] for row in rows])
 """,
             hint=IN_PLACE,
+            gravity="edge",
         ),
         Right(
             "lists",
@@ -159,41 +202,63 @@ def pad(rows, T):
         ),
     ],
     "count": [
-        Mistake("no biases in attention", change={"4 * (D * D + D)": "4 * D * D"}, hint="256 numbers are missing"),
+        Mistake(
+            "no biases in attention",
+            change={"4 * (D * D + D)": "4 * D * D"},
+            hint="4 D numbers are missing: the biases of the four attention matrices",
+            gravity="idea",
+        ),
         Mistake(
             "no biases in the feed-forward part",
             change={"D * hidden + hidden + hidden * D + D": "2 * D * hidden"},
-            hint="320 numbers are missing",
+            hint="hidden + D numbers are missing: the biases of the feed-forward part",
+            gravity="idea",
         ),
-        Mistake("one norm", change={"2 * 2 * D\n": "2 * D\n"}, hint="128 numbers are missing"),
-        Mistake("three matrices", change={"4 * (D * D + D)": "3 * (D * D + D)"}, hint="attention has four matrices"),
+        Mistake("one norm", change={"2 * 2 * D\n": "2 * D\n"}, hint="2 D numbers are missing: there are two LayerNorms", gravity="idea"),
+        Mistake("three matrices", change={"4 * (D * D + D)": "3 * (D * D + D)"}, hint="attention has four matrices", gravity="idea"),
         Mistake(
             "no biases at all",
             change={"4 * (D * D + D)": "4 * D * D", "D * hidden + hidden + hidden * D + D": "2 * D * hidden"},
             hint="no biases at all are counted",
+            gravity="idea",
         ),
         Mistake(
-            "no positions in the encoder", change={"(T * D if learned else 0)": "0"}, hint="the positions are missing: a table of T × D"
+            "no positions in the encoder",
+            change={"(T * D if learned else 0)": "0"},
+            hint="the positions are missing: a table of T × D",
+            gravity="idea",
         ),
-        Mistake("always positions", change={"(T * D if learned else 0)": "T * D"}, hint="`learned=False` changes nothing"),
-        Mistake("classifier without biases", change={"D * C + C + C * K + K": "D * C + C * K"}, hint="the classifier's biases are missing"),
+        Mistake("always positions", change={"(T * D if learned else 0)": "T * D"}, hint="`learned=False` changes nothing", gravity="part"),
+        Mistake(
+            "classifier without biases",
+            change={"D * C + C + C * K + K": "D * C + C * K"},
+            hint="the classifier's biases are missing",
+            gravity="idea",
+        ),
         Mistake(
             "no classifier",
             change={"layer_parameters(D, hidden) + classifier": "layer_parameters(D, hidden)"},
             hint="the classifier is missing",
+            gravity="idea",
         ),
         Mistake(
             "a norm at the encoder's end",
             change={"layer_parameters(D, hidden) + classifier": "layer_parameters(D, hidden) + classifier + 2 * D"},
             hint="there is no norm at the end of this encoder",
+            gravity="idea",
         ),
-        Mistake("tied output", change={"+ 2 * D + D * V": "+ 2 * D"}, hint="the output layer is missing"),
-        Mistake("output with a bias", change={"+ 2 * D + D * V": "+ 2 * D + D * V + V"}, hint="the output layer has no bias"),
-        Mistake("no norm at the decoder's end", change={"+ 2 * D + D * V": "+ D * V"}, hint="the norm at the end is missing"),
+        Mistake("tied output", change={"+ 2 * D + D * V": "+ 2 * D"}, hint="the output layer is missing", gravity="idea"),
+        Mistake(
+            "output with a bias", change={"+ 2 * D + D * V": "+ 2 * D + D * V + V"}, hint="the output layer has no bias", gravity="idea"
+        ),
+        Mistake(
+            "no norm at the decoder's end", change={"+ 2 * D + D * V": "+ D * V"}, hint="the norm at the end is missing", gravity="idea"
+        ),
         Mistake(
             "the example's numbers",
             change={"4 * (D * D + D)": "16640", "2 * 2 * D\n": "256\n"},
             hint="Is a number of the example written into the formula?",
+            gravity="idea",
         ),
         Right(
             "collected terms",
@@ -226,36 +291,46 @@ def decoder_parameters(V, T, D, L, hidden):
         ),
     ],
     "attend": [
-        Mistake("no scale", change={" / q.shape[-1] ** 0.5": ""}, hint="the scores are not scaled"),
-        Mistake("scale by d", change={"q.shape[-1] ** 0.5": "q.shape[-1]"}, hint="divided by d, not by its square root"),
+        Mistake("no scale", change={" / q.shape[-1] ** 0.5": ""}, hint="the scores are not scaled", gravity="idea"),
+        Mistake("scale by d", change={"q.shape[-1] ** 0.5": "q.shape[-1]"}, hint="divided by d, not by its square root", gravity="idea"),
         Mistake(
             "scale by the number of keys",
             change={"q.shape[-1] ** 0.5": "k.shape[-2] ** 0.5"},
             hint="the scale is the root of the number of keys",
+            gravity="idea",
         ),
-        Mistake("mask turned around", change={"~mask": "mask"}, hint="True means may look"),
+        Mistake("mask turned around", change={"~mask": "mask"}, hint="True means may look", gravity="part"),
         Mistake(
             "zeroed after softmax",
             change={"    scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)\n": ""},
-            hint="the weights are zeroed after the softmax",
+            hint="the hidden keys still count in the normaliser: hide them before the softmax",
+            gravity="part",
         ),
         Mistake(
             "hidden scores are 0",
             change={"torch.finfo(scores.dtype).min": "0.0", "softmax(dim=-1).masked_fill(~mask, 0) @ v": "softmax(dim=-1) @ v"},
             hint="hidden scores are set to 0",
+            gravity="part",
         ),
         Mistake(
             "NaN for nobody",
             change={"torch.finfo(scores.dtype).min": "-torch.inf", ".masked_fill(~mask, 0) @ v": " @ v"},
             hint="a query that may look nowhere gets zeros",
+            gravity="edge",
         ),
-        Mistake("mean for nobody", change={".masked_fill(~mask, 0) @ v": " @ v"}, hint="a query that may look nowhere gets zeros"),
-        Mistake("no bias", change={"scores = scores + bias": "pass"}, hint="is the bias added to the scores?"),
-        Mistake("bias subtracted", change={"scores + bias": "scores - bias"}, hint="the bias is subtracted"),
+        Mistake(
+            "mean for nobody",
+            change={".masked_fill(~mask, 0) @ v": " @ v"},
+            hint="a query that may look nowhere gets zeros",
+            gravity="edge",
+        ),
+        Mistake("no bias", change={"scores = scores + bias": "pass"}, hint="the bias is not used", gravity="part"),
+        Mistake("bias subtracted", change={"scores + bias": "scores - bias"}, hint="the bias is subtracted", gravity="part"),
         Mistake(
             "bias before the scale",
             change={"scores = scores + bias": "scores = scores + bias / q.shape[-1] ** 0.5"},
             hint="the bias is added before the scores are divided",
+            gravity="part",
         ),
         Mistake(
             "softmax over queries",
@@ -263,11 +338,13 @@ def decoder_parameters(V, T, D, L, hidden):
                 "    if mask is None:\n        return scores.softmax(dim=-1) @ v": "    if mask is None:\n        return scores.softmax(dim=-2) @ v"
             },
             hint="the weights of a query sum to one",
+            gravity="idea",
         ),
         Mistake(
             "no gradient",
             change={"scores.softmax(dim=-1).masked_fill": "scores.detach().softmax(dim=-1).masked_fill"},
             hint="the gradients through your attention are wrong",
+            gravity="part",
         ),
         Right(
             "torch's kernel",
@@ -302,9 +379,12 @@ def mean_over_real(x, real):
     return x.mean(dim=1)
 """,
             hint="padding is in the mean",
+            gravity="idea",
         ),
-        Mistake("divided by T", change={"/ kept.sum(dim=1).clamp(min=1)": "/ x.shape[1]"}, hint="you divide by all positions"),
-        Mistake("a sum", change={" / kept.sum(dim=1).clamp(min=1)": ""}, hint="this is a sum"),
+        Mistake(
+            "divided by T", change={"/ kept.sum(dim=1).clamp(min=1)": "/ x.shape[1]"}, hint="you divide by all positions", gravity="idea"
+        ),
+        Mistake("a sum", change={" / kept.sum(dim=1).clamp(min=1)": ""}, hint="this is a sum", gravity="idea"),
         Mistake(
             "first position",
             code="""
@@ -312,6 +392,7 @@ def mean_over_real(x, real):
     return x[:, 0]
 """,
             hint="this is the first position's vector",
+            gravity="idea",
         ),
         Mistake(
             "maximum",
@@ -320,13 +401,22 @@ def mean_over_real(x, real):
     return x.masked_fill(~real[..., None], -torch.inf).amax(dim=1)
 """,
             hint="this is the maximum",
+            gravity="idea",
         ),
-        Mistake("mask turned around", change={"real[:, :, None]": "(~real)[:, :, None]"}, hint="this is the mean over the padding"),
-        Mistake("NaN for an empty segment", change={".clamp(min=1)": ""}, hint="a segment without a real position gives zeros"),
+        Mistake(
+            "mask turned around",
+            change={"real[:, :, None]": "(~real)[:, :, None]"},
+            hint="this is the mean over the padding",
+            gravity="idea",
+        ),
+        Mistake(
+            "NaN for an empty segment", change={".clamp(min=1)": ""}, hint="a segment without a real position gives zeros", gravity="edge"
+        ),
         Mistake(
             "one length for all",
             change={"kept.sum(dim=1).clamp(min=1)": "(kept.sum() / x.shape[0])"},
             hint="every segment is divided by the same number",
+            gravity="idea",
         ),
         Mistake(
             "the first few",
@@ -335,6 +425,7 @@ def mean_over_real(x, real):
     return torch.stack([row[: max(int(n), 1)].mean(0) * (n > 0) for row, n in zip(x, real.sum(1))])
 """,
             hint="padding need not stand at the end",
+            gravity="edge",
         ),
         Right(
             "a loop",
@@ -357,7 +448,9 @@ def mean_over_real(x, real):
         ),
     ],
     "evaluate": [
-        Mistake("transposed", change={"labels * K + guesses": "guesses * K + labels"}, hint="rows and columns are exchanged"),
+        Mistake(
+            "transposed", change={"labels * K + guesses": "guesses * K + labels"}, hint="rows and columns are exchanged", gravity="idea"
+        ),
         Mistake(
             "shares",
             code="""
@@ -375,37 +468,48 @@ def majority_accuracy(train_labels, test_labels):
     return (test_labels == train_labels.bincount().argmax()).float().mean().item()
 """,
             hint="these are shares: give counts",
+            gravity="idea",
         ),
         Mistake(
-            "not enough classes", change={"minlength=K * K).view(K, K)": "minlength=0).view(-1, K)"}, hint="the matrix is still (6, 6)"
+            "not enough classes",
+            change={"minlength=K * K).view(K, K)": "minlength=0).view(-1, K)"},
+            hint="the matrix is still (6, 6)",
+            gravity="edge",
         ),
         Mistake(
             "accuracy",
             change={"(matrix.diagonal()[there] / total[there]).mean().item()": "(matrix.trace() / matrix.sum()).item()"},
             hint="this is the accuracy: large classes count more",
+            gravity="idea",
         ),
-        Mistake("precision", change={"matrix.sum(dim=1)": "matrix.sum(dim=0)"}, hint="this is the mean precision"),
+        Mistake("precision", change={"matrix.sum(dim=1)": "matrix.sum(dim=0)"}, hint="this is the mean precision", gravity="idea"),
         Mistake(
             "absent class is 0",
             change={"(matrix.diagonal()[there] / total[there]).mean().item()": "(matrix.diagonal() / total.clamp(min=1)).mean().item()"},
             hint="counts as recall 0",
+            gravity="part",
         ),
         Mistake(
             "absent class is NaN",
             change={"(matrix.diagonal()[there] / total[there])": "(matrix.diagonal() / total)"},
             hint="a class that does not occur gives NaN",
+            gravity="part",
         ),
         Mistake(
             "majority of the test set",
             change={"train_labels.bincount()": "test_labels.bincount()"},
             hint="the most frequent *test* class is guessed",
+            gravity="idea",
         ),
         Mistake(
             "share in training",
             change={"(test_labels == train_labels": "(train_labels == train_labels"},
             hint="this is the majority's share in training",
+            gravity="idea",
         ),
-        Mistake("a tensor", change={".float().mean().item()": ".float().mean()"}, hint="give Python floats"),
+        Mistake(
+            "a tensor", change={".float().mean().item()": ".float().mean()"}, hint="majority_accuracy: give a Python float", gravity="edge"
+        ),
         Right(
             "loops",
             code="""
@@ -449,16 +553,21 @@ def majority_accuracy(train_labels, test_labels):
         Mistake(
             "sums over queries",
             change={"weights.sum(dim=-1) - 1).abs() * real[:, None, :]": "weights.sum(dim=-2) - 1).abs() * real[:, None, :]"},
-            hint="this map is good, but a violation is reported",
+            hint="the columns are summed: every *row* is one query's distribution",
+            gravity="idea",
         ),
-        Mistake("mean of the violations", change={"off.max()": "off.mean()"}, hint="this is the mean of the violations"),
+        Mistake("mean of the violations", change={"off.max()": "off.mean()"}, hint="this is the mean of the violations", gravity="idea"),
         Mistake(
-            "padding queries must sum to one", change={" * real[:, None, :]  # (B, H, T)": ""}, hint="only real queries must sum to one"
+            "padding queries must sum to one",
+            change={" * real[:, None, :]  # (B, H, T)": ""},
+            hint="only real queries must sum to one",
+            gravity="part",
         ),
         Mistake(
             "padding queries for keys",
             change={"~real[:, None, None, :]": "~real[:, None, :, None]"},
-            hint="this map is good, but a violation is reported",
+            hint="padding *queries* are searched: the rule is about keys",
+            gravity="idea",
         ),
         Mistake(
             "real queries only",
@@ -466,26 +575,40 @@ def majority_accuracy(train_labels, test_labels):
                 "padding = weights.abs() * ~real[:, None, None, :]": "padding = weights.abs() * ~real[:, None, None, :] * real[:, None, :, None]"
             },
             hint="a padding *query* that looks at a padding key counts, too",
+            gravity="part",
         ),
-        Mistake("the past", change={".triu(1)": ".tril(-1)"}, hint="looking at key 3 from query 2 is"),
-        Mistake("the diagonal is future", change={".triu(1)": ".triu(0)"}, hint="looking at oneself is not looking into the future"),
-        Mistake("one key too late", change={".triu(1)": ".triu(2)"}, hint="the first key of the future is not searched"),
+        Mistake(
+            "the past",
+            change={".triu(1)": ".tril(-1)"},
+            hint="the lower triangle is searched: the future of query i are the keys j > i",
+            gravity="idea",
+        ),
+        Mistake(
+            "the diagonal is future",
+            change={".triu(1)": ".triu(0)"},
+            hint="the diagonal counts as future: a query may look at itself",
+            gravity="idea",
+        ),
+        Mistake("one key too late", change={".triu(1)": ".triu(2)"}, hint="the first key of the future is not searched", gravity="idea"),
         Mistake(
             "always causal",
             change={"weights.abs().triu(1) * causal": "weights.abs().triu(1)"},
-            hint="this map is good, but a violation is reported",
+            hint="without `causal` there is no forbidden future",
+            gravity="part",
         ),
         Mistake(
             "no absolute value for rows",
             change={"(weights.sum(dim=-1) - 1).abs()": "(weights.sum(dim=-1) - 1)"},
             hint="a row that sums to less than one",
+            gravity="idea",
         ),
         Mistake(
             "no absolute value for the future",
             change={"weights.abs().triu(1)": "weights.triu(1)"},
             hint="a negative weight on the future is a violation",
+            gravity="edge",
         ),
-        Mistake("tensors", change={".max().item()": ".max()"}, hint="the values are Python floats"),
+        Mistake("tensors", change={".max().item()": ".max()"}, hint="the values are Python floats", gravity="edge"),
         Right(
             "loops",
             code="""
@@ -526,32 +649,60 @@ def sanity(weights, real, causal):
             "filler counts",
             change={"real, known = targets >= 0, (targets >= 0)": "real, known = targets >= -1, (targets >= 0)"},
             hint="filler counts: leave the targets of −1 out",
+            gravity="part",
         ),
         Mistake(
             "divided by all positions",
             change={"losses[real].mean()": "(losses[real].sum() / len(losses))"},
             hint="but you divide by all positions",
+            gravity="part",
         ),
         Mistake(
             "mean of perplexities",
             change={"losses[real].mean().exp()": "losses[real].exp().mean()"},
             hint="this is the mean of the tokens' perplexities",
+            gravity="idea",
         ),
-        Mistake("no exp", change={"losses[real].mean().exp()": "losses[real].mean()"}, hint="this is the mean loss: take exp of it"),
-        Mistake("base 2", change={"losses[real].mean().exp()": "losses[real].mean().exp2()"}, hint="the losses are in nats, so use exp"),
-        Mistake("a sum", change={"losses[real].mean().exp()": "losses[real].sum().exp()"}, hint="divide by their number first"),
         Mistake(
-            "unknown words left out", change={"losses[real].mean()": "losses[known].mean()"}, hint="unknown words are left out of `all`"
+            "no exp",
+            change={"losses[real].mean().exp()": "losses[real].mean()"},
+            hint="this is the mean loss: take exp of it",
+            gravity="idea",
         ),
-        Mistake("filler is known", change={"(targets >= 0) & (targets != 1)": "targets != 1"}, hint="filler counts as known"),
-        Mistake("unknown still in", change={"losses[known].mean()": "losses[real].mean()"}, hint="unknown words are still in"),
-        Mistake("share of known", change={"1 - (known.sum()": "(known.sum()"}, hint="this is the share of known words"),
+        Mistake(
+            "base 2",
+            change={"losses[real].mean().exp()": "losses[real].mean().exp2()"},
+            hint="the losses are in nats, so use exp",
+            gravity="idea",
+        ),
+        Mistake(
+            "a sum", change={"losses[real].mean().exp()": "losses[real].sum().exp()"}, hint="divide by their number first", gravity="idea"
+        ),
+        Mistake(
+            "unknown words left out",
+            change={"losses[real].mean()": "losses[known].mean()"},
+            hint="unknown words are left out of `all`",
+            gravity="idea",
+        ),
+        Mistake(
+            "filler is known", change={"(targets >= 0) & (targets != 1)": "targets != 1"}, hint="filler counts as known", gravity="part"
+        ),
+        Mistake(
+            "unknown still in", change={"losses[known].mean()": "losses[real].mean()"}, hint="unknown words are still in", gravity="idea"
+        ),
+        Mistake("share of known", change={"1 - (known.sum()": "(known.sum()"}, hint="this is the share of known words", gravity="idea"),
         Mistake(
             "share of all positions",
             change={"1 - (known.sum() / real.sum()).item()": "((targets == 1).sum() / len(targets)).item()"},
             hint="filler counts in the number of targets",
+            gravity="part",
         ),
-        Mistake("padding left out", change={"(targets >= 0) & (targets != 1)": "targets > 1"}, hint="0 is a target like others here"),
+        Mistake(
+            "padding left out",
+            change={"(targets >= 0) & (targets != 1)": "targets > 1"},
+            hint="0 is a target like others here",
+            gravity="idea",
+        ),
         Right(
             "plain Python",
             code="""
@@ -579,16 +730,29 @@ def perplexities(losses, targets):
         ),
     ],
     "interval": [
-        Mistake("variance", change={"(p * (1 - p) / n) ** 0.5": "p * (1 - p) / n"}, hint="this is the variance: take the root"),
-        Mistake("not divided", change={"(p * (1 - p) / n) ** 0.5": "(p * (1 - p)) ** 0.5"}, hint="is not yet divided by √n"),
-        Mistake("divided outside", change={"(p * (1 - p) / n) ** 0.5": "(p * (1 - p)) ** 0.5 / n"}, hint="divide by n inside the root"),
-        Mistake("a minus b", change={"[y - x for": "[x - y for"}, hint="the differences are a − b"),
-        Mistake("1.96", change={"T_QUANTILES[n - 1]": "1.96"}, hint="1.96 is for large samples"),
-        Mistake("n degrees of freedom", change={"T_QUANTILES[n - 1]": "T_QUANTILES[n]"}, hint="the degrees of freedom are n − 1"),
-        Mistake("standard deviation", change={" * s / n**0.5": " * s"}, hint="s is not divided by √n"),
-        Mistake("biased", change={"for value in differences) / (n - 1)": "for value in differences) / n"}, hint="s divides by n"),
-        Mistake("divided by n", change={" * s / n**0.5": " * s / n"}, hint="s is divided by n, not by √n"),
-        Mistake("variance for s", change={"(n - 1)) ** 0.5": "(n - 1))"}, hint="this is the variance: take its root"),
+        Mistake(
+            "variance", change={"(p * (1 - p) / n) ** 0.5": "p * (1 - p) / n"}, hint="this is the variance: take the root", gravity="idea"
+        ),
+        Mistake(
+            "not divided", change={"(p * (1 - p) / n) ** 0.5": "(p * (1 - p)) ** 0.5"}, hint="is not yet divided by √n", gravity="idea"
+        ),
+        Mistake(
+            "divided outside",
+            change={"(p * (1 - p) / n) ** 0.5": "(p * (1 - p)) ** 0.5 / n"},
+            hint="divide by n inside the root",
+            gravity="idea",
+        ),
+        Mistake("a minus b", change={"[y - x for": "[x - y for"}, hint="the differences are a − b", gravity="idea"),
+        Mistake("1.96", change={"T_QUANTILES[n - 1]": "1.96"}, hint="1.96 is for large samples", gravity="idea"),
+        Mistake(
+            "n degrees of freedom", change={"T_QUANTILES[n - 1]": "T_QUANTILES[n]"}, hint="the degrees of freedom are n − 1", gravity="idea"
+        ),
+        Mistake("standard deviation", change={" * s / n**0.5": " * s"}, hint="s is not divided by √n", gravity="idea"),
+        Mistake(
+            "biased", change={"for value in differences) / (n - 1)": "for value in differences) / n"}, hint="s divides by n", gravity="idea"
+        ),
+        Mistake("divided by n", change={" * s / n**0.5": " * s / n"}, hint="s is divided by n, not by √n", gravity="idea"),
+        Mistake("variance for s", change={"(n - 1)) ** 0.5": "(n - 1))"}, hint="this is the variance: take its root", gravity="idea"),
         Mistake(
             "not paired",
             code="""
@@ -606,8 +770,14 @@ def paired_interval(a, b):
     return mean - half, mean + half
 """,
             hint="the seeds are not paired",
+            gravity="idea",
         ),
-        Mistake("three seeds always", change={"T_QUANTILES[n - 1]": "T_QUANTILES[2]"}, hint="the quantile of three seeds is used"),
+        Mistake(
+            "three seeds always",
+            change={"T_QUANTILES[n - 1]": "T_QUANTILES[2]"},
+            hint="the quantile of three seeds is used",
+            gravity="part",
+        ),
         Right(
             "torch",
             code="""
@@ -645,24 +815,33 @@ def paired_interval(a, b):
             "no control",
             change={"by_head[:, here] - by_head[:, control].mean(dim=1, keepdim=True)": "by_head[:, here]"},
             hint="this is the weight on the hits without the control",
+            gravity="idea",
         ),
         Mistake(
             "control at all distances",
             change={"hits & (distance == r), cells & ~hits & (distance == r)": "hits & (distance == r), cells & ~hits"},
             hint="the control takes cells at all distances",
+            gravity="idea",
         ),
         Mistake(
             "hits in the control",
             change={"cells & ~hits & (distance == r)": "cells & (distance == r)"},
             hint="hits are in the control: leave them out",
+            gravity="idea",
         ),
         Mistake(
             "cells that do not count",
             change={"cells & ~hits & (distance == r)": "~hits & (distance == r)"},
             hint="the control takes cells that do not count",
+            gravity="part",
         ),
-        Mistake("a sum", change={"total / max(count, 1)": "total"}, hint="this is the sum over the hits"),
-        Mistake("transposed", change={"weights.transpose(0, 1)": "weights.mT.transpose(0, 1)"}, hint="query and key are exchanged"),
+        Mistake("a sum", change={"total / max(count, 1)": "total"}, hint="this is the sum over the hits", gravity="idea"),
+        Mistake(
+            "transposed",
+            change={"weights.transpose(0, 1)": "weights.mT.transpose(0, 1)"},
+            hint="query and key are exchanged",
+            gravity="idea",
+        ),
         Mistake(
             "one segment at a time",
             code="""
@@ -679,17 +858,25 @@ def follow(weights, hits, cells):
     return total / max(count, 1)
 """,
             hint="the control looks at one segment at a time",
+            gravity="part",
         ),
-        Mistake("NaN without a hit", change={"max(count, 1)": "torch.tensor(float(count))"}, hint="without any hit the score is 0"),
+        Mistake(
+            "NaN without a hit",
+            change={"max(count, 1)": "torch.tensor(float(count))"},
+            hint="without any hit the score is 0",
+            gravity="edge",
+        ),
         Mistake(
             "hits without control kept",
             change={"        if control.any():\n": "        if True:\n"},
             hint="a hit without a control cell is left out",
+            gravity="edge",
         ),
         Mistake(
             "weighs distances alike",
             change={".sum(dim=1)\n            count += int(here.sum())": ".mean(dim=1)\n            count += 1"},
-            hint="the score differs from a plain loop",
+            hint="every distance has the same weight: every *hit* has",
+            gravity="idea",
         ),
         Right(
             "a loop over hits",
@@ -728,31 +915,42 @@ def follow(weights, hits, cells):
         ),
     ],
     "bonus-sign": [
-        Mistake("one-sided", change={"2 * sum(": "sum("}, hint="this is one-sided: double it"),
-        Mistake("one too early", change={"range(min(m, n - m) + 1)": "range(min(m, n - m))"}, hint="the sum stops one too early"),
+        Mistake("one-sided", change={"2 * sum(": "sum("}, hint="this is one-sided: double it", gravity="idea"),
+        Mistake(
+            "one too early", change={"range(min(m, n - m) + 1)": "range(min(m, n - m))"}, hint="the sum stops one too early", gravity="idea"
+        ),
         Mistake(
             "all segments",
             change={
                 "n = sum(x != y for x, y in zip(a, b, strict=True))\n    m = sum(y and not x for x, y in zip(a, b, strict=True))": "n = len(a)\n    m = sum(b)"
             },
             hint="all segments are counted",
+            gravity="idea",
         ),
         Mistake(
             "n is all segments",
             change={"n = sum(x != y for x, y in zip(a, b, strict=True))": "n = len(a)"},
             hint="n is the number of segments on which exactly one model is right",
+            gravity="idea",
         ),
         Mistake(
             "exactly this result",
             change={"sum(math.comb(n, k) for k in range(min(m, n - m) + 1))": "math.comb(n, m)"},
             hint="this is the probability of exactly this result",
+            gravity="idea",
         ),
-        Mistake("not capped", change={"min(1.0, ": "max(0.0, "}, hint="p is at most 1"),
-        Mistake("the second model's side only", change={"range(min(m, n - m) + 1)": "range(m + 1)"}, hint="the test has two sides"),
+        Mistake("not capped", change={"min(1.0, ": "max(0.0, "}, hint="p is at most 1", gravity="edge"),
+        Mistake(
+            "the second model's side only",
+            change={"range(min(m, n - m) + 1)": "range(m + 1)"},
+            hint="the larger side is summed: use min(m, n − m)",
+            gravity="idea",
+        ),
         Mistake(
             "floats overflow",
             change={"math.comb(n, k) for": "math.gamma(n + 1) / math.gamma(k + 1) / math.gamma(n - k + 1) for"},
             hint="large numbers: use whole numbers",
+            gravity="edge",
         ),
         Right(
             "logarithms",

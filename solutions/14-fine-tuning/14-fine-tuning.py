@@ -5,8 +5,8 @@
 # | --- | --- |
 # | **You will be able to** | say what every argument of a tokenizer does, and build a batch from unequal sentences · use a pretrained encoder frozen, and fine-tune it with your own loop and with the `Trainer` · evaluate without fooling yourself · see where the training and validation curves part · compare optimisers fairly and search settings at random · touch the test set once, and say how sure the result is |
 # | **You need** | `01-big-picture` (encoders, heads, padding); a training loop in PyTorch (`09-gpt` has one); `11-speeches` and `13-training-craft` help |
-# | **Time** | about five hours; each exercise says its own |
-# | **Points** | 66, and 4 bonus |
+# | **Time** | about five and a half hours; each exercise says its own |
+# | **Points** | 72, and 4 bonus |
 #
 # Few people train an encoder from scratch.
 # They take one that has read a large amount of text, put a small head on it, and teach both a task with a few thousand labelled examples (Devlin et al., 2019).
@@ -48,6 +48,7 @@
 # Leave the arguments of your functions as they are: return new lists and tensors.
 
 # %% locked="setup"
+import copy
 import math
 import random
 import tempfile
@@ -60,9 +61,10 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
 
+from helpers import checks
 from helpers.checks import Check, Failed, rand, randint, randn
+from helpers.fine_tuning import adapters, pretrained, sentiment
 from helpers.fine_tuning import figures as tuning_figures
-from helpers.fine_tuning import pretrained, sentiment
 from helpers.fine_tuning.pretrained import ToyClassifier, ToyEncoder
 from helpers.fine_tuning.sentiment import SealedTest
 from helpers.kit import plots, training
@@ -1892,7 +1894,399 @@ print(f"with patience 2: stop after epoch {last_epoch + 1}, keep epoch {best_epo
 # If you need probabilities, follow the loss; if you need only the class, the accuracy is what counts, and it is noisy.
 # The training loss of an epoch is an average while the model changes; the validation loss is measured at the end of the epoch.
 # For the first epoch this alone can put the validation curve below the training curve.
+
+# %% [markdown]
+# ### 4.6 A correction of low rank <small>★★★ · 25 min · 4 points</small>
+# Fine-tuning makes a new copy of every weight, for every task.
+# LoRA (Hu et al., 2022) leaves a linear layer with the weight $W$ ($n_\text{out} \times n_\text{in}$) and the bias $b$ as it is, and learns a correction beside it:
 #
+# $$ y = W x + b + \frac{\alpha}{r}\, B A\, x, \qquad A \in \mathbb{R}^{r \times n_\text{in}}, \quad B \in \mathbb{R}^{n_\text{out} \times r} . $$
+#
+# The matrix $BA$ is as large as $W$, but its rank is at most $r$, and $r$ is small: 4 or 8, where $W$ has hundreds of rows and columns.
+# $BAx$ is a sum of $r$ terms, one for each column of $B$ and row of $A$; because of the factor $\alpha / r$ a learning rate that suits one $r$ more or less suits another.
+#
+# - **$B$ starts at zero.**
+#   So the first output is the pretrained layer's: training starts from what the model knows, not from noise.
+# - **$A$ starts at random**, normal with variance $1 / n_\text{in}$.
+#   Then the entries of $Ax$ are about as large as those of $x$.
+# - **Merging.**
+#   When the training is over, the correction can be added to the weight once and for all.
+#   One plain linear layer is left, which costs what the pretrained one did.
+#
+# Write the module.
+# `layer` is the `nn.Linear` to wrap: freeze it, bias included.
+# `self.A` and `self.B` are `nn.Parameter`s, with the dtype and on the device of the layer's weight.
+# `merge` gives a *new* `nn.Linear`, with a bias if the layer has one, and leaves the adapter and the layer as they were.
+#
+# *Before you run it:* let $g$ be the gradient of the loss by $y$.
+# Write down the gradients of the loss by $A$ and by $B$.
+# Which of the two is zero in the first step?
+# What if $A$ started at zero, too?
+# And what if all rows of $A$ were equal?
+
+
+# %% exercise="lora"
+class LoRALinear(nn.Module):
+    """A linear layer, frozen, plus α/r · B A x. Learned are A (r, n_in), normal with variance 1/n_in at first, and B (n_out, r), zero at first."""
+
+    def __init__(self, layer, r, alpha):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.layer = layer.requires_grad_(False)
+        n_out, n_in = layer.weight.shape
+        self.A = nn.Parameter(layer.weight.new_empty(r, n_in).normal_(std=n_in**-0.5))
+        self.B = nn.Parameter(layer.weight.new_zeros(n_out, r))
+        self.scale = alpha / r
+        ### END SOLUTION
+
+    def forward(self, x):
+        """From (…, n_in) to (…, n_out)."""
+        ### BEGIN SOLUTION
+        return self.layer(x) + self.scale * (x @ self.A.T @ self.B.T)
+        ### END SOLUTION
+
+    def merge(self):
+        """A new nn.Linear with the same output; nothing else changes."""
+        ### BEGIN SOLUTION
+        merged = copy.deepcopy(self.layer)
+        with torch.no_grad():
+            merged.weight += self.scale * self.B @ self.A
+        return merged
+        ### END SOLUTION
+
+
+# %% test="lora" points=4
+check = Check("lora", points=4)
+small_layer = check.keep(adapters.linear, torch.eye(4, 3), torch.tensor([0.0, 0.0, 0.0, 1.0]))
+small_x, small_y = torch.tensor([[1.0, 2.0, 3.0]]), [[1.0, 2.0, 3.0, 1.0]]  # the output of this layer
+with check.idea("the layer plus a correction"):
+    small = check.keep(LoRALinear, small_layer, 2, 6.0)
+    sizes = check.run(lambda: {name: list(part.shape) for name, part in small.state_dict().items() if name.split(".")[0] in ("A", "B")})
+    own = "`self.A` and `self.B` are `nn.Parameter`s: A is r × n_in, here 2 × 3, and B is n_out × r, here 4 × 2"
+    turned = {"A and B are transposed: A is r × n_in and B is n_out × r": {"A": [3, 2], "B": [2, 4]}}
+    turned["A and B are exchanged: x meets A first"] = {"A": [4, 2], "B": [2, 3]}
+    check.equal(sizes, {"A": [2, 3], "B": [4, 2]}, own, wrong=turned)
+    fresh_y, rank = check.run(small, small_x), check.run(lambda: torch.linalg.matrix_rank(small.A))
+    pair = {"A": torch.tensor([[1.0, 0, 0], [0, 0, 1]]), "B": torch.tensor([[1.0, 0], [0, 1], [0, 0], [1, 1]])}
+    check.run(lambda: len(small.load_state_dict(pair, strict=False)))
+    worked = "x = (1, 2, 3): the layer gives (1, 2, 3, 1), A x is (1, 3), B A x is (1, 3, 0, 4), and α/r is 6/2"
+    check.close(check.run(small, small_x), [[4.0, 11.0, 3.0, 13.0]], worked)
+    ### BEGIN HIDDEN TESTS
+    W, shift, down, up, xs = randn(5, 7), randn(5), randn(3, 7), randn(5, 3), randn(6, 7)
+
+    def adapter(weight, bias, first, second, alpha):
+        """A student's adapter around a layer, with these A and B."""
+        made = check.keep(LoRALinear, check.keep(adapters.linear, weight, bias), len(first), alpha)
+        check.run(lambda: len(made.load_state_dict({"A": first, "B": second}, strict=False)))
+        return made
+
+    def by_formula(factor, weight=W, bias=shift):
+        return F.linear(xs, weight, bias) + factor * xs @ down.T @ up.T
+
+    larger = adapter(W, shift, down, up, 12.0)
+    check.close(
+        check.run(larger, xs),
+        by_formula(4.0),
+        "a layer from 7 to 5 with r = 3 and α = 12: the output is not W x + b + α/r · B A x",
+        wrong={
+            "the correction is scaled by α: the factor is α/r": by_formula(12.0),
+            "the correction is not scaled: the factor is α/r": by_formula(1.0),
+            "the factor is turned round: it is α/r": by_formula(0.25),
+            "this is α/√r: the factor is α/r": by_formula(12.0 / 3**0.5),
+            "the correction stands alone: the layer's own output belongs to it": by_formula(4.0, 0 * W, None),
+            "the layer's bias is lost": by_formula(4.0, W, None),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("starts as the layer"):
+    check.close(fresh_y, small_y, "a new adapter changes the output of the layer: which of A and B starts at zero?")
+    check.equal(
+        rank, 2, "the r rows of a new A must be independent: if they are zero or equal, what do the gradients of A and B look like?"
+    )
+    ### BEGIN HIDDEN TESTS
+    new = check.keep(LoRALinear, check.keep(adapters.linear, W, shift), 3, 12.0)
+    check.equal(
+        check.run(lambda: new.B.count_nonzero()),
+        0,
+        "B is zero at first, and A is not: only then A meets a gradient of B from the first step",
+    )
+    ### END HIDDEN TESTS
+with check.part("only A and B learn"):
+    whole = "A has 2 × 3 numbers and B 4 × 2: those 14 learn, and no other"
+    slips = {"the layer is not frozen: its weight and bias would learn, too": 30, "the layer's bias is not frozen": 18}
+    slips |= {"the layer's weight is not frozen": 26, "nothing learns: A and B are parameters": 0}
+    count_of = check.measure(checks.value, check.keep(adapters.learned_numbers, small))
+    check.equal(count_of, 14, whole, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    aims = randn(6, 5)
+    moved = check.measure(checks.value, check.keep(adapters.trained, adapter(W, shift, down / 4, up / 4, 12.0), xs, aims, 3, 0.05))
+    pair_of = [(down / 4).requires_grad_(), (up / 4).requires_grad_()]
+    for _step in range(3):
+        error = F.mse_loss(F.linear(xs, W, shift) + 4.0 * xs @ pair_of[0].T @ pair_of[1].T, aims)
+        slopes = torch.autograd.grad(error, pair_of)
+        pair_of = [(part - 0.05 * slope).detach().requires_grad_() for part, slope in zip(pair_of, slopes, strict=True)]
+    aim = (F.linear(xs, W, shift) + 4.0 * xs @ pair_of[0].T @ pair_of[1].T).detach()
+    steps_apart = "after three steps of gradient descent the output is another one: do gradients reach A and B, and nothing else?"
+    check.close(moved, aim, steps_apart, rtol=1e-4, atol=1e-4)  # three steps in float32, in another order of the sums
+    ### END HIDDEN TESTS
+with check.part("merge"):
+    merged = check.keep(lambda: small.merge())
+    check.true(check.measure(checks.isinstance, merged, "torch.nn.Linear"), "merge gives an `nn.Linear`")
+    whole_weight = [[4.0, 0.0, 0.0], [0.0, 1.0, 3.0], [0.0, 0.0, 1.0], [3.0, 0.0, 3.0]]
+    check.close(check.run(lambda: merged.weight), whole_weight, "the merged weight of this small layer is W + 3 B A, a 4 × 3 matrix")
+    ### BEGIN HIDDEN TESTS
+    plain_layer = check.keep(lambda: larger.merge())
+    check.close(
+        check.run(plain_layer, xs),
+        by_formula(4.0),
+        "the merged layer's output is not that of the adapter",
+        wrong={
+            "merge leaves out the scale α/r": by_formula(1.0),
+            "merge scales by α: the factor is α/r": by_formula(12.0),
+            "merge adds the correction twice": by_formula(8.0),
+            "merge subtracts the correction": by_formula(-4.0),
+            "merge gives the pretrained layer, without the correction": by_formula(0.0),
+            "the bias is lost in the merge": by_formula(4.0, W, None),
+            "the merged weight is the correction alone": by_formula(4.0, 0 * W),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("merge changes nothing else"):
+    kept_y = "after `merge` the adapter gives another output: work on a new layer, not on the wrapped one"
+    check.close(check.run(small, small_x), [[4.0, 11.0, 3.0, 13.0]], kept_y)
+    given_y = check.run(lambda: (small.merge(), small_layer(small_x))[1])
+    check.close(given_y, small_y, "the layer that was given has been changed: a merged layer is a new one")
+### BEGIN HIDDEN TESTS
+with check.edge("a layer without bias"):
+    bare = adapter(W, None, down, up, 12.0)
+    check.close(check.run(bare, xs), by_formula(4.0, W, None), "a layer without bias: the output is wrong")
+    bare_merged = check.keep(lambda: bare.merge())
+    check.close(check.run(bare_merged, xs), by_formula(4.0, W, None), "a layer without bias: merged, it gives another output")
+    check.equal(
+        check.run(lambda: sorted(item[0] for item in bare_merged.state_dict().items())),
+        ["weight"],
+        "a layer without bias has none when it is merged",
+    )
+with check.edge("batch axes"):
+    check.close(
+        check.run(larger, xs.view(2, 3, 7)), by_formula(4.0).view(2, 3, 5), "an input (2, 3, 7) gives (2, 3, 5): each position by itself"
+    )
+    check.close(check.run(larger, xs[0]), by_formula(4.0)[0], "a single vector (7,) gives (5,)")
+with check.edge("dtype of the layer"):
+    precise = adapter(W.double(), shift.double(), down.double(), up.double(), 12.0)
+    doubled = F.linear(xs.double(), W.double() + 4.0 * up.double() @ down.double(), shift.double())
+    check.close(check.run(precise, xs.double()), doubled, "a layer in float64: A and B have the layer's dtype")
+    precise_merged = check.keep(lambda: precise.merge())
+    check.close(check.run(precise_merged, xs.double()), doubled, "a layer in float64: the merged layer has its dtype")
+with check.edge("variance of A"):
+    wide = check.keep(LoRALinear, check.keep(nn.Linear, 400, 2), 50, 1.0)
+    spread_of = check.run(lambda: wide.A.square().mean()) * 400
+    size = "50 × 400 entries of a new A: their variance is 1/n_in, so that A x is about as large as x"
+    check.close(spread_of, 1.0, size, rtol=0.06)  # the variance of 20,000 draws varies by 1 %
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# For one input $x$ the gradients are
+#
+# $$ \frac{\partial L}{\partial B} = \frac{\alpha}{r}\, g\, (A x)^\top, \qquad \frac{\partial L}{\partial A} = \frac{\alpha}{r}\, B^\top g\, x^\top . $$
+#
+# With $B = 0$ the second is zero: $B$ moves first, and $A$ from the second step on.
+# If both were zero, both gradients would be, in every step.
+# If all rows of $A$ were equal, so would be the columns of $B$'s gradient, and then the rows of $A$'s: the rank would stay 1, whatever $r$ is.
+
+
+# %%
+def first_steps(adapter, x, target, rate=0.1, steps=3):
+    """Gradient descent on the squared error; prints how long both gradients are, and how far they are from the formulas."""
+    for step in range(steps):
+        y = adapter(x)
+        gradients = torch.autograd.grad(F.mse_loss(y, target), [adapter.A, adapter.B])
+        with torch.set_grad_enabled(False):
+            g = 2 * (y - target) / y.numel()  # the gradient by y, one row per input
+            formulas = (2.0 * (g @ adapter.B).T @ x, 2.0 * g.T @ (x @ adapter.A.T))  # α/r is 2 here
+            difference = max((a - b).abs().max().item() for a, b in zip(gradients, formulas))
+            for part, gradient in zip((adapter.A, adapter.B), gradients):
+                part -= rate * gradient
+        lengths = [gradient.norm().item() for gradient in gradients]
+        print(f"step {step}: gradient of A {lengths[0]:.4f}, of B {lengths[1]:.4f} long; the formulas are {difference:.0e} away")
+
+
+seed(0)
+first_steps(LoRALinear(nn.Linear(6, 4), r=2, alpha=4.0), torch.randn(8, 6), torch.randn(8, 4))
+
+# %% [markdown]
+# ### 4.7 What is learned, in numbers <small>★☆☆ · 10 min · 2 points</small>
+# Take a layer of MiniLM with $n_\text{in} = n_\text{out} = 384$.
+# Its weight has $384 \cdot 384 = 147{,}456$ numbers.
+# With $r = 8$, $A$ has $8 \cdot 384 = 3{,}072$ and so has $B$: 6,144 together, 4.2 % of the weight.
+# AdamW keeps two further numbers for each one that learns, so they shrink as well.
+#
+# Count twice: by a formula, for layers of any shapes, and in a model itself.
+# For the second give the *list* of the parameters that learn.
+# That is also what an optimiser should be given: whatever else it gets, it keeps for nothing, or changes against your will.
+#
+# *Before you run it:* from which $r$ on does the correction of a 384 × 384 layer have more numbers than its weight?
+
+
+# %% exercise="lora-count"
+def lora_count(shapes, r):
+    """How many numbers LoRA of rank r learns for linear layers of these shapes, a list of pairs (n_out, n_in): an int."""
+    ### BEGIN SOLUTION
+    return sum(r * (n_out + n_in) for n_out, n_in in shapes)
+    ### END SOLUTION
+
+
+def trainable(model):
+    """The parameters of the model that learn, each once, in the model's order: a list."""
+    ### BEGIN SOLUTION
+    return [weight for weight in model.parameters() if weight.requires_grad]
+    ### END SOLUTION
+
+
+# %% test="lora-count" points=2
+check = Check("lora-count", points=2)
+with check.idea("by formula"):
+    check.equal(check.run(lora_count, [(384, 384)], 8), 6144, "one layer of width 384, r = 8: 3,072 numbers in A and 3,072 in B")
+    many_layers = "a layer from 3 to 5 and one from 4 to 2, r = 2: A and B have 6 + 10 numbers in the first, 8 + 4 in the second"
+    check.equal(check.run(lora_count, [(5, 3), (2, 4)], 2), 28, many_layers)
+    ### BEGIN HIDDEN TESTS
+    shapes_of = [(11, 5), (7, 13), (3, 17)]
+    check.equal(
+        check.run(lora_count, shapes_of, 3),
+        168,
+        "three layers of other shapes with r = 3: the count is wrong",
+        wrong={
+            "these are the numbers of the weights themselves": 55 + 91 + 51,
+            "these are the numbers of the matrices B A: count A and B": 3 * (55 + 91 + 51),
+            "n_in is counted twice: B has n_out rows": 3 * 2 * (5 + 13 + 17),
+            "n_out is counted twice: A has n_in columns": 3 * 2 * (11 + 7 + 3),
+            "the biases are frozen: they do not count": 168 + 11 + 7 + 3,
+            "only the first layer is counted": 3 * 16,
+            "only A is counted": 3 * (5 + 13 + 17),
+            "only B is counted": 3 * (11 + 7 + 3),
+            "the rank is left out": 56,
+        },
+    )
+    ### END HIDDEN TESTS
+with check.edge("shapes unchanged"):
+    check.unchanged(lora_count, [(5, 3), (2, 4)], 2)
+### BEGIN HIDDEN TESTS
+with check.edge("no layer"):
+    check.equal(check.run(lora_count, [], 4), 0, "without any layer nothing is learned: 0")
+### END HIDDEN TESTS
+with check.idea("in the model"):
+    model_of = check.keep(adapters.stack, [(2, 3), (2, 2)], ["0.weight", "1.bias"])
+    two_of_four = "of this model's four parameters 0.bias, all ones, and 1.weight, all twos, learn: give a list of these two"
+    check.equal(check.run(trainable, model_of), [torch.ones(2), 2 * torch.ones(2, 2)], two_of_four)
+    ### BEGIN HIDDEN TESTS
+    longer_model = check.keep(adapters.stack, [(5, 3), (4, 5), (2, 4)], ["0.weight", "0.bias", "1.bias"])
+    expected_of = [torch.full((4, 5), 2.0), torch.full((2, 4), 4.0), torch.full((2,), 5.0)]
+    frozen_of = [torch.full((5, 3), 0.0), torch.full((5,), 1.0), torch.full((4,), 3.0)]
+    check.equal(
+        check.run(trainable, longer_model),
+        expected_of,
+        "of six other parameters, three of them frozen, the wrong ones are given",
+        wrong={
+            "all parameters are given: those that are frozen do not learn": [
+                frozen_of[0],
+                frozen_of[1],
+                expected_of[0],
+                frozen_of[2],
+                *expected_of[1:],
+            ],
+            "these are the frozen ones": frozen_of,
+            "biases can learn, too: ask each parameter whether it does": expected_of[:2],
+            "the order is not the model's": expected_of[::-1],
+            "these are names: an optimiser wants the parameters themselves": ["1.weight", "2.weight", "2.bias"],
+            "this is a number: give the parameters themselves": 30,
+        },
+    )
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("the parameters themselves"):
+    stepped = check.keep(adapters.stack, [(5, 3), (4, 5)], ["0.weight"])
+    own_list = "set to 7, what `trainable` gave is not 7 in the model: give the model's own parameters, not copies"
+    filled = check.measure(checks.value, check.keep(adapters.filled, trainable, stepped, 7.0))
+    check.equal(filled, {"0.weight": 0.0, "0.bias": 7.0, "1.weight": 7.0, "1.bias": 7.0}, own_list)
+with check.edge("a shared layer"):
+    shared = check.keep(adapters.stack, [(3, 3), (3, 3)], ["1.bias"], tied=True)
+    once = "a layer that stands in the model twice has its parameters once: an optimiser refuses a parameter that comes twice"
+    check.equal(check.run(trainable, shared), [torch.zeros(3, 3), torch.ones(3), 2 * torch.ones(3, 3)], once)
+with check.edge("all frozen"):
+    still = check.keep(adapters.stack, [(2, 3)], ["0.weight", "0.bias"])
+    check.equal(check.run(trainable, still), [], "where everything is frozen the list is empty")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Look: a few numbers, or all?
+# The same pretrained model is tuned twice with the same sentences: all weights but the embeddings, as before, and LoRA with $r = 8$ and $\alpha = 16$ on the queries and values of every layer (the choice of Hu et al., 2022), with the new head.
+# LoRA is given a larger rate here than full fine-tuning.
+# Its rate is a first guess, not the result of a search: to judge the two ways, try several rates for each.
+#
+# *Before you run it:* which share of the numbers learns with LoRA?
+# How much accuracy will that cost?
+
+
+# %%
+def with_lora(model, r, alpha, ends=("query", "value")):
+    """The model with these linear layers wrapped; of the rest only the head learns."""
+    for name, weight in model.named_parameters():
+        weight.requires_grad_(name.startswith("classifier."))
+    for name, layer in list(model.named_modules()):
+        if isinstance(layer, nn.Linear) and name.endswith(ends):
+            parent, _, child = name.rpartition(".")
+            setattr(model.get_submodule(parent), child, LoRALinear(layer, r, alpha))
+    return model
+
+
+lora_count_of_sentences = pick(smoke=16, laptop=480, gpu=None)
+lora_set = ReviewDataset(train_rows[:lora_count_of_sentences], corpus.train.labels[:lora_count_of_sentences])
+lora_r, lora_table, lora_models = pick(smoke=2, laptop=8, gpu=8), [], {}
+lora_runs = [
+    ("all but the embeddings", pick(smoke=1e-3, laptop=1e-4, gpu=2e-5)),
+    ("LoRA and head", pick(smoke=1e-2, laptop=2e-3, gpu=5e-4)),
+]
+for way, rate in training.progress(lora_runs, "two ways to tune", keep=[lora_table, lora_models]):
+    lora_model = fresh_model()
+    pieces = grouped(lora_model, rate) if way != "LoRA and head" else trainable(with_lora(lora_model, lora_r, 2 * lora_r))
+    lora_optimizer = torch.optim.AdamW(pieces, lr=rate)
+    batches = pretrained.Moved(bucket_loader(lora_set, 8, seed=0), place)
+    train_epoch(lora_model, training.Loop(batches, way, keep=[lora_model, lora_optimizer], bar=False), lora_optimizer)
+    learned_count = sum(weight.numel() for weight in trainable(lora_model))
+    loss, accuracy = evaluate(lora_model, some_validation)
+    lora_table.append(
+        {
+            "what learns": way,
+            "numbers that learn": f"{learned_count:,}",
+            "share of the model": f"{learned_count / sum(weight.numel() for weight in lora_model.parameters()):.2%}",
+            "rate": f"{rate:.0e}",
+            "validation loss": loss,
+            "validation accuracy": accuracy,
+        }
+    )
+    lora_models[way] = lora_model
+wrapped = {name: part for name, part in lora_models["LoRA and head"].named_modules() if isinstance(part, LoRALinear)}
+wrapped_shapes = [(len(part.B), part.A.shape[1]) for part in wrapped.values()]
+head_numbers = sum(weight.numel() for name, weight in lora_models["LoRA and head"].named_parameters() if name.startswith("classifier."))
+print(f"{len(wrapped)} layers wrapped, by formula {lora_count(wrapped_shapes, lora_r):,} numbers, and {head_numbers:,} in the head")
+pd.DataFrame(lora_table).round(3)
+
+# %% [markdown]
+# Now merge: every wrapped layer becomes a plain one again, and the model has the shape that it came with.
+
+# %%
+lora_model, lora_batch = lora_models["LoRA and head"].eval(), next(iter(some_validation))
+adapter_logits = lora_model(**lora_batch).logits.detach()
+for name, part in wrapped.items():
+    parent, _, child = name.rpartition(".")
+    setattr(lora_model.get_submodule(parent), child, part.merge())
+merged_logits = lora_model(**lora_batch).logits.detach()
+print("the names of its weights are those of a fresh model:", list(lora_model.state_dict()) == list(fresh_model().state_dict()))
+print(f"logits before and after the merge differ by {(adapter_logits - merged_logits).abs().max():.1e} at most")
+
+# %% [markdown]
 # ## 5 Which optimiser, which settings?
 #
 # ### Recall: the first step

@@ -203,7 +203,10 @@ def all_items(dataset):
             gravity="part",
         ),
         Mistake(
-            "mask left out", change={'"attention_mask": attention_mask, ': ""}, hint="the batch has no `attention_mask`", gravity="part"
+            "mask left out",
+            change={'"attention_mask": attention_mask, ': ""},
+            hint="the keys are input_ids, attention_mask and labels, and no more",
+            gravity="part",
         ),
         Mistake("pad_id ignored", change={"T), pad_id)": "T), 0)"}, hint="with pad_id = 1, RoBERTa's, the filler is wrong", gravity="part"),
         Mistake(
@@ -700,7 +703,7 @@ def head_gradient(features, labels, w, b, decay):
             hint="every name gets a dictionary",
             gravity="idea",
         ),
-        Mistake("another key", change={'"weight_decay"': '"decay"'}, hint="has no `weight_decay`", gravity="part"),
+        Mistake("another key", change={'"weight_decay"': '"decay"'}, hint="every name gets a dictionary", gravity="part"),
         Mistake(
             "one layer of the head",
             change={'name.startswith("classifier.")': 'name in ("classifier.weight", "classifier.bias")'},
@@ -1021,6 +1024,364 @@ def early_stopping(losses, patience):
             if waited == patience:
                 return [best, epoch]
     return [best, len(losses) - 1]
+""",
+        ),
+    ],
+    "lora": [
+        Mistake(
+            "scaled by alpha",
+            change={"self.scale = alpha / r": "self.scale = alpha"},
+            hint="the correction is scaled by α: the factor is α/r",
+            gravity="idea",
+        ),
+        Mistake(
+            "not scaled",
+            change={"self.scale = alpha / r": "self.scale = 1.0"},
+            hint="the correction is not scaled: the factor is α/r",
+            gravity="idea",
+        ),
+        Mistake(
+            "scaled by alpha over the root of r",
+            change={"self.scale = alpha / r": "self.scale = alpha / r**0.5"},
+            hint="this is α/√r: the factor is α/r",
+            gravity="idea",
+        ),
+        Mistake(
+            "matrices transposed",
+            change={
+                "new_empty(r, n_in)": "new_empty(n_in, r)",
+                "new_zeros(n_out, r)": "new_zeros(r, n_out)",
+                "x @ self.A.T @ self.B.T": "x @ self.A @ self.B",
+                "self.scale * self.B @ self.A": "self.scale * (self.A @ self.B).T",
+            },
+            hint="A and B are transposed",
+            gravity="idea",
+        ),
+        Mistake(
+            "names exchanged",
+            change={
+                "self.A = nn.Parameter": "self.swap = nn.Parameter",
+                "self.B = nn.Parameter": "self.A = nn.Parameter",
+                "self.swap = nn.Parameter": "self.B = nn.Parameter",
+                "x @ self.A.T @ self.B.T": "x @ self.B.T @ self.A.T",
+                "self.scale * self.B @ self.A": "self.scale * self.A @ self.B",
+            },
+            hint="A and B are exchanged: x meets A first",
+            gravity="idea",
+        ),
+        Mistake(
+            "correction alone",
+            change={"self.layer(x) + self.scale": "self.scale"},
+            hint="the correction stands alone",
+            gravity="idea",
+        ),
+        Mistake(
+            "bias lost",
+            change={"self.layer(x) +": "x @ self.layer.weight.T +"},
+            hint="the layer's bias is lost",
+            gravity="idea",
+        ),
+        Mistake(
+            "B at random",
+            change={"layer.weight.new_zeros(n_out, r)": "layer.weight.new_empty(n_out, r).normal_(std=0.02)"},
+            hint="a new adapter changes the output of the layer",
+            gravity="part",
+        ),
+        Mistake(
+            "A at zero instead of B",
+            change={
+                "new_empty(r, n_in).normal_(std=n_in**-0.5)": "new_zeros(r, n_in)",
+                "layer.weight.new_zeros(n_out, r)": "layer.weight.new_empty(n_out, r).normal_()",
+            },
+            hint="the r rows of a new A must be independent",
+            gravity="part",
+        ),
+        Mistake(
+            "both at zero",
+            change={"new_empty(r, n_in).normal_(std=n_in**-0.5)": "new_zeros(r, n_in)"},
+            hint="the r rows of a new A must be independent",
+            gravity="part",
+        ),
+        Mistake(
+            "equal rows in A",
+            change={"new_empty(r, n_in).normal_(std=n_in**-0.5)": "new_empty(n_in).normal_(std=n_in**-0.5).repeat(r, 1)"},
+            hint="the r rows of a new A must be independent",
+            gravity="part",
+        ),
+        Mistake(
+            "layer not frozen",
+            change={"layer.requires_grad_(False)": "layer"},
+            hint="the layer is not frozen: its weight and bias would learn, too",
+            gravity="part",
+        ),
+        Mistake(
+            "bias not frozen",
+            change={"self.layer = layer.requires_grad_(False)": "self.layer = layer\n        layer.weight.requires_grad_(False)"},
+            hint="the layer's bias is not frozen",
+            gravity="part",
+        ),
+        Mistake(
+            "everything frozen",
+            change={"self.scale = alpha / r": "self.scale = alpha / r\n        self.requires_grad_(False)"},
+            hint="nothing learns: A and B are parameters",
+            gravity="part",
+        ),
+        Mistake(
+            "no gradient of A",
+            change={"x @ self.A.T @": "x @ self.A.detach().T @"},
+            hint="do gradients reach A and B, and nothing else?",
+            gravity="part",
+        ),
+        Mistake(
+            "merge forgets the scale",
+            change={"+= self.scale * self.B @ self.A": "+= self.B @ self.A"},
+            hint="merge leaves out the scale α/r",
+            gravity="part",
+        ),
+        Mistake(
+            "merge adds twice",
+            change={"+= self.scale * self.B @ self.A": "+= 2 * self.scale * self.B @ self.A"},
+            hint="merge adds the correction twice",
+            gravity="part",
+        ),
+        Mistake(
+            "merge subtracts",
+            change={"merged.weight +=": "merged.weight -="},
+            hint="merge subtracts the correction",
+            gravity="part",
+        ),
+        Mistake(
+            "merge loses the bias",
+            change={"        return merged\n": "            merged.bias = None\n        return merged\n"},
+            hint="the bias is lost in the merge",
+            gravity="part",
+        ),
+        Mistake(
+            "merge gives a matrix",
+            change={"        return merged\n": "        return merged.weight\n"},
+            hint="merge gives an `nn.Linear`",
+            gravity="part",
+        ),
+        Mistake(
+            "merge in place",
+            change={"merged = copy.deepcopy(self.layer)": "merged = self.layer"},
+            hint="after `merge` the adapter gives another output",
+            gravity="edge",
+        ),
+        Mistake(
+            "merged layer always with bias",
+            change={
+                "merged = copy.deepcopy(self.layer)": "merged = nn.Linear(*self.layer.weight.T.shape, dtype=self.layer.weight.dtype)",
+                "merged.weight += self.scale * self.B @ self.A": "merged.weight.copy_(self.layer.weight + self.scale * self.B @ self.A)\n            merged.bias.copy_(torch.zeros_like(merged.bias) if self.layer.bias is None else self.layer.bias)",
+            },
+            hint="a layer without bias has none when it is merged",
+            gravity="edge",
+        ),
+        Mistake(
+            "a layer has a bias",
+            change={"self.layer(x) +": "x @ self.layer.weight.T + self.layer.bias +"},
+            hint="a layer without bias: the output is wrong",
+            gravity="edge",
+        ),
+        Mistake(
+            "float32 whatever the layer",
+            change={"layer.weight.new_empty(r, n_in)": "torch.empty(r, n_in)", "layer.weight.new_zeros": "torch.zeros"},
+            hint="A and B have the layer's dtype",
+            gravity="edge",
+        ),
+        Mistake(
+            "matrices only",
+            change={"x @ self.A.T @ self.B.T": "torch.mm(torch.mm(x, self.A.t()), self.B.t())"},
+            hint="each position by itself",
+            gravity="edge",
+        ),
+        Mistake(
+            "A with variance one",
+            change={"normal_(std=n_in**-0.5)": "normal_()"},
+            hint="their variance is 1/n_in",
+            gravity="edge",
+        ),
+        Right(
+            "buffers and one product",
+            code="""
+class LoRALinear(nn.Module):
+    def __init__(self, layer, r, alpha):
+        super().__init__()
+        self.register_buffer("W", layer.weight.detach().clone())
+        self.register_buffer("b", None if layer.bias is None else layer.bias.detach().clone())
+        n_out, n_in = self.W.shape
+        self.A = nn.Parameter(torch.randn(r, n_in, dtype=self.W.dtype, device=self.W.device) / n_in**0.5)
+        self.B = nn.Parameter(torch.zeros(n_out, r, dtype=self.W.dtype, device=self.W.device))
+        self.r, self.alpha = r, alpha
+
+    def whole(self):
+        return self.W + self.alpha / self.r * (self.B @ self.A)
+
+    def forward(self, x):
+        return F.linear(x, self.whole(), self.b)
+
+    def merge(self):
+        n_out, n_in = self.W.shape
+        layer = nn.Linear(n_in, n_out, bias=self.b is not None).to(self.W)
+        layer.weight = nn.Parameter(self.whole().detach())
+        if self.b is not None:
+            layer.bias = nn.Parameter(self.b.clone())
+        return layer
+""",
+        ),
+        Right(
+            "einsum",
+            change={
+                "self.scale * (x @ self.A.T @ self.B.T)": 'self.scale * torch.einsum("...i,ri,or->...o", x, self.A, self.B)',
+                "self.scale * self.B @ self.A": 'self.scale * torch.einsum("or,ri->oi", self.B, self.A)',
+            },
+        ),
+        Right(
+            "layer after layer",
+            code="""
+class LoRALinear(nn.Module):
+    def __init__(self, layer, r, alpha):
+        super().__init__()
+        for parameter in layer.parameters():
+            parameter.requires_grad = False
+        self.layer, self.scale = layer, alpha / r
+        self.A, self.B = (nn.Parameter(torch.empty(*size).to(layer.weight)) for size in ((r, layer.in_features), (layer.out_features, r)))
+        nn.init.normal_(self.A, std=math.sqrt(1 / layer.in_features))
+        nn.init.zeros_(self.B)
+
+    def forward(self, x):
+        low = F.linear(x, self.A) * self.scale
+        return F.linear(low, self.B) + self.layer(x)
+
+    def merge(self):
+        plain = nn.Linear(self.layer.in_features, self.layer.out_features, bias=self.layer.bias is not None).to(self.layer.weight)
+        state = self.layer.state_dict()
+        plain.load_state_dict({**state, "weight": state["weight"] + self.scale * (self.B.detach() @ self.A.detach())})
+        return plain
+""",
+        ),
+    ],
+    "lora-count": [
+        Mistake(
+            "numbers of the weights",
+            change={"r * (n_out + n_in)": "n_out * n_in"},
+            hint="these are the numbers of the weights themselves",
+            gravity="idea",
+        ),
+        Mistake(
+            "product for sum",
+            change={"r * (n_out + n_in)": "r * n_out * n_in"},
+            hint="these are the numbers of the matrices B A: count A and B",
+            gravity="idea",
+        ),
+        Mistake(
+            "square layers only",
+            change={"n_out + n_in)": "2 * n_in)"},
+            hint="n_in is counted twice: B has n_out rows",
+            gravity="idea",
+        ),
+        Mistake(
+            "biases counted",
+            change={"r * (n_out + n_in)": "r * (n_out + n_in) + n_out"},
+            hint="the biases are frozen: they do not count",
+            gravity="idea",
+        ),
+        Mistake(
+            "first layer only",
+            change={
+                "return sum(r * (n_out + n_in) for n_out, n_in in shapes)": "n_out, n_in = shapes[0] if shapes else (0, 0)\n    return r * (n_out + n_in)"
+            },
+            hint="only the first layer is counted",
+            gravity="idea",
+        ),
+        Mistake("only A", change={"r * (n_out + n_in)": "r * n_in"}, hint="only A is counted", gravity="idea"),
+        Mistake(
+            "no layer is an error",
+            change={
+                "return sum(r * (n_out + n_in) for n_out, n_in in shapes)": "n_out, n_in = zip(*shapes)\n    return r * (sum(n_out) + sum(n_in))"
+            },
+            hint="without any layer nothing is learned: 0",
+            gravity="edge",
+        ),
+        Mistake(
+            "shapes used up",
+            change={
+                "return sum(r * (n_out + n_in) for n_out, n_in in shapes)": "total = 0\n    while shapes:\n        total += r * sum(shapes.pop())\n    return total"
+            },
+            hint=IN_PLACE,
+            gravity="edge",
+        ),
+        Mistake(
+            "all parameters",
+            change={" if weight.requires_grad]": "]"},
+            hint="all parameters are given: those that are frozen do not learn",
+            gravity="idea",
+        ),
+        Mistake(
+            "the frozen ones",
+            change={"if weight.requires_grad]": "if not weight.requires_grad]"},
+            hint="these are the frozen ones",
+            gravity="idea",
+        ),
+        Mistake(
+            "no biases",
+            change={"if weight.requires_grad]": "if weight.requires_grad and weight.dim() > 1]"},
+            hint="biases can learn, too: ask each parameter whether it does",
+            gravity="idea",
+        ),
+        Mistake(
+            "names",
+            change={"[weight for weight in model.parameters() if": "[name for name, weight in model.named_parameters() if"},
+            hint="these are names: an optimiser wants the parameters themselves",
+            gravity="idea",
+        ),
+        Mistake(
+            "a count",
+            change={
+                "[weight for weight in model.parameters() if weight.requires_grad]": "sum(w.numel() for w in model.parameters() if w.requires_grad)"
+            },
+            hint="this is a number: give the parameters themselves",
+            gravity="idea",
+        ),
+        Mistake(
+            "copies",
+            change={"[weight for weight": "[weight.detach().clone() for weight"},
+            hint="give the model's own parameters, not copies",
+            gravity="part",
+        ),
+        Mistake(
+            "module by module",
+            change={
+                "return [weight for weight in model.parameters() if weight.requires_grad]": "return [weight for part in model for weight in part.parameters() if weight.requires_grad]"
+            },
+            hint="a parameter that comes twice",
+            gravity="edge",
+        ),
+        Right(
+            "a loop and a filter",
+            code="""
+def lora_count(shapes, r):
+    total = 0
+    for rows, columns in shapes:
+        total += rows * r + r * columns
+    return total
+
+def trainable(model):
+    chosen = []
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            chosen.append(parameter)
+    return chosen
+""",
+        ),
+        Right(
+            "flat sums",
+            code="""
+def lora_count(shapes, r):
+    return r * sum(size for shape in shapes for size in shape)
+
+def trainable(model):
+    return list(filter(lambda weight: weight.requires_grad, model.parameters()))
 """,
         ),
     ],

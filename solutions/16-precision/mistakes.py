@@ -39,31 +39,56 @@ VARIANTS = {
             "the reserved exponent",
             change={"(2**exponent_bits - 2, 2**mantissa_bits - 1)": "(2**exponent_bits - 1, 2**mantissa_bits - 1)"},
             hint="twice too large: the highest exponent belongs to infinity and NaN",
+            gravity="idea",
         ),
         Mistake(
             "mantissa of zeros",
             change={"(1 + mantissa / 2**mantissa_bits)": "(1.0 if not finite else 1 + mantissa / 2**mantissa_bits)"},
             hint="the mantissa is all ones there",
+            gravity="idea",
         ),
         Mistake(
             "a whole two",
             change={"(1 + mantissa / 2**mantissa_bits)": "(2.0 if not finite else 1 + mantissa / 2**mantissa_bits)"},
             hint="65536 is the first number that is too large",
+            gravity="idea",
         ),
         Mistake(
             "subnormal exponent",
             change={"2.0 ** (1 - bias - mantissa_bits)": "2.0 ** (-bias - mantissa_bits)"},
             hint="subnormal numbers have the exponent 1 − b",
+            gravity="part",
         ),
         Mistake(
             "normal from zero",
             change={"2.0 ** (1 - bias)": "2.0 ** (-bias)", "2.0 ** (1 - bias - mantissa_bits)": "2.0 ** (-bias - mantissa_bits)"},
-            hint="The smallest normal number has e = 1",
+            hint="both are half of what they should be: the smallest normal number has e = 1, because e = 0 is for subnormal ones",
+            gravity="part",
         ),
-        Mistake("bias one too large", change={"** (exponent_bits - 1) - 1": "** (exponent_bits - 1)"}, hint="is the bias 2^(E−1) − 1?"),
-        Mistake("half of epsilon", change={"2.0**-mantissa_bits\n": "2.0 ** (-mantissa_bits - 1)\n"}, hint="this is half the distance"),
-        Mistake("all ones is a number", change={"2**mantissa_bits - 2)": "2**mantissa_bits - 1)"}, hint="the largest mantissa is 2^M − 2"),
-        Mistake("finite ignored", change={"if finite else": "if False else"}, hint="a finite format uses its highest exponent for numbers"),
+        Mistake(
+            "bias one too large",
+            change={"** (exponent_bits - 1) - 1": "** (exponent_bits - 1)"},
+            hint="is the bias 2^(E−1) − 1?",
+            gravity="idea",
+        ),
+        Mistake(
+            "half of epsilon",
+            change={"2.0**-mantissa_bits\n": "2.0 ** (-mantissa_bits - 1)\n"},
+            hint="this is half the distance",
+            gravity="part",
+        ),
+        Mistake(
+            "all ones is a number",
+            change={"2**mantissa_bits - 2)": "2**mantissa_bits - 1)"},
+            hint="the largest mantissa is 2^M − 2",
+            gravity="part",
+        ),
+        Mistake(
+            "finite ignored",
+            change={"if finite else": "if False else"},
+            hint="a finite format uses its highest exponent for numbers",
+            gravity="part",
+        ),
         Right(
             "by powers of two",
             code="""
@@ -82,27 +107,33 @@ def limits(exponent_bits, mantissa_bits, finite=False):
         ),
     ],
     "decode": [
-        Mistake("always a hidden one", change={"+ (e > 0)": "+ 1"}, hint="e = 0 has no hidden one"),
-        Mistake("subnormal exponent", change={"e.clamp(min=1)": "e"}, hint="for e = 0 the exponent is 1 − b"),
-        Mistake("no sign", change={"return sign * value": "return value"}, hint="where are the sign, the exponent, the bias?"),
+        Mistake("always a hidden one", change={"+ (e > 0)": "+ 1"}, hint="e = 0 has no hidden one", gravity="part"),
+        Mistake("subnormal exponent", change={"e.clamp(min=1)": "e"}, hint="for e = 0 the exponent is 1 − b", gravity="part"),
+        Mistake("no sign", change={"return sign * value": "return value"}, hint="the sign is not used: the highest bit", gravity="idea"),
         Mistake(
             "bias one too large",
             change={"** (exponent_bits - 1) - 1": "** (exponent_bits - 1)"},
-            hint="where are the sign, the exponent, the bias?",
+            hint="half of what it should be: is the bias 2^(E−1) − 1?",
+            gravity="idea",
         ),
         Mistake(
             "no infinities",
             change={"value[top] = torch.where(m[top] == 0, torch.inf, torch.nan).double()": "pass"},
             hint="the highest exponent stands for ±infinity",
+            gravity="part",
         ),
         Mistake(
             "only NaN",
             change={"torch.where(m[top] == 0, torch.inf, torch.nan).double()": "torch.nan"},
             hint="the highest exponent stands for ±infinity",
+            gravity="part",
         ),
-        Mistake("finite ignored", change={"if finite:": "if False:"}, hint="a finite format has no infinity"),
+        Mistake("finite ignored", change={"if finite:": "if False:"}, hint="a finite format has no infinity", gravity="part"),
         Mistake(
-            "finite without NaN", change={"value[top & (m == 2**mantissa_bits - 1)] = torch.nan": "pass"}, hint="its only NaN is all ones"
+            "finite without NaN",
+            change={"value[top & (m == 2**mantissa_bits - 1)] = torch.nan": "pass"},
+            hint="its only NaN is all ones",
+            gravity="part",
         ),
         Right(
             "one at a time",
@@ -124,33 +155,49 @@ def decode_bits(bits, exponent_bits, mantissa_bits, finite=False):
         Right("division for shifts", change={"(bits >> mantissa_bits) &": "torch.div(bits, 2**mantissa_bits, rounding_mode='floor') &"}),
     ],
     "round": [
-        Mistake("cut off", change={"torch.round(x / gap)": "torch.trunc(x / gap)"}, hint="the rest is cut off"),
-        Mistake("ties up", change={"torch.round(x / gap)": "torch.floor(x / gap + 0.5)"}, hint="ties are rounded up"),
-        Mistake("frexp's exponent as it is", change={".exponent - 1)": ".exponent)"}, hint="the steps are too wide"),
-        Mistake("steps too narrow", change={"(k - mantissa_bits)": "(k - mantissa_bits - 1)"}, hint="the steps are too narrow"),
-        Mistake("no subnormal limit", change={".clamp(min=1 - bias)": ""}, hint="the exponent must not fall below 1 − b"),
+        Mistake("cut off", change={"torch.round(x / gap)": "torch.trunc(x / gap)"}, hint="the rest is cut off", gravity="idea"),
+        Mistake("ties up", change={"torch.round(x / gap)": "torch.floor(x / gap + 0.5)"}, hint="ties are rounded up", gravity="part"),
+        Mistake("frexp's exponent as it is", change={".exponent - 1)": ".exponent)"}, hint="the steps are too wide", gravity="idea"),
+        Mistake(
+            "steps too narrow", change={"(k - mantissa_bits)": "(k - mantissa_bits - 1)"}, hint="the steps are too narrow", gravity="idea"
+        ),
+        Mistake("no subnormal limit", change={".clamp(min=1 - bias)": ""}, hint="the exponent must not fall below 1 − b", gravity="part"),
         Mistake(
             "subnormal flushed",
             change={"y = torch.round(x / gap) * gap": "y = torch.where(x.abs() < 2.0 ** (1 - bias), 0.0, torch.round(x / gap) * gap)"},
             hint="everything below the smallest normal number becomes 0",
+            gravity="part",
         ),
         Mistake(
             "overflow before rounding",
             change={"(y.abs() > largest)": "(x.abs() > largest)"},
             hint="a number overflows only if it is too large after rounding",
+            gravity="part",
         ),
-        Mistake("no overflow", change={"(y.abs() > largest) | x.isinf()": "x.isinf()"}, hint="nothing overflows here"),
-        Mistake("always saturates", change={"largest if saturate": "largest if True"}, hint="without `saturate` an overflow is infinite"),
+        Mistake(
+            "no overflow",
+            change={"(y.abs() > largest) | x.isinf()": "x.isinf()"},
+            hint="fp16: what rounds to at most 65504 stays, what rounds above it becomes infinite, with the sign of x",
+            gravity="part",
+        ),
+        Mistake(
+            "always saturates",
+            change={"largest if saturate": "largest if True"},
+            hint="without `saturate` an overflow is infinite",
+            gravity="part",
+        ),
         Mistake(
             "infinity in a finite format",
             change={"math.nan if finite else math.inf": "math.inf"},
             hint="a finite format has no infinity: NaN takes its place",
+            gravity="part",
         ),
-        Mistake("saturate ignored", change={"largest if saturate else ": ""}, hint="with saturate=True an overflow"),
+        Mistake("saturate ignored", change={"largest if saturate else ": ""}, hint="with saturate=True an overflow", gravity="part"),
         Mistake(
             "bias one too large",
             change={"** (exponent_bits - 1) - 1": "** (exponent_bits - 1)"},
             hint="below 2^−14 the numbers of fp16 are evenly spaced",
+            gravity="part",
         ),
         Right(
             "search in the table of all numbers",
@@ -177,23 +224,35 @@ def round_to(x, exponent_bits, mantissa_bits, finite=False, saturate=False):
         ),
     ],
     "mask": [
-        Mistake("cut off", change={"(bits + 2 ** (drop - 1) - 1 + stays) &": "bits &"}, hint="the bits are cut off"),
-        Mistake("ties up", change={"2 ** (drop - 1) - 1 + stays": "2 ** (drop - 1)"}, hint="ties are rounded up"),
-        Mistake("ties down", change={" - 1 + stays": " - 1"}, hint="the lowest bit that stays is missing"),
-        Mistake("values for bits", change={"x.view(torch.int32)": "(x * 2**23).int()"}, hint="tf32 keeps 10 mantissa bits"),
-        Mistake("whole numbers", change={"rounded.view(torch.float32), x)": "x.int().float(), x)"}, hint="these are whole numbers"),
+        Mistake("cut off", change={"(bits + 2 ** (drop - 1) - 1 + stays) &": "bits &"}, hint="the bits are cut off", gravity="idea"),
+        Mistake("ties up", change={"2 ** (drop - 1) - 1 + stays": "2 ** (drop - 1)"}, hint="ties are rounded up", gravity="part"),
+        Mistake("ties down", change={" - 1 + stays": " - 1"}, hint="the lowest bit that stays is missing", gravity="part"),
+        Mistake("values for bits", change={"x.view(torch.int32)": "(x * 2**23).int()"}, hint="tf32 keeps 10 mantissa bits", gravity="idea"),
+        Mistake(
+            "whole numbers",
+            change={"rounded.view(torch.float32), x)": "x.int().float(), x)"},
+            hint="these are whole numbers",
+            gravity="idea",
+        ),
         Mistake(
             "converted, not viewed",
             change={"x.view(torch.int32)": "x.to(torch.int32)", "rounded.view(torch.float32)": "rounded.to(torch.float32)"},
             hint="everything became 0",
+            gravity="idea",
         ),
         Mistake(
             "NaN rounded",
             change={"torch.where(x.isfinite(), rounded.view(torch.float32), x)": "rounded.view(torch.float32)"},
             hint="infinity and NaN must stay what they are",
+            gravity="edge",
         ),
-        Mistake("always tf32", change={"drop = 23 - mantissa_bits": "drop = 13"}, hint="always ten bits are kept"),
-        Mistake("full mantissa fails", change={"if drop == 0:": "if False:"}, hint="your code raised NotImplementedError at line"),
+        Mistake("always tf32", change={"drop = 23 - mantissa_bits": "drop = 13"}, hint="always ten bits are kept", gravity="part"),
+        Mistake(
+            "full mantissa fails",
+            change={"if drop == 0:": "if False:"},
+            hint="your code raised NotImplementedError at line",
+            gravity="edge",
+        ),
         Right(
             "numpy",
             code="""
@@ -210,32 +269,55 @@ def round_by_mask(x, mantissa_bits):
         Right("shifts", change={"& -(2**drop)": ">> drop << drop"}),
     ],
     "loss-scale": [
-        Mistake("divided in fp16", change={"g.float() / scale": "(g / scale).float()"}, hint="the division happens in fp16"),
-        Mistake("multiplied", change={"g.float() / scale": "g.float() * scale"}, hint="The scale has to be divided out"),
-        Mistake("not divided", change={"g.float() / scale": "g.float()"}, hint="nothing is divided"),
-        Mistake("NaN missed", change={"not bool(g.isfinite().all())": "bool(g.isinf().any())"}, hint="NaN is an overflow, too"),
+        Mistake(
+            "divided in fp16", change={"g.float() / scale": "(g / scale).float()"}, hint="the division happens in fp16", gravity="idea"
+        ),
+        Mistake("multiplied", change={"g.float() / scale": "g.float() * scale"}, hint="The scale has to be divided out", gravity="idea"),
+        Mistake("not divided", change={"g.float() / scale": "g.float()"}, hint="nothing is divided", gravity="idea"),
+        Mistake(
+            "NaN missed", change={"not bool(g.isfinite().all())": "bool(g.isinf().any())"}, hint="NaN is an overflow, too", gravity="part"
+        ),
         Mistake(
             "the first tensor only",
             change={"for g in gradients)": "for g in gradients[:1])"},
             hint="an overflow in the last tensor is missed",
+            gravity="part",
         ),
         Mistake(
             "one sign only",
             change={"not bool(g.isfinite().all())": "bool(((g == math.inf) | g.isnan()).any())"},
             hint="minus infinity is an overflow, too",
+            gravity="part",
         ),
         Mistake(
-            "count goes on", change={"return scale * backoff, 0": "return scale * backoff, good"}, hint="the count of good steps goes on"
+            "count goes on",
+            change={"return scale * backoff, 0": "return scale * backoff, good"},
+            hint="the count of good steps goes on",
+            gravity="idea",
         ),
-        Mistake("grows on overflow", change={"scale * backoff, 0": "scale * growth, 0"}, hint="the scale grows after an overflow"),
-        Mistake("one step too late", change={"if good == interval": "if good > interval"}, hint="the scale grows one step too late"),
         Mistake(
-            "count not reset", change={"(scale * growth, 0) if": "(scale * growth, good) if"}, hint="the count must start from 0 again"
+            "grows on overflow",
+            change={"scale * backoff, 0": "scale * growth, 0"},
+            hint="the scale grows after an overflow",
+            gravity="idea",
+        ),
+        Mistake(
+            "one step too late",
+            change={"if good == interval": "if good > interval"},
+            hint="the scale grows one step too late",
+            gravity="part",
+        ),
+        Mistake(
+            "count not reset",
+            change={"(scale * growth, 0) if": "(scale * growth, good) if"},
+            hint="the count must start from 0 again",
+            gravity="part",
         ),
         Mistake(
             "own constants",
             change={"scale * backoff": "scale * 0.5", "scale * growth": "scale * 2.0"},
-            hint="are interval, growth and backoff used?",
+            hint="the argument `growth` is not used: with 3, 64 becomes 192",
+            gravity="part",
         ),
         Right("loops", code=UNSCALE + NEXT_SCALE),
         Right("in float64 on the way", change={"g.float() / scale": "(g.double() / scale).float()"}),
@@ -245,38 +327,49 @@ def round_by_mask(x, mantissa_bits):
             "sum",
             code="def average_gradients(gradients, count, all_sum):\n    return [all_sum(g) for g in gradients]\n" + WORKERS,
             hint="this is the sum of the gradients",
+            gravity="idea",
         ),
         Mistake(
             "own gradient",
             code="def average_gradients(gradients, count, all_sum):\n    return [g.clone() for g in gradients]\n" + WORKERS,
             hint="each worker keeps its own gradient",
+            gravity="idea",
         ),
         Mistake(
             "plain mean",
             code="def average_gradients(gradients, count, all_sum):\n    n = all_sum(torch.ones(()))\n    return [all_sum(g) / n for g in gradients]\n"
             + WORKERS,
             hint="this is the plain mean over the workers",
+            gravity="idea",
         ),
-        Mistake("no division", change={" / total.to(g.dtype)": ""}, hint="this is the sum over examples"),
+        Mistake("no division", change={" / total.to(g.dtype)": ""}, hint="this is the sum over examples", gravity="idea"),
         Mistake(
             "own count",
             change={"total = all_sum(torch.tensor(float(count), dtype=torch.float64))": "total = torch.tensor(2.0 * count)"},
-            hint="the second worker gets something else",
+            hint="one worker has 2 examples, the other 6: (2 · 4 + 6 · 8) / 8 = 7. Each worker's mean counts as often as it has examples",
+            gravity="idea",
         ),
         Mistake(
             "its own count",
             change={"total = all_sum(torch.tensor(float(count), dtype=torch.float64))": "total = torch.tensor(float(count))"},
             hint="this is divided by this worker's own count",
+            gravity="idea",
         ),
-        Mistake("divided by the count", change={"g * count": "g / max(count, 1)"}, hint="two workers with equal shares"),
+        Mistake(
+            "divided by the count",
+            change={"g * count": "g / max(count, 1)"},
+            hint="the weights are upside down: more examples, more weight",
+            gravity="idea",
+        ),
         Mistake(
             "out of step",
             change={
                 "return [all_sum(g * count)": "if count == 0:\n        return [torch.zeros_like(g) for g in gradients]\n    return [all_sum(g * count)"
             },
-            hint="with several layers and workers, one of them perhaps without examples",
+            hint="takes part: all must call `all_sum` equally often",
+            gravity="edge",
         ),
-        Mistake("in place", change={"all_sum(g * count)": "all_sum(g.mul_(count))"}, hint=IN_PLACE),
+        Mistake("in place", change={"all_sum(g * count)": "all_sum(g.mul_(count))"}, hint=IN_PLACE, gravity="edge"),
         Mistake(
             "flattened",
             change={
@@ -284,6 +377,7 @@ def round_by_mask(x, mantissa_bits):
                 "all_sum(g * count)": "all_sum((g * count).flatten())",
             },
             hint="the gradients must keep their shapes",
+            gravity="part",
         ),
         Right(
             "weights first",
@@ -314,20 +408,28 @@ def average_in_one_call(gradients, count, all_sum):
 """
             + AT_ONCE,
             hint="this is the plain mean over the workers",
+            gravity="idea",
         ),
-        Mistake("not divided", change={"(packed[:-1] / packed[-1])": "packed[:-1]"}, hint="this is the sum: divide by the total count"),
+        Mistake(
+            "not divided",
+            change={"(packed[:-1] / packed[-1])": "packed[:-1]"},
+            hint="this is the sum: divide by the total count",
+            gravity="idea",
+        ),
         Mistake(
             "two calls",
             change={"    packed = all_sum(packed)\n": "    packed = torch.cat([all_sum(packed[:-1]), all_sum(packed[-1:])])\n"},
             hint="exactly one call of all_sum",
+            gravity="idea",
         ),
-        Mistake("flat", change={"part.view(g.shape)": "part"}, hint="the gradients must come back in their own shapes"),
+        Mistake("flat", change={"part.view(g.shape)": "part"}, hint="the gradients must come back in their own shapes", gravity="part"),
         Mistake(
             "in float32",
             change={"packed = all_sum(packed)": "packed = all_sum(packed.float()).to(packed.dtype)"},
             hint="digits are lost in float32",
+            gravity="edge",
         ),
-        Mistake("in place", change={"g.flatten() * count for": "g.mul_(count).flatten() for"}, hint=IN_PLACE),
+        Mistake("in place", change={"g.flatten() * count for": "g.mul_(count).flatten() for"}, hint=IN_PLACE, gravity="edge"),
         Right(
             "slices",
             code="""
@@ -350,20 +452,22 @@ def average_in_one_call(gradients, count, all_sum):
         ),
     ],
     "match": [
-        Mistake("unchanged", change={"hidden * 2 / 3 / multiple": "hidden / multiple"}, hint="it does not stay"),
-        Mistake("upside down", change={"* 2 / 3": "* 3 / 2"}, hint="the factor is upside down"),
-        Mistake("half", change={"* 2 / 3": "/ 2"}, hint="the factor is 2/3, not 1/2"),
-        Mistake("rounded down", change={"round(": "int("}, hint="round to the nearest multiple, not down"),
-        Mistake("rounded up", change={"round(": "math.ceil("}, hint="it is rounded up"),
+        Mistake("unchanged", change={"hidden * 2 / 3 / multiple": "hidden / multiple"}, hint="it does not stay", gravity="idea"),
+        Mistake("upside down", change={"* 2 / 3": "* 3 / 2"}, hint="the factor is upside down", gravity="idea"),
+        Mistake("half", change={"* 2 / 3": "/ 2"}, hint="the factor is 2/3, not 1/2", gravity="idea"),
+        Mistake("rounded down", change={"round(": "int("}, hint="round to the nearest multiple, not down", gravity="part"),
+        Mistake("rounded up", change={"round(": "math.ceil("}, hint="it is rounded up", gravity="part"),
         Mistake(
             "no multiple",
             change={"return multiple * max(1, round(hidden * 2 / 3 / multiple))": "return max(multiple, round(hidden * 2 / 3))"},
             hint="the result is a multiple of `multiple`",
+            gravity="part",
         ),
         Mistake(
             "width zero",
             change={"max(1, round(hidden * 2 / 3 / multiple))": "round(hidden * 2 / 3 / multiple)"},
             hint="not below one `multiple`",
+            gravity="edge",
         ),
         Right("whole numbers", change={"round(hidden * 2 / 3 / multiple)": "(4 * hidden + 3 * multiple) // (6 * multiple)"}),
         Right(
@@ -374,17 +478,25 @@ def average_in_one_call(gradients, count, all_sum):
         ),
     ],
     "compute": [
-        Mistake("forward only", change={"6 * weights + 12 *": "2 * weights + 4 *"}, hint="only the forward pass is counted"),
-        Mistake("one operation", change={"6 * weights": "3 * weights"}, hint="a multiply and an add are two operations"),
-        Mistake("backward as dear as forward", change={"6 * weights": "4 * weights"}, hint="backward costs twice the forward pass"),
-        Mistake("scores only", change={"12 * layers": "6 * layers"}, hint="only the scores, or only the mixture"),
-        Mistake("square of the context", change={"width * context)": "width * context**2)"}, hint="this grows with T²"),
+        Mistake(
+            "forward only", change={"6 * weights + 12 *": "2 * weights + 4 *"}, hint="only the forward pass is counted", gravity="idea"
+        ),
+        Mistake("one operation", change={"6 * weights": "3 * weights"}, hint="a multiply and an add are two operations", gravity="idea"),
+        Mistake(
+            "backward as dear as forward",
+            change={"6 * weights": "4 * weights"},
+            hint="backward costs twice the forward pass",
+            gravity="idea",
+        ),
+        Mistake("scores only", change={"12 * layers": "6 * layers"}, hint="only the scores, or only the mixture", gravity="part"),
+        Mistake("square of the context", change={"width * context)": "width * context**2)"}, hint="this grows with T²", gravity="part"),
         Mistake(
             "tokens for weights only",
             change={"tokens * (6 * weights + 12 * layers * width * context)": "tokens * 6 * weights + 12 * layers * width * context"},
-            hint="the tokens multiply both terms",
+            hint="attention: the tokens multiply this term, too",
+            gravity="part",
         ),
-        Mistake("one layer", change={"12 * layers * width": "12 * width"}, hint="counted for one layer only"),
+        Mistake("one layer", change={"12 * layers * width": "12 * width"}, hint="counted for one layer only", gravity="part"),
         Right(
             "forward, then three times",
             change={
@@ -408,6 +520,7 @@ def training_flops(weights, layers, width, context, tokens):
             "upside down",
             change={"return flops_a[-1] / math.exp(log_flops)": "return math.exp(log_flops) / flops_a[-1]"},
             hint="upside down",
+            gravity="idea",
         ),
         Mistake(
             "losses compared",
@@ -415,6 +528,7 @@ def training_flops(weights, layers, width, context, tokens):
                 "    goal = losses_a[-1]\n": "    goal = losses_a[-1]\n    if min(losses_b) < goal:\n        return goal / min(losses_b)\n"
             },
             hint="this compares the losses",
+            gravity="idea",
         ),
         Mistake(
             "linear in FLOPs",
@@ -422,19 +536,25 @@ def training_flops(weights, layers, width, context, tokens):
                 "(1 - share) * math.log(flops_b[i - 1]) + share * math.log(flops_b[i])": "math.log((1 - share) * flops_b[i - 1] + share * flops_b[i])"
             },
             hint="the FLOPs are interpolated as they are",
+            gravity="part",
         ),
         Mistake(
             "no interpolation",
             change={"            share = ": "            return flops_a[-1] / flops_b[i]\n            share = "},
             hint="the point at which B is better is taken as it is",
+            gravity="part",
         ),
         Mistake(
             "the point before",
             change={"            share = ": "            return flops_a[-1] / flops_b[i - 1]\n            share = "},
             hint="the point before is taken as it is",
+            gravity="idea",
         ),
         Mistake(
-            "never is infinity", change={"    return None\n": "    return math.inf\n"}, hint="B never reaches A's last loss: give None"
+            "never is infinity",
+            change={"    return None\n": "    return math.inf\n"},
+            hint="B never reaches A's last loss: give None",
+            gravity="part",
         ),
         Mistake(
             "last crossing",
@@ -442,14 +562,21 @@ def training_flops(weights, layers, width, context, tokens):
                 "for i, loss in enumerate(losses_b):\n        if loss <= goal:": "for i, loss in reversed(list(enumerate(losses_b))):\n        if loss <= goal and (i == 0 or losses_b[i - 1] > goal):"
             },
             hint="the last crossing is taken",
+            gravity="part",
         ),
-        Mistake("A's best loss", change={"goal = losses_a[-1]": "goal = min(losses_a)"}, hint="A's last loss counts"),
+        Mistake(
+            "A's best loss",
+            change={"goal = losses_a[-1]": "goal = min(losses_a)"},
+            hint="the goal is A's lowest loss; take its last",
+            gravity="part",
+        ),
         Mistake(
             "first point ignored",
             change={
                 "            if i == 0:\n                return flops_a[-1] / flops_b[0]\n": "            if i == 0:\n                continue\n"
             },
             hint="take that point's FLOPs",
+            gravity="edge",
         ),
         Right(
             "numpy",

@@ -117,6 +117,36 @@ def test_who_wants_a_processor_and_gets_none_is_not_late() -> None:
         assert "too busy" in verdict(pid, seconds=0.3)
 
 
+TAKING_TURNS = """
+import os
+to_child, to_parent = os.pipe(), os.pipe()
+if os.fork():
+    read, write = to_parent[0], to_child[1]
+    os.write(write, b"x")
+else:
+    read, write = to_child[0], to_parent[1]
+while os.read(read, 1):
+    for _ in range(5000):
+        pass
+    os.write(write, b"x")
+"""
+
+
+def test_two_that_take_turns_have_waited_for_both() -> None:
+    """As the examiner and a student's process do when answers call back, here beside others that want the processor."""
+    with contextlib.ExitStack() as stack:
+        pid = stack.enter_context(process(TAKING_TURNS))
+        while not (partner := deadline.text_of(f"/proc/{pid}/task/{pid}/children")):
+            pass
+        for one in (pid, int(partner), *(stack.enter_context(process(SPIN)) for _ in range(6))):
+            os.sched_setaffinity(one, {ONE})
+        meter = deadline.KernelMeter((pid,), 4.0)
+        while meter.ran < 0.15:
+            meter.look()
+            select.select([], [], [], meter.tick)
+    assert 0 <= meter.own < 2 * meter.ran, (meter.own, meter.ran, meter.queued)
+
+
 def test_who_waits_for_its_own_processes_is_late() -> None:
     """Many that spin make the first one wait for a processor: that is no load of the machine's."""
     crowd = (

@@ -1,0 +1,58 @@
+"""Low-rank adapters: linear layers to wrap, and what the tests of 14 measure on a wrapped one.
+
+The functions run where the adapter lives, so that they see its parameters themselves and not copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+def linear(weight: Tensor, bias: Tensor | None = None) -> nn.Linear:
+    """A linear layer with this weight (out, in) and bias (out,), in their dtype."""
+    layer = nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None, dtype=weight.dtype)
+    layer.load_state_dict({"weight": weight} if bias is None else {"weight": weight, "bias": bias})
+    return layer
+
+
+def stack(shapes: Sequence[tuple[int, int]], frozen: Sequence[str] = (), tied: bool = False) -> nn.Sequential:
+    """Linear layers of these shapes, (out, in) each, with biases; every weight holds its own number: 0, 1, 2, …
+
+    `frozen` names what does not learn ("0.weight"). `tied`: the first layer stands at the end once more.
+    """
+    layers = [nn.Linear(n_in, n_out) for n_out, n_in in shapes]
+    model = nn.Sequential(*layers, *layers[:1] if tied else ())
+    for number, (name, parameter) in enumerate(model.named_parameters()):
+        nn.init.constant_(parameter, number)
+        parameter.requires_grad_(name not in frozen)
+    return model
+
+
+def learned_numbers(module: nn.Module) -> int:
+    """How many numbers of a module an optimiser would change."""
+    return sum(parameter.numel() for parameter in module.parameters() if parameter.requires_grad)
+
+
+def trained(module: nn.Module, x: Tensor, target: Tensor, steps: int, rate: float) -> Tensor:
+    """The output for x after some steps of gradient descent on the mean squared error; whatever can learn, learns."""
+    optimizer = torch.optim.SGD([parameter for parameter in module.parameters() if parameter.requires_grad], lr=rate)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = F.mse_loss(module(x), target)
+        loss.backward()
+        optimizer.step()
+    with torch.no_grad():
+        output: Tensor = module(x)
+    return output
+
+
+def filled(choose: Callable[[nn.Module], Iterable[Tensor]], model: nn.Module, number: float) -> dict[str, float]:
+    """What stands in each parameter of a model after those that `choose` gives were set to a number."""
+    with torch.no_grad():
+        for parameter in choose(model):
+            parameter.fill_(number)
+    return {name: parameter.flatten()[0].item() for name, parameter in model.named_parameters()}
