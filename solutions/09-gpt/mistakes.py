@@ -1144,6 +1144,137 @@ def generate(model, tokens, count, temperature=1.0, top_k=None, top_p=None):
 """,
         ),
     ],
+    "stop": [
+        Mistake(
+            "the stop token is cut off",
+            change={
+                "        if finished.all():\n            break\n": "        if finished.all():\n            tokens = tokens[:, :-1]\n            break\n"
+            },
+            hint="the stop token is cut off",
+            gravity="idea",
+        ),
+        Mistake(
+            "never stops",
+            change={
+                "        if stop is not None:\n            tokens[finished, -1] = stop\n            finished |= tokens[:, -1] == stop\n": "",
+            },
+            hint="nothing stops at 4",
+            gravity="idea",
+        ),
+        Mistake(
+            "compares the place, not the token",
+            change={"tokens[:, -1] == stop": "torch.tensor(tokens.shape[1] == stop)"},
+            says="the number of tokens so far is compared with the stop token: compare the token that was drawn",
+            gravity="idea",
+        ),
+        Mistake(
+            "any row ends all",
+            change={"if finished.all():": "if finished.any():"},
+            hint="the first row that finishes ends all of them",
+            gravity="part",
+        ),
+        Mistake(
+            "finished rows go on",
+            change={"            tokens[finished, -1] = stop\n": ""},
+            hint="a finished row goes on",
+            gravity="part",
+        ),
+        Mistake(
+            "all rows at the same time",
+            change={
+                "            tokens[finished, -1] = stop\n            finished |= tokens[:, -1] == stop\n": "            finished = tokens[:, -1] == stop\n"
+            },
+            hint="a finished row goes on",
+            gravity="part",
+        ),
+        Mistake(
+            "filled up with 0",
+            change={"tokens[finished, -1] = stop": "tokens[finished, -1] = 0"},
+            hint="those that are finished are filled up with 4",
+            gravity="part",
+        ),
+        Mistake(
+            "looks into the prefix",
+            change={"finished |= tokens[:, -1] == stop": "finished = (tokens == stop).any(1)"},
+            hint="what stands in the prefix ends nothing",
+            gravity="edge",
+        ),
+        Mistake("token 0 is none", change={"if stop is not None:": "if stop:"}, hint="stop = 0 is taken for no stop token", gravity="edge"),
+        Mistake(
+            "knobs not handed on",
+            change={"generate(model, tokens, 1, temperature, top_k, top_p)": "generate(model, tokens, 1)"},
+            hint="temperature has no effect",
+            gravity="part",
+        ),
+        Mistake(
+            "top_p not handed on",
+            change={"temperature, top_k, top_p)\n        if": "temperature, top_k)\n        if"},
+            hint="top_p has no effect",
+            gravity="part",
+        ),
+        Mistake(
+            "all tokens, then cut",
+            code="""
+def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None, top_p=None):
+    n = tokens.shape[1]
+    tokens = generate(model, tokens, count, temperature, top_k, top_p)
+    if stop is None:
+        return tokens
+    hit = tokens[:, n:] == stop
+    done = hit.cumsum(1) > 0
+    tokens[:, n:][done] = stop
+    after = done[:, :-1].all(0).sum() if count else 0
+    return tokens[:, : n + count - after]
+""",
+            hint="the model is run all the same",
+            gravity="edge",
+        ),
+        Mistake(
+            "writes into the prefix",
+            change={
+                "    finished = torch.zeros": "    tokens, given = tokens.clone(), tokens\n    given.zero_()\n    finished = torch.zeros"
+            },
+            hint=IN_PLACE,
+            gravity="edge",
+        ),
+        Right(
+            "one loop of its own",
+            code="""
+def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None, top_p=None):
+    mode = model.training
+    model.eval()
+    alive = torch.ones(tokens.shape[0], 1, dtype=torch.bool)
+    for _ in range(count):
+        with torch.no_grad():
+            p = next_distribution(model(tokens[:, -model.T :])[:, -1], temperature, top_k, top_p)
+        new = torch.multinomial(p, 1)
+        if stop is not None:
+            new = torch.where(alive, new, torch.full_like(new, stop))
+            alive = alive & (new != stop)
+        tokens = torch.cat([tokens, new], 1)
+        if not alive.any():
+            break
+    model.train(mode)
+    return tokens
+""",
+        ),
+        Right(
+            "the last token tells",
+            code="""
+def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None, top_p=None):
+    if stop is None:
+        return generate(model, tokens, count, temperature, top_k, top_p)
+    for step in range(count):
+        last = tokens[:, -1].clone()
+        tokens = generate(model, tokens, 1, temperature=temperature, top_k=top_k, top_p=top_p)
+        if step:
+            tokens[:, -1] = torch.where(last == stop, last, tokens[:, -1])
+        if bool((tokens[:, -1] == stop).all()):
+            return tokens
+    return tokens
+""",
+        ),
+    ],
     "cache": [
         Mistake("past not used", change={"if past is not None:": "if False:"}, hint="the past is not used", gravity="idea"),
         Mistake(
@@ -1276,6 +1407,229 @@ def cached_attention(layer, x, past=None):
             change={
                 "model.position.weight[s : s + t]": "model.position(torch.arange(s, s + t))",
                 "model.norm(x) @ model.token.weight.T": "F.linear(model.norm(x), model.token.weight)",
+            },
+        ),
+    ],
+    "grouped-attention": [
+        Mistake(
+            "repeat instead of repeat_interleave",
+            change={
+                "k.repeat_interleave(share, dim=1)": "k.repeat(1, share, 1, 1)",
+                "v.repeat_interleave(share, dim=1)": "v.repeat(1, share, 1, 1)",
+            },
+            hint="query heads 0 and 2 share: neighbours share",
+            gravity="idea",
+        ),
+        Mistake(
+            "keys in groups, values interleaved",
+            change={"v.repeat_interleave(share, dim=1)": "v.repeat(1, share, 1, 1)"},
+            hint="query heads 0 and 2 share: neighbours share",
+            gravity="idea",
+        ),
+        Mistake(
+            "keys interleaved, values in groups",
+            change={"k.repeat_interleave(share, dim=1)": "k.repeat(1, share, 1, 1)"},
+            says="the keys are dealt out head by head, the values to neighbours: both go to neighbours, and together",
+            gravity="idea",
+        ),
+        Mistake(
+            "groups of two, always",
+            change={"share = H // G": "share = 2"},
+            says="the groups always have two heads: how many there are follows from the shapes, H / G",
+            gravity="idea",
+        ),
+        Mistake(
+            "two heads of keys, always",
+            change={"share = H // G": "share = H // 2"},
+            says="the number of key/value heads is fixed at two: it is an axis of the keys",
+            gravity="idea",
+        ),
+        Mistake(
+            "heads averaged",
+            change={
+                "k.repeat_interleave(share, dim=1)": "k.mean(1, keepdim=True)",
+                "v.repeat_interleave(share, dim=1)": "v.mean(1, keepdim=True)",
+            },
+            hint="the heads of keys and values are averaged",
+            gravity="idea",
+        ),
+        Mistake(
+            "head 0 for all",
+            change={"k.repeat_interleave(share, dim=1)": "k[:, :1]", "v.repeat_interleave(share, dim=1)": "v[:, :1]"},
+            hint="all query heads look at key/value head 0",
+            gravity="idea",
+        ),
+        Mistake(
+            "queries averaged",
+            change={
+                "scores = q @ k.repeat_interleave(share, dim=1).mT": "scores = q.unflatten(1, (G, share)).mean(2).repeat_interleave(share, dim=1) @ k.repeat_interleave(share, dim=1).mT"
+            },
+            says="the queries of a group are averaged: they share keys and values, and stay different themselves",
+            gravity="idea",
+        ),
+        Mistake("no scale", change={" / d**0.5": ""}, hint="the scores are not scaled", gravity="idea"),
+        Mistake("scale by the whole width", change={" / d**0.5": " / (H * d) ** 0.5"}, hint="scaled by the root of H · d", gravity="idea"),
+        Mistake(
+            "scale by the width of the cache",
+            change={" / d**0.5": " / (G * d) ** 0.5"},
+            says="the scores are scaled by the root of G · d: a key has width d, however many heads there are",
+            gravity="idea",
+        ),
+        Mistake("scale without the root", change={" / d**0.5": " / d"}, hint="scaled by the width itself: take its root", gravity="idea"),
+        Mistake("past not used", change={"if past is not None:": "if False:"}, hint="the past is not used", gravity="idea"),
+        Mistake(
+            "mask lost",
+            change={"scores.masked_fill(later, -torch.inf).softmax": "scores.softmax"},
+            hint="a mask is needed when several come at once",
+            gravity="part",
+        ),
+        Mistake(
+            "mask aligned at the top left",
+            change={"triu(n - t + 1)": "triu(1)"},
+            hint="the mask is aligned at the top left",
+            gravity="idea",
+        ),
+        Mistake(
+            "sees one too many",
+            change={"triu(n - t + 1)": "triu(n - t + 2)"},
+            hint="a new token sees the one after it",
+            gravity="part",
+        ),
+        Mistake(
+            "cache stores repeated heads",
+            change={
+                "return mixed, (k, v)": "return mixed, (k.repeat_interleave(share, dim=1), v.repeat_interleave(share, dim=1))",
+            },
+            hint="the repeated heads are kept",
+            gravity="part",
+        ),
+        Mistake(
+            "only the new ones kept",
+            change={"return mixed, (k, v)": "return mixed, (k[:, :, -t:], v[:, :, -t:])"},
+            hint="only the new keys and values come back",
+            gravity="part",
+        ),
+        Mistake(
+            "any G",
+            change={"    if H % G:\n": "    if G > H:\n", "share = H // G": "share = -(-H // G)", "dim=1)": "dim=1)[:, :H]"},
+            hint="raise a ValueError",
+            gravity="edge",
+        ),
+        Mistake(
+            "float32 always",
+            change={"return mixed, (k, v)": "return mixed.float().to(mixed.dtype), (k, v)"},
+            hint="with float64 input digits are lost",
+            gravity="edge",
+        ),
+        Right(
+            "an axis for the group, nothing copied",
+            code="""
+def grouped_attention(q, k, v, past=None):
+    if past:
+        k, v = (torch.cat(pair, -2) for pair in zip(past, (k, v)))
+    B, H, t, d = q.shape
+    G, n = k.shape[1], k.shape[2]
+    if H % G != 0:
+        raise ValueError("G must divide H")
+    queries = q.reshape(B, G, H // G, t, d)
+    scores = torch.einsum("bgitd,bgnd->bgitn", queries, k) / d**0.5
+    place = torch.arange(n - t, n)
+    weights = scores.masked_fill(torch.arange(n) > place[:, None], float("-inf")).softmax(-1)
+    return torch.einsum("bgitn,bgnd->bgitd", weights, v).reshape(q.shape), (k, v)
+""",
+        ),
+        Right(
+            "torch's kernel",
+            code="""
+def grouped_attention(q, k, v, past=None):
+    if q.shape[1] % k.shape[1]:
+        raise ValueError("G must divide H")
+    if past is not None:
+        k, v = torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
+    t, n = q.shape[2], k.shape[2]
+    sees = torch.ones(t, n).tril(n - t).bool()
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=sees, enable_gqa=True), [k, v]
+""",
+        ),
+        Right(
+            "head by head",
+            code="""
+def grouped_attention(q, k, v, past=None):
+    H, G, t = q.shape[1], k.shape[1], q.shape[2]
+    if H % G:
+        raise ValueError("no whole groups")
+    old = 0 if past is None else past[0].shape[2]
+    keys = k if past is None else torch.cat([past[0], k], 2)
+    values = v if past is None else torch.cat([past[1], v], 2)
+    rows = []
+    for h in range(H):
+        g = h // (H // G)
+        row = [F.scaled_dot_product_attention(q[:, h, i : i + 1], keys[:, g, : old + i + 1], values[:, g, : old + i + 1]) for i in range(t)]
+        rows.append(torch.cat(row, 1))
+    return torch.stack(rows, 1), (keys, values)
+""",
+        ),
+    ],
+    "cache-bytes": [
+        Mistake("keys only", change={"return 2 * L": "return L"}, hint="a factor 2 is missing", gravity="idea"),
+        Mistake(
+            "numbers, not bytes",
+            change={" * n * d * each": " * n * d"},
+            hint="a factor 2 is missing",
+            gravity="idea",
+        ),
+        Mistake("bits", change={" * d * each": " * d * each * 8"}, hint="these are bits", gravity="idea"),
+        Mistake("no blocks", change={"2 * L * B": "2 * B"}, hint="GPT-2 small: 37,748,736 bytes", gravity="idea"),
+        Mistake("one sequence", change={"2 * L * B": "2 * L"}, hint="B = 3 and each = 2", gravity="part"),
+        Mistake("always two bytes", change={" * d * each": " * d * 2"}, hint="B = 1 and each = 4", gravity="part"),
+        Mistake(
+            "numbers counted",
+            change={"part.numel() * part.element_size()": "part.numel()"},
+            hint="these are numbers: each takes several bytes",
+            gravity="idea",
+        ),
+        Mistake("keys counted", change={"for part in pair": "for part in pair[:1]"}, hint="one of the two is left out", gravity="idea"),
+        Mistake("one block counted", change={"for pair in past for": "for pair in past[:1] for"}, hint="only one block", gravity="idea"),
+        Mistake(
+            "always four bytes",
+            change={"part.element_size()": "4"},
+            hint="half precision has two bytes for a number",
+            gravity="part",
+        ),
+        Mistake(
+            "the first block for all",
+            change={
+                "return sum(part.numel() * part.element_size() for pair in past for part in pair)": "return len(past) * sum(part.numel() * part.element_size() for part in past[0]) if past else 0"
+            },
+            hint="count every tensor by itself",
+            gravity="part",
+        ),
+        Mistake(
+            "keys twice",
+            change={"for part in pair": "for part in (pair[0], pair[0])"},
+            hint="count every tensor by itself",
+            gravity="part",
+        ),
+        Right(
+            "per token first, nbytes",
+            code="""
+def cache_bytes(L, G, d, n, B=1, each=2):
+    per_token = L * (G * d + G * d) * each
+    return B * n * per_token
+
+
+def counted_bytes(past):
+    total = 0
+    for keys, values in past:
+        total += keys.nbytes + values.nbytes
+    return total
+""",
+        ),
+        Right(
+            "math.prod",
+            change={
+                "2 * L * B * G * n * d * each": "math.prod((2, L, B, G, n, d, each))",
+                "part.numel() * part.element_size()": "math.prod(part.shape) * part.itemsize",
             },
         ),
     ],
@@ -1484,4 +1838,179 @@ def speculative_sample(p, q):
             "float64", change={"drafts = torch.multinomial(q, 1)": "p, q = p.double(), q.double()\n    drafts = torch.multinomial(q, 1)"}
         ),
     ],
+    "bonus-block": [
+        Mistake(
+            "guesses behind a rejection stay",
+            change={"taken.long().cumprod(dim=1).sum(dim=1)": "taken.long().sum(dim=1)"},
+            hint="the tokens do not have the target's distribution",
+            gravity="idea",
+        ),
+        Mistake(
+            "always accepted",
+            change={"(torch.rand_like(ratio) < ratio)[:, :, 0]": "torch.ones_like(drafts, dtype=torch.bool)"},
+            hint="two are accepted",
+            gravity="idea",
+        ),
+        Mistake(
+            "from p after a rejection",
+            change={"(p[:, :k] - q).clamp_min(0)": "p[:, :k]"},
+            hint="the tokens do not have the target's distribution",
+            gravity="idea",
+        ),
+        Mistake(
+            "residual the wrong way round",
+            change={"(p[:, :k] - q)": "(q - p[:, :k])"},
+            hint="the rejected guess stays",
+            gravity="idea",
+        ),
+        Mistake(
+            "accepts where p is larger only",
+            change={"torch.rand_like(ratio) < ratio": "ratio >= 1"},
+            hint="the tokens do not have the target's distribution",
+            gravity="idea",
+        ),
+        Mistake(
+            "one coin for a whole row",
+            change={"torch.rand_like(ratio) < ratio": "torch.rand(B, 1, 1) < ratio"},
+            hint="the tokens do not have the target's distribution",
+            gravity="idea",
+        ),
+        Mistake(
+            "no extra token",
+            change={
+                "return tokens.masked_fill(torch.arange(k + 1) > accepted[:, None], -1)": "tokens[accepted == k, k] = -1\n    return tokens.masked_fill(torch.arange(k + 1) > accepted[:, None], -1)"
+            },
+            hint="the last distribution of the target gives one more token",
+            gravity="part",
+        ),
+        Mistake(
+            "residual not guarded",
+            change={
+                "    left = torch.where(left.sum(dim=1, keepdim=True) > 0, left, p[rows, accepted])\n": "",
+                "p[:, k:]], dim=1)": "(p[:, k:] - q[:, -1:]).clamp_min(0)], dim=1)",
+            },
+            says="the extra token is drawn from a residual: after the last guess there is nothing to subtract, draw from p",
+            gravity="idea",
+        ),
+        Mistake(
+            "one too many counted",
+            change={"> accepted[:, None], -1), accepted": "> accepted[:, None], -1), accepted + 1"},
+            hint="two are accepted",
+            gravity="idea",
+        ),
+        Mistake(
+            "filled up with 0",
+            change={"accepted[:, None], -1)": "accepted[:, None], 0)"},
+            hint="then nothing, −1",
+            gravity="idea",
+        ),
+        Right(
+            "row by row",
+            code="""
+def accept_block(p, q, drafts):
+    B, k = drafts.shape
+    tokens, counts = torch.full((B, k + 1), -1), torch.zeros(B, dtype=torch.long)
+    going = torch.ones(B, dtype=torch.bool)
+    rows = torch.arange(B)
+    for i in range(k):
+        x = drafts[:, i]
+        yes = going & (torch.rand(B) * q[rows, i, x] < p[rows, i, x])
+        tokens[yes, i] = x[yes]
+        no = going & ~yes
+        if no.any():
+            left = torch.relu(p[no, i] - q[no, i])
+            tokens[no, i] = torch.multinomial(left / left.sum(1, keepdim=True), 1)[:, 0]
+        counts += yes
+        going = yes
+    if going.any():
+        tokens[going, k] = torch.multinomial(p[going, k], 1)[:, 0]
+    return tokens, counts
+""",
+        ),
+        Right(
+            "the first rejection by argmax",
+            change={
+                "taken.long().cumprod(dim=1).sum(dim=1)": "torch.cat([~taken, torch.ones(B, 1, dtype=torch.bool)], 1).int().argmax(1)",
+                "torch.rand_like(ratio) < ratio": "torch.rand_like(ratio) <= ratio.clamp_max(1)",
+            },
+        ),
+    ],
+    "bonus-decode": [
+        Mistake(
+            "cache not cut back",
+            change={"    past = [(keys[:, :, : n + a], values[:, :, : n + a]) for keys, values in past]\n": ""},
+            hint="rejected guesses must go",
+            gravity="part",
+        ),
+        Mistake(
+            "cut one too short",
+            change={"(keys[:, :, : n + a], values[:, :, : n + a])": "(keys[:, :, : n + a - 1], values[:, :, : n + a - 1])"},
+            hint="the cache has all tokens but the last",
+            gravity="part",
+        ),
+        Mistake(
+            "distributions one too early",
+            change={"logits[:, -k - 1 :].softmax(dim=-1)": "torch.cat([logits[:, :1], logits[:, -k - 1 : -1]], dim=1).softmax(dim=-1)"},
+            hint="a target that is sure of every token gets its own tokens",
+            gravity="idea",
+        ),
+        Mistake(
+            "drafts without a judge",
+            change={"    a = int(accepted)\n": "    a, block = k, torch.cat([guessed[:, n:], block[:, -1:].clamp_min(0)], dim=1)\n"},
+            hint="a target that is sure of every token gets its own tokens",
+            gravity="idea",
+        ),
+        Mistake(
+            "accepted ones only",
+            change={"block[:, : a + 1]": "block[:, :a]"},
+            says="the token that replaces a rejected guess, or follows the last one, is missing: with a accepted guesses a step adds a + 1 tokens",
+            gravity="idea",
+        ),
+        Mistake(
+            "past not used",
+            change={"cached_forward(target, guessed[:, seen:], past)": "cached_forward(target, guessed)"},
+            hint="the target runs over old tokens again",
+            gravity="part",
+        ),
+        Mistake(
+            "the last token only",
+            change={"guessed[:, seen:], past)": "guessed[:, n - 1 :], past)"},
+            hint="a target that is sure of every token gets its own tokens",
+            gravity="idea",
+        ),
+        Mistake(
+            "with gradients",
+            change={"with torch.no_grad():": "with torch.enable_grad():"},
+            hint="gradients were recorded",
+            gravity="edge",
+        ),
+        Right(
+            "decorated, cut with narrow",
+            code="""
+@torch.no_grad()
+def speculative_step(target, draft, tokens, k, past=None):
+    n = tokens.shape[1]
+    text, rows = tokens.clone(), []
+    while text.shape[1] < n + k:
+        rows.append(torch.softmax(draft(text)[:, -1, :], -1))
+        text = torch.cat((text, torch.multinomial(rows[-1], 1)), 1)
+    new = text if past is None else text[:, n - 1 :]
+    logits, pairs = cached_forward(target, new, past)
+    out, count = accept_block(logits[:, logits.shape[1] - k - 1 :].softmax(-1), torch.cat([row[:, None] for row in rows], 1), text[:, n:])
+    kept = n + int(count[0])
+    return torch.cat((tokens, out[:, : int(count[0]) + 1]), 1), [tuple(part.narrow(2, 0, kept) for part in pair) for pair in pairs]
+""",
+        ),
+        Right(
+            "the block without its fillers",
+            change={
+                "block[:, : a + 1]": "block[block >= 0][None]",
+                "keys[:, :, : n + a], values[:, :, : n + a]": "keys[..., : n + a, :].clone(), values[..., : n + a, :].clone()",
+            },
+        ),
+    ],
+}
+
+EQUIVALENT = {
+    "cache-bytes": {"iterator: counted_bytes, past needs a length": "a cache is a list, as `cached_forward` gives it: it has a length"},
 }
