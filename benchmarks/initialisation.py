@@ -1,4 +1,4 @@
-"""What the deviation of the starting weights does to the models of 10 to 13: one for all widths, or one that follows it.
+"""What the deviation of the starting weights does to the models of 10 to 13: fixed, or following the width.
 
 "before" is GPT-2's deviation of 0.02 for every linear layer, made for a width of 768; "after" is what the kit does now
 (`initialise` in `helpers/kit/models.py`). Everything else is equal, seed by seed: the classes, the training functions,
@@ -157,7 +157,9 @@ def main() -> None:
     torch.set_num_threads(1)
     seeds = [int(number) for number in os.environ.get("COURSE_BENCH_SEEDS", "0,1,2").split(",")]
     only = [name for name in os.environ.get("COURSE_BENCH_ONLY", "").split(",") if name]
-    print(f"scale {os.environ['COURSE_SCALE']}, seeds {seeds}: mean (lowest to highest), and the single runs", flush=True)
+    print(
+        f"scale {os.environ['COURSE_SCALE']}, seeds {seeds}: mean (lowest to highest), and the single runs", flush=True
+    )
     print("| run | steps | measure | before | after |\n| --- | --- | --- | --- | --- |", flush=True)
     for name, make in RUNS.items():
         if only and not any(name.startswith(prefix) for prefix in only):
@@ -173,7 +175,10 @@ def main() -> None:
         steps = round(results["after"][0]["steps"])
         for measure in list(results["after"][0])[1:]:
             columns = {start: [numbers[measure] for numbers in of_seeds] for start, of_seeds in results.items()}
-            print(f"| {name} | {steps} | {measure} | {summary(columns['before'])} | {summary(columns['after'])} |", flush=True)
+            print(
+                f"| {name} | {steps} | {measure} | {summary(columns['before'])} | {summary(columns['after'])} |",
+                flush=True,
+            )
             for start, values in columns.items():
                 print(f"    {start}: " + ", ".join(f"{value:.3f}" for value in values), flush=True)
         print(f"    {each:.0f} s of processor time for one run", flush=True)
