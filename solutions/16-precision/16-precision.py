@@ -6,7 +6,7 @@
 # | **You will be able to** | derive what a number format can hold · round to bf16, fp16, tf32 and fp8 by hand, and say why loss scaling exists · say what autocast computes in which format, and what bf16 weights lose · average gradients over workers so that two processes equal one · match two designs in parameters and FLOPs, compare them over seeds, and say honestly what you saw |
 # | **You need** | `07-transformer-blocks`, `09-gpt` and `13-training-craft` (AdamW, schedules, clipping); binary numbers |
 # | **Time** | about four hours; each exercise says its own |
-# | **Points** | 34, and 4 bonus |
+# | **Points** | 34, and 8 bonus |
 #
 # A large model is trained with numbers of 16 or 8 bits, on many processors at once, in a design that was chosen because it gives more for the same cost.
 # Each of the three is a bargain.
@@ -687,6 +687,117 @@ for rate in (1e-3, 1e-4, 1e-5, 1e-6):
 # At laptop scale, with this seed, a rate of 10⁻⁵ left 95 % of the bf16 weights where they were.
 # Hence autocast: short products, float32 weights.
 #
+# ### 1.6 Bonus: eight bits for the weights <small>★★☆ · 25 min · 4 bonus points</small>
+# A model that has learned and only answers has to *move* its weights, once for every token.
+# Whole numbers of eight bits are a quarter of float32, if every row $i$ of the weight $W$ ($n_\text{out} \times n_\text{in}$) has a step $s_i$ of its own:
+#
+# $$ W_{ij} \approx s_i\, q_{ij}, \qquad q_{ij} \in \{-127, \dots, 127\}, \qquad y_i = s_i \sum_j q_{ij}\, x_j + b_i . $$
+#
+# $q_{ij}$ is $W_{ij} / s_i$, rounded to the nearest whole number, and $s_i$ is the smallest step with which the whole row fits.
+# (−128 is not used: then $-W$ has the steps of $W$.)
+# A row of zeros has no smallest step; give it the step 1.
+# Nothing is multiplied in eight bits here: the sum over $j$ has the dtype of $x$.
+#
+# *Before you run it:* by how much can one weight be wrong, at most, if the largest of its row is $m$?
+# And the output $y_i$, for a given $x$?
+
+
+# %% exercise="bonus-int8"
+def quantize_rows(W):
+    """(q, step): q is int8 and as large as W (n_out, n_in); step (n_out,) has the dtype of W. W is about step[:, None] * q."""
+    ### BEGIN SOLUTION
+    step = W.abs().amax(dim=1) / 127
+    step = torch.where(step > 0, step, torch.ones_like(step))
+    return torch.round(W / step[:, None]).to(torch.int8), step
+    ### END SOLUTION
+
+
+def int8_linear(x, q, step, bias=None):
+    """The linear layer with the weight step[:, None] * q, from (…, n_in) to (…, n_out)."""
+    ### BEGIN SOLUTION
+    y = (x @ q.to(x.dtype).T) * step
+    return y if bias is None else y + bias
+    ### END SOLUTION
+
+
+# %% test="bonus-int8" points=4
+check = Check("bonus-int8", points=4)
+tiny_weight = torch.tensor([[1.27, -0.5, 0.002], [-254.0, 126.0, 3.2]])
+with check.idea("a step for each row, and back"):
+    small = check.run(quantize_rows, tiny_weight)
+    steps = "the largest weight of a row becomes 127 or −127: the steps are 1.27/127 = 0.01 and 254/127 = 2"
+    slips = {"these are the steps to 128, which int8 does not have": [1.27 / 128, 254 / 128]}
+    slips |= {"one step for the whole matrix: each row has its own": [2.0, 2.0], "twice too wide: q goes from −127 to 127": [0.02, 4.0]}
+    check.close(craft.then(small, lambda r: r[1]), [0.01, 2.0], steps, wrong=slips)
+    whole = "row 0 is 127, −50 and 0.2 steps, row 1 is −127, 63 and 1.6 steps: round to the nearest"
+    slips = {"the rest is cut off: round to the nearest": [[127.0, -50, 0], [-127, 63, 1]]}
+    check.close(craft.then(small, lambda r: r[0].double()), [[127.0, -50, 0], [-127, 63, 2]], whole, rtol=0, atol=0, wrong=slips)
+    q, s = torch.tensor([[127, -50, 0], [-127, 63, 2]], dtype=torch.int8), torch.tensor([0.01, 2.0])
+    worked = "x = (1, 2, 0): row 0 gives 0.01 · (127 − 100), row 1 gives 2 · (−127 + 126)"
+    check.close(check.run(int8_linear, torch.tensor([[1.0, 2.0, 0.0]]), q, s), [[0.27, -2.0]], worked)
+    ### BEGIN HIDDEN TESTS
+    W = randn(6, 9) * torch.exp2(randint(-6, 6, (6, 1)).float())
+    got, exact = check.run(quantize_rows, W), W.abs().amax(1) / 127
+    largest = "with another weight the steps are wrong: of each row, the largest absolute value decides"
+    check.close(craft.then(got, lambda r: r[1]), exact, largest)
+    off = craft.then(got, lambda r: r[0].double() * (r[1] / exact)[:, None] - W / exact[:, None])
+    # at most half a step; the quotient is rounded in float32
+    check.close(off, torch.zeros(6, 9), "step · q is more than half a step away from W: round to the nearest", rtol=0, atol=0.5001)
+    q, s, b = randint(-127, 128, (5, 7)).to(torch.int8), randn(5).abs() + 0.1, randn(5)
+    xs = randn(4, 7) * 3
+    right = (xs.double() @ q.double().T * s.double()).float()
+    slips = {"the steps are missing: each output has the step of its row": right / s}
+    slips["x is cut to whole numbers: q takes the dtype of x, not x that of q"] = (xs.trunc().double() @ q.double().T * s.double()).float()
+    check.close(check.run(int8_linear, xs, q, s), right, "the output is not s · Σ q x", rtol=1e-4, atol=1e-3, wrong=slips)
+    ### END HIDDEN TESTS
+with check.part("stored in eight bits"):
+    stored = "q is to be stored in eight bits: dtype torch.int8"
+    check.equal(craft.then(small, lambda r: str(r[0].dtype)), "torch.int8", stored)
+with check.part("bias"):
+    with_bias = check.run(int8_linear, torch.tensor([[1.0, 0.0]]), torch.eye(2).to(torch.int8), torch.tensor([3.0, 5.0]), torch.ones(2))
+    slips = {"the bias is lost": [[3.0, 0.0]], "the bias is not scaled by the step": [[6.0, 5.0]]}
+    check.close(with_bias, [[4.0, 1.0]], "the bias is added to the output: 3 + 1 and 0 + 1", wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    check.close(check.run(int8_linear, xs, q, s, bias=b), right + b, "with another bias the output is wrong", rtol=1e-4, atol=1e-3)
+    ### END HIDDEN TESTS
+with check.edge("a row of zeros"):
+    empty = check.run(quantize_rows, torch.tensor([[0.0, 0.0], [254.0, -2.0]]))
+    zeros = "a row of zeros has q = 0 and the step 1: nothing may be divided by 0"
+    check.close(craft.then(empty, lambda r: torch.cat([r[0].double(), r[1][:, None].double()], 1)), [[0.0, 0, 1], [127, -1, 2]], zeros)
+with check.edge("inputs unchanged"):
+    check.unchanged(quantize_rows, tiny_weight)
+### BEGIN HIDDEN TESTS
+with check.edge("batch axes"):
+    check.close(check.run(int8_linear, xs.view(2, 2, 7), q, s), right.view(2, 2, 5), "x (2, 2, 7) gives (2, 2, 5)", rtol=1e-4, atol=1e-3)
+with check.edge("float64"):
+    fine = randn(3, 4, dtype=torch.float64)
+    digits = "a float64 weight has float64 steps: digits are lost"
+    check.close(craft.then(check.run(quantize_rows, fine), lambda r: r[1].double()), fine.abs().amax(1) / 127, digits, rtol=1e-12)
+### END HIDDEN TESTS
+check.score()
+
+# %% [markdown]
+# One weight is wrong by half a step at most, $m / 254$, and an output by $\frac{s_i}{2} \sum_j |x_j|$ at most, because the errors of a row can at worst all point the same way.
+# They do not: most of them cancel.
+# The cell measures both on a layer of the size of a small model's, and counts the bytes.
+
+# %%
+seed(0)
+layer, inputs = nn.Linear(256, 256), torch.randn(100, 256)
+whole_weight, row_step = quantize_rows(layer.weight.detach())
+wrong_weight = (row_step[:, None] * whole_weight - layer.weight.detach()).abs()
+wrong_output = (int8_linear(inputs, whole_weight, row_step, layer.bias.detach()) - layer(inputs).detach()).abs()
+bound = row_step / 2 * inputs.abs().sum(1, keepdim=True)
+assert (wrong_weight <= row_step[:, None] / 2 * 1.001).all()
+assert (wrong_output <= bound).all()
+print(f"weights: wrong by at most {(wrong_weight / row_step[:, None]).max():.3f} steps")
+print(
+    f"outputs: wrong by at most {(wrong_output / bound).max():.1%} of the bound, {wrong_output.norm() / layer(inputs).norm():.2%} of the outputs' length"
+)
+bytes_before, bytes_after = layer.weight.nbytes, whole_weight.nbytes + row_step.nbytes
+print(f"bytes of the weight: {bytes_before:,} in float32, {bytes_after:,} in int8 with its steps: {bytes_after / bytes_before:.3f} of it")
+
+# %% [markdown]
 # ## 2 Two processes, one model
 #
 # In data-parallel training every worker has a copy of the model and a share of each batch.

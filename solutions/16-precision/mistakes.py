@@ -397,6 +397,96 @@ def average_gradients(gradients, count, all_sum):
             + WORKERS,
         ),
     ],
+    "bonus-int8": [
+        Mistake(
+            "one step for all",
+            change={"W.abs().amax(dim=1) / 127": "W.abs().amax().expand(len(W)) / 127"},
+            hint="one step for the whole matrix: each row has its own",
+            gravity="idea",
+        ),
+        Mistake(
+            "a step for each column",
+            change={"    return torch.round(W / step[:, None])": "    step = W.abs().amax(dim=0) / 127\n    return torch.round(W / step)"},
+            hint="the largest weight of a row becomes 127 or −127",
+            gravity="idea",
+        ),
+        Mistake("to 128", change={"/ 127": "/ 128"}, hint="these are the steps to 128, which int8 does not have", gravity="idea"),
+        Mistake("to 255 steps in all", change={"/ 127": "/ 63.5"}, hint="twice too wide: q goes from −127 to 127", gravity="idea"),
+        Mistake(
+            "the largest, not the largest in absolute value",
+            change={"W.abs().amax(dim=1)": "W.amax(dim=1)"},
+            hint="the largest weight of a row becomes 127 or −127",
+            gravity="idea",
+        ),
+        Mistake(
+            "cut off",
+            change={"torch.round(W / step[:, None])": "(W / step[:, None])"},
+            hint="the rest is cut off: round to the nearest",
+            gravity="idea",
+        ),
+        Mistake(
+            "steps forgotten",
+            change={"(x @ q.to(x.dtype).T) * step": "x @ q.to(x.dtype).T"},
+            hint="the steps are missing: each output has the step of its row",
+            gravity="idea",
+        ),
+        Mistake(
+            "x in whole numbers",
+            change={"(x @ q.to(x.dtype).T)": "(x.trunc() @ q.to(x.dtype).T)"},
+            hint="x is cut to whole numbers: q takes the dtype of x, not x that of q",
+            gravity="idea",
+        ),
+        Mistake(
+            "not stored in int8",
+            change={".to(torch.int8), step": ", step"},
+            hint="q is to be stored in eight bits: dtype torch.int8",
+            gravity="part",
+        ),
+        Mistake("bias lost", change={"return y if bias is None else y + bias": "return y"}, hint="the bias is lost", gravity="part"),
+        Mistake(
+            "bias scaled",
+            change={"return y if bias is None else y + bias": "return y if bias is None else y + bias * step"},
+            hint="the bias is not scaled by the step",
+            gravity="part",
+        ),
+        Mistake(
+            "divided by zero",
+            change={"    step = torch.where(step > 0, step, torch.ones_like(step))\n": ""},
+            hint="a row of zeros has q = 0 and the step 1",
+            gravity="edge",
+        ),
+        Mistake("in place", change={"torch.round(W / step[:, None])": "torch.round(W.div_(step[:, None]))"}, hint=IN_PLACE, gravity="edge"),
+        Mistake(
+            "two axes only", change={"(x @ q.to(x.dtype).T)": "torch.einsum('bi,oi->bo', x, q.to(x.dtype))"}, hint="einsum", gravity="edge"
+        ),
+        Mistake(
+            "steps in float32",
+            change={", step\n    ### END": ", step.float()\n    ### END"},
+            hint="a float64 weight has float64 steps: digits are lost",
+            gravity="edge",
+        ),
+        Right(
+            "a loop over rows",
+            code="""
+def quantize_rows(W):
+    rows, steps = [], []
+    for row in W:
+        largest = float(row.abs().max())
+        step = largest / 127 if largest else 1.0
+        rows.append((row / step).round().to(torch.int8))
+        steps.append(step)
+    return torch.stack(rows), torch.tensor(steps, dtype=W.dtype)
+
+
+def int8_linear(x, q, step, bias=None):
+    return F.linear(x, q.to(x.dtype) * step[:, None], bias)
+""",
+        ),
+        Right(
+            "multiplied instead of divided", change={"torch.round(W / step[:, None])": "(W * (1 / step)[:, None]).round().clamp(-127, 127)"}
+        ),
+        Right("the step on x's side", change={"(x @ q.to(x.dtype).T) * step": "torch.einsum('...i,oi,o->...o', x, q.to(x.dtype), step)"}),
+    ],
     "bonus-bucket": [
         Mistake(
             "plain mean",
