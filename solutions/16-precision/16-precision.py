@@ -219,6 +219,8 @@ with check.edge("tensors of any shape"):
     check.equal(got, number_formats.patterns(DTYPES["fp16"], some), "some patterns are wrong in a tensor of shape (3, 50)")
     lone = check.run(decode_bits, torch.tensor(0b1_0111_100), 4, 3)
     check.equal(lone, torch.tensor(-1.5, dtype=torch.float64), "a single pattern, a tensor without axes, is wrong")
+with check.edge("a float64 tensor"):
+    check.equal(check.run(lambda: str(decode_bits(torch.tensor([1]), 5, 10).dtype)), "torch.float64", "the result is a float64 tensor")
 ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(decode_bits, torch.tensor([1, 2, 0x7FFF]), 5, 10)
@@ -355,6 +357,8 @@ with check.edge("a tensor without axes"):
 with check.edge("rounding twice"):
     once = check.run(round_to, randn(50, dtype=torch.float64), 8, 10)
     check.equal(check.run(lambda: round_to(once, 8, 10)) if once is not None else once, once, "rounding twice must change nothing: tf32")
+with check.edge("a float64 tensor"):
+    check.equal(check.run(lambda: str(round_to(torch.ones(2), 5, 10).dtype)), "torch.float64", "the result is a float64 tensor")
 ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(round_to, x, 5, 10)
@@ -444,6 +448,8 @@ with check.edge("infinity and NaN"):
     special = check.run(round_by_mask, torch.cat([torch.tensor([math.inf, -math.inf]), odd]), 7)
     stay = "infinity and NaN must stay what they are: the sum would carry a NaN's bits over, into another number"
     check.equal(special, [math.inf, -math.inf, math.nan, math.nan, math.nan], stay)
+with check.edge("a float32 tensor"):
+    check.equal(check.run(lambda: str(round_by_mask(torch.ones(2), 7).dtype)), "torch.float32", "the result is a float32 tensor")
 ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(round_by_mask, x, 10)
@@ -1105,6 +1111,8 @@ with check.edge("a whole model"):
     heavy = two_designs.multiplying_weights(models.LanguageModel(block))
     counted = two_designs.counted_flops(block, 3)
     check.equal(check.run(training_flops, heavy, 2, 12, 8, 3 * 8), counted, "torch's own count of a small model's training step differs")
+with check.edge("an int"):
+    check.true(check.run(lambda: type(training_flops(7, 2, 4, 8, 3)) is int), "operations are counted: an int")
 ### END HIDDEN TESTS
 check.score()
 

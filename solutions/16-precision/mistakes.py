@@ -135,6 +135,12 @@ def limits(exponent_bits, mantissa_bits, finite=False):
             hint="its only NaN is all ones",
             gravity="part",
         ),
+        Mistake(
+            "in float32",
+            change={"    return sign * value": "    return (sign * value).float()"},
+            hint="the result is a float64 tensor",
+            gravity="edge",
+        ),
         Right(
             "one at a time",
             code="""
@@ -199,6 +205,12 @@ def decode_bits(bits, exponent_bits, mantissa_bits, finite=False):
             hint="below 2^−14 the numbers of fp16 are evenly spaced",
             gravity="part",
         ),
+        Mistake(
+            "in float32",
+            change={"x.sign() * over, y)": "x.sign() * over, y).float()"},
+            hint="the result is a float64 tensor",
+            gravity="edge",
+        ),
         Right(
             "search in the table of all numbers",
             code="""
@@ -251,6 +263,12 @@ def round_to(x, exponent_bits, mantissa_bits, finite=False, saturate=False):
             "full mantissa fails",
             change={"if drop == 0:": "if False:"},
             hint="your code raised NotImplementedError at line",
+            gravity="edge",
+        ),
+        Mistake(
+            "in float64",
+            change={"rounded.view(torch.float32), x)": "rounded.view(torch.float32), x).double()"},
+            hint="the result is a float32 tensor",
             gravity="edge",
         ),
         Right(
@@ -587,6 +605,7 @@ def average_in_one_call(gradients, count, all_sum):
             gravity="part",
         ),
         Mistake("one layer", change={"12 * layers * width": "12 * width"}, hint="counted for one layer only", gravity="part"),
+        Mistake("a float", change={"return tokens": "return 1.0 * tokens"}, hint="operations are counted: an int", gravity="edge"),
         Right(
             "forward, then three times",
             change={
