@@ -46,6 +46,7 @@ MIXED = (
     "06-tokenization",
     "09-gpt",
 )  # call-backs, iterators, kept models, cost: all that crosses
+QUICK = (*MIXED, "13-training-craft", "15-kernels")  # also: files and processes, kernels. The others: `make test-all`
 # Right by themselves, but not for what builds on them: the model answer to `train` goes on with the dictionary of
 # `count-pairs` as with a
 # Counter, and the first other answer to `encode-word` needs more than a cell's time for the text that a given cell
@@ -289,7 +290,11 @@ def other_right_answers(
 
 @pytest.mark.slow
 @needs_sandbox
-@pytest.mark.parametrize("assignment", COURSE.assignments, ids=lambda a: a.id)
+@pytest.mark.parametrize(
+    "assignment",
+    [pytest.param(a, marks=() if a.id in QUICK else pytest.mark.thorough) for a in COURSE.assignments],
+    ids=lambda a: a.id,
+)
 def test_scores_are_those_of_one_process_and_right_answers_earn_all_and_raise_no_suspicion(
     assignment: course.Assignment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
