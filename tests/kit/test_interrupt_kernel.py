@@ -35,7 +35,7 @@ class Notebook:
         self.manager.shutdown_kernel(now=True)
 
     def place(self, text: str) -> int:
-        (found,) = [number for number, source in enumerate(self.cells) if text in source]
+        (found,) = [number for number, source in enumerate(self.cells) if f"\n{text}" in f"\n{source}"]
         return found
 
     def run(self, source: str, interrupt_after: str = "") -> str:
