@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from autograder import work
+from autograder.classroom import written
 from autograder.model.course import Assignment, Course, CourseError, write_whole
 
 START = f"{work.FOLDER}/start.ipynb"
@@ -61,9 +62,14 @@ def script_is_newer(assignment: Assignment) -> bool:
     return script.exists() and built.exists() and script.stat().st_mtime_ns > built.stat().st_mtime_ns
 
 
-def start(course: Course, no_browser: bool, port: int | None, extra: tuple[str, ...]) -> None:
-    """Hand out what is missing in work/, then run JupyterLab until it is stopped."""
+def start(course: Course, no_browser: bool, port: int | None, extra: tuple[str, ...], instructor: bool = False) -> None:
+    """Hand out what is missing in work/, then run JupyterLab until it is stopped. Instructors get the pages for
+    graders too.
+    """
     lines = [*not_built(course), *work.prepare(course)]
+    if instructor:
+        extra = (*written.server_arguments(), *extra)
+        lines.append(f"written answers are graded on {written.PAGE} of the server's address")
     for line in [
         *lines,
         f"your notebooks are in {work.FOLDER}/. Starting JupyterLab, which takes some seconds; stop it with Ctrl-C",

@@ -128,10 +128,10 @@ class Renderer(IPythonRenderer):
         return NO_PICTURE  # a text that was copied without its picture still has a page
 
 
-def without_scripts(context: Any, source: str) -> str:
+def without_scripts(context: Any, source: str, make_renderer: Callable[..., Renderer] = Renderer) -> str:
     """nbconvert's way from Markdown to HTML, cleaned."""
     path = context.get("resources", {}).get("metadata", {}).get("path", "")
-    renderer = Renderer(
+    renderer = make_renderer(
         escape=False,
         allow_harmful_protocols=False,
         attachments=context.get("cell", {}).get("attachments", {}),
