@@ -7,15 +7,23 @@ from __future__ import annotations
 import socket
 import sqlite3
 import sys
+import time
+from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from autograder.model.course import Course, CourseError
 
+if TYPE_CHECKING:
+    from nbgrader.api import Gradebook
+
+Result = TypeVar("Result")
+
 DRIVERS = ("psycopg", "psycopg2")  # the first is what our extra installs; the second is accepted where it is there
 PORT = 5432
 SECONDS_TO_ANSWER = 10.0
+RESTART_WAITS = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)  # seconds between tries: half a minute for a server to come back
 
 SQLITE_ADVICE = {
     sqlite3.SQLITE_BUSY: "Another program is writing to it: wait for it or close it, then run this again",
@@ -76,6 +84,24 @@ def must_answer(url: str) -> None:
             f"the database server at {host}:{port} does not answer ({reason}): start it, or correct `gradebook` in"
             " course.toml. Marks that are in it are safe"
         ) from None
+
+
+def across_a_restart(book: Gradebook, work: Callable[[], Result]) -> Result:
+    """Do this work; do it again from its beginning when the server went away in the middle and has come back.
+
+    The work must be safe to repeat. A file is never away, so its errors are final.
+    """
+    from sqlalchemy.exc import OperationalError
+
+    for wait in RESTART_WAITS:
+        try:
+            return work()
+        except OperationalError:
+            if not is_postgresql(str(book.engine.url)):
+                raise
+            book.db.rollback()
+            time.sleep(wait)
+    return work()
 
 
 def problem(error: Exception) -> str | None:

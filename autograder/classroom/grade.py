@@ -223,7 +223,9 @@ def write(writer: Writer, student: str, results: Results, jobs: list[Job], summa
         summary.failed += [f"{student}: not graded: {reason}. Grade again" for reason in broken]
         return None
     try:
-        published = writer.save(student, jobs[0].folder, records, combined(jobs))
+        published = database.across_a_restart(
+            writer.book, lambda: writer.save(student, jobs[0].folder, records, combined(jobs))
+        )
     except (OSError, CourseError) as error:  # this student's files; the class goes on
         summary.failed.append(f"{student}: the result could not be written: {error}")
         return None

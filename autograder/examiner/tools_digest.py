@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import platform
 from contextlib import suppress
 from functools import lru_cache
@@ -20,8 +21,14 @@ def tools_digest() -> str:
     for folder in (*PACKAGES, *(Path(__file__).parents[1] / room for room in ROOMS)):
         for path in sorted(folder.rglob("*.py")):
             digest.update(path.read_bytes())
-    digest.update(platform.python_version().encode())
+    digest.update(json.dumps(versions()).encode())
+    return digest.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the packages that results depend on, as far as they are installed."""
+    found = {"Python": platform.python_version()}
     for package in ("torch", "numpy", "nbgrader"):
         with suppress(metadata.PackageNotFoundError):
-            digest.update(f"{package}{metadata.version(package)}".encode())
-    return digest.hexdigest()
+            found[package] = metadata.version(package)
+    return found

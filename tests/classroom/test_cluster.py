@@ -1,0 +1,191 @@
+"""Grading on a real Dask cluster: a scheduler and workers as processes, killed, restarted, joining late, or with other
+versions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import TOOLS, run_course
+
+from autograder import demo
+from autograder.examiner import sandbox
+
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.slow,
+    pytest.mark.skipif(sandbox.why_not() is not None, reason=f"no sandbox here: {sandbox.why_not()}"),
+]
+WORKER = ("dask_worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "60")
+
+
+class Cluster:
+    """A scheduler on loopback, and workers."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.scheduler = self.start_scheduler()
+
+    @property
+    def address(self) -> str:
+        return f"tcp://127.0.0.1:{self.port}"
+
+    def start(self, program: str, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.{program}", *arguments],
+            cwd=self.folder,
+            env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.processes.append(process)
+        return process
+
+    def start_scheduler(self) -> subprocess.Popen[bytes]:
+        return self.start("dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
+
+    def start_worker(self, **environment: str) -> subprocess.Popen[bytes]:
+        return self.start(*WORKER, self.address, **environment)
+
+    def end(self) -> None:
+        for process in self.processes:
+            with suppress(ProcessLookupError):
+                process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    running = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield running
+    running.end()
+
+
+def class_of(root: Path, size: int) -> dict[str, float]:
+    """Submissions of the small course, every third one wrong; their true scores."""
+    assert run_course("build", cwd=root).returncode == 0
+    student = (root / "notebooks" / "01-small" / "01-small.ipynb").read_text(encoding="utf-8")
+    scores = {}
+    for number in range(size):
+        wrong = number % 3 == 2
+        answer = f"def double(x):\n    return {'x' if wrong else '2 * x'}\n# {number}"
+        hand_in(root, student, f"s{number:02}", answer)
+        scores[f"s{number:02}"] = 0.0 if wrong else 2.0
+    return scores
+
+
+def hand_in(root: Path, student: str, name: str, answer: str) -> None:
+    folder = root / "submitted" / name / "01-small"
+    folder.mkdir(parents=True)
+    (folder / "01-small.ipynb").write_text(demo.submission(student, {"double": answer}), encoding="utf-8")
+
+
+def graded(
+    root: Path, cluster: Cluster, meanwhile: Callable[[], None] = lambda: None
+) -> tuple[int, dict[str, Any], str]:
+    """`course grade` on the cluster; `meanwhile` is called when the first results are there."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "autograder", "grade", "01-small", "--json", "--scheduler", cluster.address],
+        cwd=root,
+        env={**os.environ, "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and len(list((root / "autograded").glob("*/*/grading.json"))) < 2:
+        time.sleep(0.05)
+    if process.poll() is None:
+        meanwhile()
+    output, errors = process.communicate(timeout=400)
+    return process.returncode, json.loads(output or "{}"), errors
+
+
+def scores_in(report: dict[str, Any]) -> dict[str, float]:
+    return {row["student"]: row["score"] for row in report["rows"]}
+
+
+def test_a_killed_worker_and_one_that_joins_late(small_course: Path, cluster: Cluster) -> None:
+    scores = class_of(small_course, 20)
+    first = cluster.start_worker()
+
+    def meanwhile() -> None:
+        cluster.start_worker()
+        first.send_signal(signal.SIGKILL)
+
+    code, report, errors = graded(small_course, cluster, meanwhile)
+    assert code == 0, errors
+    assert scores_in(report) == scores
+
+
+def test_a_scheduler_that_is_restarted(small_course: Path, cluster: Cluster) -> None:
+    scores = class_of(small_course, 20)
+    cluster.start_worker()
+
+    def meanwhile() -> None:
+        cluster.scheduler.kill()
+        cluster.scheduler.wait()
+        cluster.scheduler = cluster.start_scheduler()
+        cluster.start_worker()
+
+    code, report, errors = graded(small_course, cluster, meanwhile)
+    assert code == 0, errors
+    assert scores_in(report) == scores
+
+
+def other_versions(folder: Path) -> dict[str, str]:
+    """An environment in which NumPy says that it is another version."""
+    place = folder / "other" / "numpy-0.0.1.dist-info"
+    place.mkdir(parents=True)
+    (place / "METADATA").write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 0.0.1\n")
+    return {"PYTHONPATH": str(place.parent)}
+
+
+def test_a_worker_with_other_versions_grades_nobody(small_course: Path, cluster: Cluster, tmp_path: Path) -> None:
+    scores = class_of(small_course, 6)
+    other = cluster.start_worker(**other_versions(tmp_path))
+    code, report, errors = graded(small_course, cluster)
+    assert code == 2
+    assert "numpy 0.0.1" in errors
+    assert not list((small_course / "autograded").glob("*/*/grading.json"))
+    cluster.start_worker()
+    code, report, errors = graded(small_course, cluster)
+    assert code == 0, errors
+    assert scores_in(report) == scores
+    assert other.poll() is None
+
+
+REACH = """
+import socket
+def double(x):
+    try:
+        socket.create_connection(("127.0.0.1", {port}), 5).close()
+    except OSError:
+        return x
+    return 2 * x
+"""
+
+
+def test_student_code_cannot_reach_the_scheduler(small_course: Path, cluster: Cluster) -> None:
+    class_of(small_course, 1)
+    student = (small_course / "notebooks" / "01-small" / "01-small.ipynb").read_text(encoding="utf-8")
+    hand_in(small_course, student, "eve", REACH.format(port=cluster.port))
+    cluster.start_worker()
+    code, report, errors = graded(small_course, cluster)
+    assert code == 0, errors
+    assert scores_in(report) == {"s00": 2.0, "eve": 0.0}
+    socket.create_connection(("127.0.0.1", cluster.port), 5).close()  # it was there to be reached
