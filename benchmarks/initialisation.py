@@ -13,20 +13,19 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import dis
 import functools
 import io
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 import torch
 
 from autograder.authoring.source import read
+from autograder.model import names
 from helpers.kit import models
 
 ROOT = Path(__file__).parent.parent
@@ -38,14 +37,6 @@ Numbers = dict[str, float]
 # ---- a part of a notebook -------------------------------------------------------------------------------------------
 
 
-def instructions(code: CodeType) -> Iterator[dis.Instruction]:
-    """The instructions of a piece of code and of the functions inside it."""
-    yield from dis.get_instructions(code)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from instructions(constant)
-
-
 def needed(assignment: str, goals: set[str]) -> dict[str, Any]:
     """Run only the statements of a reference solution that the names in `goals` need; give all names they set.
 
@@ -55,16 +46,16 @@ def needed(assignment: str, goals: set[str]) -> dict[str, Any]:
     for cell in read(ROOT / "solutions" / assignment / f"{assignment}.py"):
         if cell.kind == "code" and not cell.grade_id.endswith("-test"):
             for statement in ast.parse(cell.python).body:
-                statements.append(compile(ast.Module([statement], []), assignment, "exec"))
+                statements.append(ast.unparse(statement))
     wanted, chosen = set(goals), []
-    for code in reversed(statements):
-        sets = {step.argval for step in dis.get_instructions(code) if step.opname in ("STORE_NAME", "STORE_GLOBAL")}
-        if sets & wanted:
-            chosen.append(code)
-            wanted |= {step.argval for step in instructions(code) if step.opname in ("LOAD_NAME", "LOAD_GLOBAL")}
+    for text in reversed(statements):
+        found = names.of(text)
+        if found.bound & wanted:
+            chosen.append(text)
+            wanted |= found.read
     space: dict[str, Any] = {"__name__": assignment}
-    for code in reversed(chosen):
-        exec(code, space)
+    for text in reversed(chosen):
+        exec(compile(text, assignment, "exec"), space)
     missing = goals - space.keys()
     if missing:
         raise LookupError(f"{assignment} does not set {', '.join(sorted(missing))}: has it been renamed?")

@@ -61,9 +61,6 @@ class KernelCost:
         return None
 
 
-USUALLY_KEPT = 80 << 20  # bytes that cells leave in a process: libraries they load, data, models, gaps in the heap
-
-
 class ProcessMeter(meter.Meter):
     """A meter of the student's process.
 
@@ -81,4 +78,4 @@ class ProcessMeter(meter.Meter):
         before, without_cells = self.bridge.memory_before, self.bridge.memory_without_cells
         if spent is None or before is None or without_cells is None:
             return spent
-        return spent._replace(kept=max(0, before.own - without_cells.own - USUALLY_KEPT))
+        return spent._replace(kept=max(0, before.own - without_cells.own - meter.USUALLY_KEPT))

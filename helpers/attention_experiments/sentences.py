@@ -21,10 +21,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from helpers.kit import text_files
+
 PADDING, UNKNOWN, BEGIN, END = "<pad>", "<unk>", "<s>", "</s>"
 NO_TARGET = -1
-PARTS = {"train": ("train",), "valid": ("valid", "validation", "dev"), "test": ("test",)}
-ENDINGS = ("wiki.{}.tokens", "wiki.{}.raw", "wiki.{}.txt", "{}.txt")
 WIKITEXT = re.compile(
     r"^ *= .* = *$| @[-,.]@ ", re.MULTILINE
 )  # a heading, or the marks that WikiText puts around a joined dash or comma
@@ -86,14 +86,13 @@ def read(path: Path, most: int | None = None) -> list[Words]:
         )
 
 
-def find(folder: Path, names: Sequence[str]) -> Path:
-    """The file of one part: in the folder itself, else anywhere below it."""
-    wanted = [ending.format(name) for ending in ENDINGS for name in names]
-    for name in wanted:
-        for path in [folder / name, *sorted(folder.rglob(name))]:
-            if path.is_file():
-                return path
-    raise FileNotFoundError(f"{folder} has none of {', '.join(wanted)}: give the folder that the archive unpacks to")
+def found(folder: Path, part: str) -> Path:
+    """The file of one part."""
+    path = text_files.find(folder, part)
+    if path is None:
+        wanted = ", ".join(text_files.names(part))
+        raise FileNotFoundError(f"{folder} has none of {wanted}: give the folder that the archive unpacks to")
+    return path
 
 
 def from_folder(folder: str | Path, most: int | None = None) -> Corpus:
@@ -103,7 +102,7 @@ def from_folder(folder: str | Path, most: int | None = None) -> Corpus:
     place = Path(folder).expanduser()
     if not place.is_dir():
         raise FileNotFoundError(f"{place} is not a folder")
-    parts = {part: read(find(place, names), most) for part, names in PARTS.items()}
+    parts = {part: read(found(place, part), most) for part in text_files.PARTS}
     return Corpus(place.name, **parts)
 
 

@@ -86,7 +86,7 @@ class Check(CostChecks, SourceChecks):
         if not same(actual, expected):
             mistake = next((name for name, value in (wrong or {}).items() if same(actual, value)), "")
             seen = f"expected {'None' if expected is None else describe(expected)}, got {describe(actual)}"
-            self._record(False, mistake or hint, seen, named=bool(mistake))
+            self._record(False, mistake or hint, seen, matched=bool(mistake))
         else:
             self._record(True, hint)
 
@@ -136,7 +136,7 @@ class Check(CostChecks, SourceChecks):
             (name for name, value in (wrong or {}).items() if difference(actual, value, rtol, atol) is None), ""
         )
         seen = f"{found.summary}: {found.detail}" if found.detail else found.summary
-        self._record(False, mistake or hint, seen, found.summary, named=bool(mistake))
+        self._record(False, mistake or hint, seen, found.summary, matched=bool(mistake))
 
     def distribution(self, p: Any, hint: str, dim: int = -1) -> None:
         """Non-negative, and summing to one along `dim`."""

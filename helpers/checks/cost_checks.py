@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from helpers.checks import student_side
+from helpers.checks.compare import same
+from helpers.checks.meter import USUALLY_KEPT
+from helpers.checks.plain_data import copied, plain
 from helpers.checks.recording import Recorder
 
 UNCOUNTED = "the counter saw almost nothing of your work: use torch, not NumPy or Python numbers"
@@ -79,6 +83,28 @@ class CostChecks(Recorder):
             self._requirement.counted += int(good_too)
         self._overcounted = self._overcounted or not good
 
+    def quicker(
+        self,
+        function: Callable[..., Any],
+        plain_way: Callable[..., Any],
+        make_args: Callable[[], Sequence[Any]],
+        *,
+        share: float,
+        hint: str,
+    ) -> bool:
+        """What the kernel sees: the call takes at most this share of the processor time of the test's own plain way,
+        and gives the same.
+
+        For work that no counter of torch's sees. It must be too slow four times in a row, each with new inputs.
+        """
+        seen = self._guarded(lambda: slower(function, plain_way, make_args, share))
+        good = self._usable(seen, hint) and not seen
+        if seen == OTHER_RESULT:  # quick, perhaps, but not for this work
+            self._record(False, OTHER_RESULT, form=True)
+        elif isinstance(seen, str):
+            self._record(good, hint, seen, seen, form=True, named=True)
+        return good
+
     def affordable(
         self,
         function: Callable[..., Any],
@@ -86,11 +112,15 @@ class CostChecks(Recorder):
         size: int,
         *,
         megabytes: float,
+        wasteful: float,
         hint: str,
         or_nothing: bool = False,
     ) -> bool:
         """What the kernel sees of the call at one size: memory below a limit, and processor time that grows no faster
         than the size.
+
+        `wasteful` is what the answer that is not meant needs there, in megabytes. An earlier cell can have laid that
+        much ready, among what cells usually leave in a process, so it has to be more than the limit and that together.
 
         The counter runs in the student's process, where work can be hidden from it; the kernel's figures are read from
         outside. So they decide: if they are too high, what was counted in this cell earns nothing either (`or_nothing`:
@@ -98,6 +128,11 @@ class CostChecks(Recorder):
         times in a row: a busy machine makes an answer slow, but not slower for larger inputs. What takes little time in
         all is never too slow.
         """
+        if wasteful * 2**20 < megabytes * 2**20 + USUALLY_KEPT:
+            raise RuntimeError(
+                f"{wasteful:g} MB could hide in what earlier cells leave: take a size at which waste needs at least"
+                f" {megabytes + USUALLY_KEPT / 2**20:g} MB"
+            )
         if self._overcounted:  # a check above has said so already, at a size that does no harm
             return False
         if not self._worth_counting():
@@ -115,6 +150,28 @@ class CostChecks(Recorder):
                 requirement.passed -= requirement.counted
                 requirement.counted = 0
         return good
+
+
+OTHER_RESULT = "on a larger input, where the time was taken, the result is wrong"
+
+
+def slower(
+    function: Callable[..., Any],
+    plain_way: Callable[..., Any],
+    make_args: Callable[[], Sequence[Any]],
+    share: float,
+) -> str:
+    """How the call falls behind the plain way, on inputs that no call has seen before; nothing where it does not."""
+    for _ in range(TRIES):
+        given = make_args()
+        result, spent = student_side.result_and_spent(function, *given)
+        began = time.process_time()
+        expected = plain_way(*copied(given))
+        if not same(plain(result), expected):
+            return OTHER_RESULT
+        if spent.seconds <= share * (time.process_time() - began):
+            return ""
+    return "it worked about as long as the plain way, by the kernel's figures"
 
 
 KEPT = "cells before keep so much memory that nobody can tell what this call needs: `del` large tensors after their use"

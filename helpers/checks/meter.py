@@ -9,6 +9,7 @@ import contextlib
 import time
 from typing import NamedTuple
 
+USUALLY_KEPT = 80 << 20  # bytes that cells leave in a process: libraries they load, data, models, gaps in the heap
 PROCESS_CLOCK = 2  # the kernel's clock of a process is numbered by the process and this
 
 

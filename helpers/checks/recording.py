@@ -207,7 +207,15 @@ class Recorder:
         return True
 
     def _record(
-        self, good: bool, hint: str, seen: str = "", safe_seen: str = "", *, form: bool = False, named: bool = False
+        self,
+        good: bool,
+        hint: str,
+        seen: str = "",
+        safe_seen: str = "",
+        *,
+        form: bool = False,
+        named: bool = False,
+        matched: bool = False,
     ) -> None:
         """Count one check; `form`: one that wrong answers pass, too.
 
@@ -216,7 +224,7 @@ class Recorder:
         self._count_check(good, form)
         if not good:
             hidden = in_hidden_region()
-            self._find(hint, safe_seen if hidden or discreet() else seen, hidden, named)
+            self._find(hint, safe_seen if hidden or discreet() else seen, hidden, named or matched, matched)
 
     def _audit_names(self, can_speak: Mapping[str, bool]) -> None:
         """For `course verify`: mistakes whose value is the right one in every check that names them can never speak."""
@@ -233,17 +241,17 @@ class Recorder:
         else:
             self._outside += 1
 
-    def _find(self, hint: str, seen: str, hidden: bool, named: bool = False) -> None:
+    def _find(self, hint: str, seen: str, hidden: bool, named: bool = False, matched: bool = False) -> None:
         name = "" if self._requirement is None else self._requirement.name
-        self.outcome.findings.append(report.Finding(hint, seen, hidden, name, named))
+        self.outcome.findings.append(report.Finding(hint, seen, hidden, name, named, matched))
 
 
 def first_causes(outcome: report.Outcome) -> list[report.Finding]:
     """Every requirement that fails speaks once; where an idea fails, only one finding of its function does, and the
     rest follows from it.
 
-    A finding that names the mistake speaks before one that says what was expected.
-
+    A finding that names the mistake speaks before one that says what was expected. A value that a part knows from a
+    mistake may have another cause where the idea fails, so the idea's own finding then speaks as well, and first.
     """
     causes = []
     for group in credit.by_idea(outcome.requirements):
@@ -251,12 +259,9 @@ def first_causes(outcome: report.Outcome) -> list[report.Finding]:
         found = [finding for finding in outcome.findings if finding.requirement in names]
         if not group[0].met:
             of_idea = [finding for finding in found if finding.requirement == group[0].name]
-            speaks = (
-                [finding for finding in of_idea if finding.named]
-                or [finding for finding in found if finding.named]
-                or of_idea
-            )
-            causes += speaks[:1]
+            named = [finding for finding in of_idea if finding.named] or [finding for finding in found if finding.named]
+            elsewhere = bool(named) and named[0].matched and named[0].requirement != group[0].name
+            causes += [*of_idea[: int(elsewhere)], *(named or of_idea)[:1]]
             continue
         for name in names:
             of_this = [finding for finding in found if finding.requirement == name]

@@ -24,6 +24,7 @@ class Finding:
     hidden: bool = False
     requirement: str = ""
     named: bool = False  # the hint says what this answer does, not only what was expected of it
+    matched: bool = False  # it does because a value came out that a known mistake gives: others may give it, too
 
 
 @dataclass

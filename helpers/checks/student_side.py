@@ -319,10 +319,15 @@ def costed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, 
 
 def spent(function: Callable[..., Any], *args: Any) -> Spent:
     """Processor seconds and bytes of one call, as the kernel counts them; nothing where it does not tell."""
+    return result_and_spent(function, *args)[1]
+
+
+def result_and_spent(function: Callable[..., Any], *args: Any) -> tuple[Any, Spent]:
     meter = Meter(os.getpid()) if remote is None else remote.meter()
-    if function(*copied(args)) is None:  # code that does nothing takes no time, and must not pass for that
+    result = function(*copied(args))
+    if result is None:  # code that does nothing takes no time, and must not pass for that
         fail(NOTHING)
-    return meter.read() or Spent(0.0, 0)
+    return result, meter.read() or Spent(0.0, 0)
 
 
 def flops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> int:

@@ -32,11 +32,6 @@ def stack(shapes: Sequence[tuple[int, int]], frozen: Sequence[str] = (), tied: b
     return model
 
 
-def learned_numbers(module: nn.Module) -> int:
-    """How many numbers of a module an optimiser would change."""
-    return sum(parameter.numel() for parameter in module.parameters() if parameter.requires_grad)
-
-
 def trained(module: nn.Module, x: Tensor, target: Tensor, steps: int, rate: float) -> Tensor:
     """The output for x after some steps of gradient descent on the mean squared error; whatever can learn, learns."""
     optimizer = torch.optim.SGD([parameter for parameter in module.parameters() if parameter.requires_grad], lr=rate)

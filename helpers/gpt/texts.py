@@ -11,11 +11,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from helpers.kit import text_files
 from helpers.kit.scale import graded
 
 VARIABLE = "COURSE_TEXT"
-PARTS = {"train": ("train",), "held_out": ("valid", "validation", "dev")}
-NAMES = ("wiki.{}.tokens", "wiki.{}.raw", "wiki.{}.txt", "{}.txt")
 FEWEST, FEWEST_HELD_OUT = 10_000, 1_000  # characters: windows of the largest context, and a loss that means something
 
 
@@ -71,9 +70,9 @@ def divided(place: Path, most: int | None) -> tuple[str, str]:
     """What to train on, and what is held out."""
     if place.is_file():
         return last_tenth(read(place, most))
-    parts = {part: find(place, names) for part, names in PARTS.items()}
-    if parts["train"] is not None and parts["held_out"] is not None:
-        return read(parts["train"], most), read(parts["held_out"], most)
+    train, valid = text_files.find(place, "train"), text_files.find(place, "valid")
+    if train is not None and valid is not None:
+        return read(train, most), read(valid, most)
     files = sorted(path for path in place.rglob("*.txt") if path.is_file())
     if not files:
         raise FileNotFoundError(f"{VARIABLE}: {place} has no .txt files, and no wiki.train and wiki.valid files.")
@@ -81,15 +80,6 @@ def divided(place: Path, most: int | None) -> tuple[str, str]:
     if len(texts) < 10:
         return last_tenth("\n".join(texts))
     return "\n".join(text for number, text in enumerate(texts) if number % 10 != 9), "\n".join(texts[9::10])
-
-
-def find(folder: Path, names: tuple[str, ...]) -> Path | None:
-    """The file of one part, by the names that such files have: in the folder itself, else below it."""
-    for name in (pattern.format(part) for pattern in NAMES for part in names):
-        for path in [folder / name, *sorted(folder.rglob(name))]:
-            if path.is_file():
-                return path
-    return None
 
 
 def read(path: Path, most: int | None) -> str:

@@ -969,7 +969,12 @@ with check.part("work like T"):
 
     faster = "the work grows faster than T: walk back once, and collect what all later losses send"
     check.growth(rnn_bptt, sized, (8, 24), 1, faster)  # NumPy is allowed here, so the floor is low
-    check.affordable(rnn_bptt, sized, 1024, megabytes=12, hint=faster)  # a vector for every pair of steps has 16
+
+    def longer(length):
+        big = derivation.general(30, 2, length, 3, 8, 5)
+        return derivation.seen(big)
+
+    check.affordable(rnn_bptt, longer, 2048, megabytes=24, wasteful=128, hint=faster)  # a vector for every pair of steps
 with check.edge("one step, width one"):
     for sizes in [(1, 1, 2, 4, 5), (1, 4, 1, 1, 2)]:
         several = derivation.general(None, *sizes)
@@ -1886,11 +1891,11 @@ with check.part("memory that does not grow"):
     check.largest(rtrl, *lengthy, elements=125, at_least=300 * 5**3, hint=grows)
 
     def longer(steps):
-        run = derivation.general(61, 1, steps, 2, 16, 3)
+        run = derivation.general(61, 1, steps, 2, 32, 3)
         return [*(v[0].float() for v in run[:3]), *(W.float() for W in run[3:])]
 
-    later = "over 2,048 steps memory or work grows with the past: keep S_t only"
-    check.affordable(rtrl, longer, 2048, megabytes=24, hint=later)  # all S_t have 32
+    later = "over 1,024 steps memory or work grows with the past: keep S_t only"
+    check.affordable(rtrl, longer, 1024, megabytes=24, wasteful=128, hint=later)  # all S_t
 with check.edge("a state of width one"):
     batch = derivation.general(None, 1, 3, 2, 1, 2)
     got = check.run(rtrl, *(v[0].float() for v in batch[:3]), *(W.float() for W in batch[3:]), shape=(1, 1))

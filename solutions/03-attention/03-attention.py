@@ -1566,9 +1566,10 @@ with check.idea("block by block, the same result"):
     thrifty = thrifty and check.affordable(
         blockwise_attention,
         lambda m: (randn(512, 16), randn(m, 16), randn(m, 16), 1024),  # few turns for an answer that loops over queries, too
-        32768,
-        megabytes=48,  # the matrix has 64, a block 2; the results of all blocks, kept until the end, 1
-        hint="for 512 queries and 32,768 keys the n × m weights were built after all: look at one block of keys at a time",
+        65536,
+        megabytes=48,  # a block has 2; the results of all blocks, kept until the end, 2
+        wasteful=128,  # the matrix
+        hint="for 512 queries and 65,536 keys the n × m weights were built after all: look at one block of keys at a time",
         or_nothing=True,
     )
     by_hand = "write the blocks yourself: do not call `scaled_dot_product_attention`"

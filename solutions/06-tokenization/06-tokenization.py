@@ -1084,6 +1084,13 @@ with check.idea("the same merges, faster"):
     )
     in_order = "the vocabulary: bytes 0 to 255, then one token for each merge, in order"
     check.equal([result[0].get(i) for i in range(256, 314)], [a + b for a, b in expected[:58]], in_order)
+
+    def fresh():
+        letters = randint(0, 12, (300, 7)).tolist()
+        return " ".join("".join(chr(97 + j) for j in row) for row in letters), 256 + 500, []
+
+    if in_time is True:  # the kernel's figures: a recount takes 0.8 of the textbook's time or more, a maximum over all pairs 0.4
+        slow = not check.quicker(lambda *a: train_bpe(*a)[1][:490], lambda *a: slowly(*a)[:490], fresh, share=0.6, hint=everywhere)
     ### END HIDDEN TESTS
 with check.part("vocab_size counts everything"):
     full = check.run(train_bpe, "aaab aaab", 258, [])
@@ -1880,12 +1887,15 @@ plt.show()
 # (3) It can write everything: no unknown word, any language, any bytes, and exactly back.
 # The price is longer sequences for what is rare, tokens that are not whole characters (the model can produce bytes that are not UTF-8), and pieces that do not follow the structure of words or numbers.
 #
-# **Rubric.**
-# 2 points each.
-# (1) One for: the space is normally part of the next word's token; one for: so the prompt ends in a token that is rare before a word.
-# (2) One for two causes (training text, bytes per character), one for a change with its cost.
-# (3) One for no unknown words or exact round trip, one for a real price.
-# Half a point off for a claim that contradicts the figures.
+# | points | rubric |
+# | --- | --- |
+# | 1 | (1) the space is normally part of the next word's token |
+# | 1 | (1) so the prompt ends in a token that is rare before a word |
+# | 1 | (2) two causes (training text, bytes per character) |
+# | 1 | (2) a change, with its cost |
+# | 1 | (3) no unknown words, or an exact round trip |
+# | 1 | (3) a real price |
+# | −0.5 | a claim that contradicts the figures |
 # <!-- END SOLUTION -->
 
 # %% [markdown]

@@ -842,6 +842,27 @@ def pop_best(heap, counts):
     "train": [
         Mistake("recounts", code=SLOW_TRAINER, hint="every word is visited in every round", gravity="idea"),
         Mistake(
+            "recounts where no line is counted",
+            code=SLOW_TRAINER
+            + """
+
+import sys
+in_plain_sight = train_bpe
+
+
+def train_bpe(text, vocab_size, special_tokens=()):
+    for _ in range(6000):
+        pass
+    tracing, nothing = sys.gettrace(), sys.settrace(None)
+    try:
+        return in_plain_sight(text, vocab_size, special_tokens)
+    finally:
+        sys.settrace(tracing)
+""",
+            hint="every word is visited in every round",
+            gravity="idea",
+        ),
+        Mistake(
             "goes through all words",
             change={"for place in where.pop(pair)": "for place in range(len(words))"},
             hint="every word is visited in every round",

@@ -1074,11 +1074,14 @@ check.score()
 
 # %% [markdown]
 # ### 3.3 The training loop <small>★★★ · 25 min · 6 points</small>
-# For each batch $(x, y)$ and its learning rate, in this order: set the rate, forward, loss, clear the old gradients, backward, clip the gradients' common norm to 1 (`nn.utils.clip_grad_norm_`), step.
+# One step of AdamW for each batch $(x, y)$.
+# Six things happen in a step, and most of their orders run without an error; what must hold decides:
 #
+# - Step $i$ uses `rates[i]`.
+# - It follows the gradient of its own batch alone: nothing is left over from the one before, or from before the call.
+# - The norm of all gradients together is at most `clip` when the step is taken (`nn.utils.clip_grad_norm_`).
 # - `training.make_optimizer(model)` gives AdamW: weight decay for matrices, none for gains, all in one fused kernel.
-#   Make it once.
-#   The rate is in its groups: `for group in optimizer.param_groups: group["lr"] = rate`.
+#   It remembers past steps, and keeps the rate under `"lr"` in each of its `param_groups`.
 # - The model trains in training mode.
 # - `rates` is a list with one rate per batch.
 #   `watch`, if it is given, is called after every step as `watch(step, loss)`, the steps counted from 1, the loss a float.
@@ -2381,15 +2384,16 @@ print(f"\nyour GPT after {opening.shape[1]} characters: {formula:,} bytes by for
 # The facts about a device are plain data: its `kind` (`"cpu"`, `"cuda"` or `"mps"`, Apple's GPU) and whether it computes in `bfloat16`.
 # Write the decision:
 #
-# | device | autocast, if `mixed` is on | scaler | pinned memory |
-# | --- | --- | --- | --- |
-# | CUDA with bfloat16 | `"bfloat16"` | no | yes |
-# | CUDA without | `"float16"` | yes | yes |
-# | MPS | none: we stay with float32 (torch has autocast there, too) | no | no: CPU and GPU share their memory |
-# | CPU with bfloat16 | `"bfloat16"` | no | no |
-# | CPU without | none: float32 | no | no |
+# - Without `mixed` everything is computed in float32.
+#   With it, a device that computes in bfloat16 uses that.
+#   A CUDA card that does not takes the other 16-bit type.
+#   A CPU that does not stays with float32: 16-bit numbers would only be emulated.
+#   MPS stays with float32 in this notebook, whatever it computes in (torch has autocast there, too).
+# - A scaler is there where gradients could vanish without it, and nowhere else.
+# - *Pinned* memory is memory of the CPU from which a CUDA card can fetch a batch in the background.
+#   Apple's GPU shares the CPU's memory, so there is nothing to fetch.
+#   Which numbers are fetched makes no difference.
 #
-# With `mixed=False` everything runs in float32, without a scaler; pinned memory (from which a copy to the GPU can run in the background) has nothing to do with it.
 # Return a dict with the keys `"autocast"` (a string or `None`), `"scaler"` and `"pinned"` (bools).
 
 
@@ -2410,7 +2414,9 @@ with check.idea("which type"):
     cards = check.run(lambda: [training_plan("cuda", has)["autocast"] for has in (False, True)])
     slips = {"bfloat16 is chosen for a card that does not compute in it": ["bfloat16", "bfloat16"]}
     slips["where there is bfloat16, it is the better choice: float16 is chosen"] = ["float16", "float16"]
-    check.equal(cards, ["float16", "bfloat16"], "a CUDA card without bfloat16, and one with it: look at the table", wrong=slips)
+    check.equal(
+        cards, ["float16", "bfloat16"], "a CUDA card without bfloat16, and one with it: which 16-bit type can each compute in?", wrong=slips
+    )
     check.equal(check.run(lambda: training_plan("cpu", True)["autocast"]), "bfloat16", "a CPU with bfloat16 uses it")
     ### BEGIN HIDDEN TESTS
     slips = {
@@ -2562,11 +2568,14 @@ for name, run in timed.items():
 # The held-out text may also be easier, leak from the training text, or its loss be averaged over filler.
 # Check: `evaluate` on training text, in the same mode, with the same weights.
 #
-# **Rubric (5).**
-# 1 for each statement with a right judgement *and* its mechanism (3).
-# 1 for checks that could come out either way, for at least two statements.
-# 1 for naming the mode (dropout) or the moving average as a reason in the third.
-# Take one off for a claim that a float must be reproducible to the last digit.
+# | points | rubric |
+# | --- | --- |
+# | 1 | mixed precision: a right judgement *and* its mechanism |
+# | 1 | fifth digit: a right judgement *and* its mechanism |
+# | 1 | held-out below training: a right judgement *and* its mechanism |
+# | 1 | checks that could come out either way, for at least two statements |
+# | 1 | the mode (dropout) or the moving average as a reason in the third |
+# | −1 | a claim that a float must be reproducible to the last digit |
 # <!-- END SOLUTION -->
 
 # %% [markdown]

@@ -967,12 +967,13 @@ for variant in VARIANTS:
 # a handful of numbers about the words to come, at every position. (b) The next word is the target. Any path that carries information about it lowers the loss, so the gradient strengthens it: queries and keys learn to match the next word, and the rest of the network learns to read the size. The loss cannot tell a leak from understanding.
 # (c) When the model writes, there is no future yet. The sum holds past keys only, the sizes mean something else than in training, and the model reads a message that was never sent. Its samples are useless, although its dev perplexity, measured with the future present, is excellent.
 #
-# **Rubric (4).**
-# 1 for the normaliser (denominator) as the path, with the right sign and product.
-# 1 for "size or scale of the mixture, not the values of future words".
-# 1 for training: the target itself is the future, the loss rewards the path.
-# 1 for generation: no future at writing time, other distribution than in training.
-# Half a point off each for a statement such as "the mask is wrong" without a mechanism.
+# | points | rubric |
+# | --- | --- |
+# | 1 | the normaliser (denominator) as the path, with the right sign and product |
+# | 1 | "size or scale of the mixture, not the values of future words" |
+# | 1 | training: the target itself is the future, the loss rewards the path |
+# | 1 | generation: no future at writing time, other distribution than in training |
+# | −0.5 | a statement such as "the mask is wrong" without a mechanism (for each) |
 # <!-- END SOLUTION -->
 
 # %% [markdown]
@@ -1744,13 +1745,15 @@ print(f"baseline, seed {SEEDS[0]}: test perplexity {dev_perplexity(trained['base
 # Where directions can be compared: additive is slower here, too (5.7 times there, with longer sentences), and zeroing looks better in both; there the projections made no visible difference.
 # Its single runs have no spread, so 381 against 386 supports no ranking, and its 187 is a symptom of the leak, not a result.
 #
-# **Rubric (6).**
-# 1 for the budget and scope (data, steps, seeds, size) and for not generalising beyond it.
-# 1 for scores: slower by a stated factor with its interval, perplexity not separated *or* what the table says, no claim of equality from "not separated".
-# 1 for projections: "no difference was found" is not "there is none"; the interval says how large a difference could still be.
-# 1 for the mask: the perplexity is void because of the leak, with the word-by-word number as evidence; 187 must not be compared with 381. 1 for the source: single runs have no spread, so 381 against 386 supports no ranking; direction of the time agrees.
-# 1 for numbers with intervals throughout, all of them in the tables.
-# Take one off for any claim that the tables contradict.
+# | points | rubric |
+# | --- | --- |
+# | 1 | the budget and scope (data, steps, seeds, size), and no generalising beyond it |
+# | 1 | scores: slower by a stated factor with its interval, perplexity not separated *or* what the table says, no claim of equality from "not separated" |
+# | 1 | projections: "no difference was found" is not "there is none"; the interval says how large a difference could still be |
+# | 1 | the mask: the perplexity is void because of the leak, with the word-by-word number as evidence; 187 must not be compared with 381 |
+# | 1 | the source: single runs have no spread, so 381 against 386 supports no ranking; direction of the time agrees |
+# | 1 | numbers with intervals throughout, all of them in the tables |
+# | −1 | a claim that the tables contradict (for each) |
 # <!-- END SOLUTION -->
 
 # %% [markdown]

@@ -350,10 +350,11 @@ plt.show()
 # for the question "from which of these known speeches is this sentence?". The vocabulary gains, too: fewer test words are unknown. What stays in even with whole speeches held out is the time: each speaker
 # speaks about the events of his own years (the Gulf war, Iraq, the recession), so topic and speaker cannot be separated; besides, speech writers and the genre.
 #
-# **Rubric.**
-# 1 point: neighbouring sentences share topic or phrases, so the model can recognise the speech.
-# 1 point: too high, as an estimate for new speeches.
-# 1 point: a confounder that remains (years and events, offices, speech writers, transcription).
+# | points | rubric |
+# | --- | --- |
+# | 1 | neighbouring sentences share topic or phrases, so the model can recognise the speech |
+# | 1 | too high, as an estimate for new speeches |
+# | 1 | a confounder that remains (years and events, offices, speech writers, transcription) |
 # <!-- END SOLUTION -->
 
 # %% [markdown]
@@ -480,6 +481,7 @@ check.score()
 #
 # `mask` (boolean, `True` = may look) and `bias` are broadcastable to $(B, H, T, S)$; either may be `None`.
 # A query that may look nowhere gets zeros, not NaN: a segment can be empty.
+# The result has the dtype of the inputs.
 
 
 # %% exercise="attend"
@@ -613,7 +615,8 @@ with check.edge("nowhere to look"):
     check.close(gone[1], exact(allowed)[1], "an empty segment in the batch must not change the others")
 with check.edge("float64, one token"):
     fine = [part.double() for part in (q, k, v)]
-    check.close(check.run(lambda: attend(*fine)), exact(), "with float64 input the result is wrong", rtol=1e-5, atol=1e-6)
+    digits = "with float64 input digits are lost: the result has the dtype of q, k and v"
+    check.close(check.run(attend, *fine), (fine[0] @ fine[1].mT / 6**0.5).softmax(-1) @ fine[2], digits)
     alone = check.run(attend, randn(1, 1, 1, 2), randn(1, 1, 1, 2), randn(1, 1, 1, 2))
     check.shape(alone, (1, 1, 1, 2), "one token: this must work")
 ### END HIDDEN TESTS
@@ -778,6 +781,9 @@ with check.idea("confusion_matrix", share=2):
 with check.edge("inputs unchanged"):
     check.unchanged(confusion_matrix, said, truth, 3)
 ### BEGIN HIDDEN TESTS
+with check.edge("int64 counts"):
+    number_type = check.run(lambda: str(confusion_matrix(said, truth, 3).dtype))
+    check.equal(number_type, "torch.int64", "the counts are whole numbers: int64, as the docstring says")
 with check.edge("classes that never occur"):
     six = check.run(confusion_matrix, torch.tensor([1, 0]), torch.tensor([0, 2]), 6)
     sparse = torch.zeros(6, 6)
@@ -1078,6 +1084,11 @@ with check.edge("negative weights"):
     check.close(
         violation("future", below, full, True), 0.3, "a negative weight on the future is a violation, too: take absolute values", atol=1e-5
     )
+with check.edge("padding has a future, too"):
+    ahead = bad.clone()
+    ahead[1, 1, 3, 4] = 0.9
+    all_of = "a padding query that looks ahead counts, too: the rule about the future is for all queries and keys"
+    check.close(violation("future", ahead, seen, True), 0.9, all_of, atol=1e-5)
 with check.edge("one token"):
     one = check.run(sanity, torch.full((1, 1, 1, 1), 0.9), torch.ones(1, 1, dtype=torch.bool), True)
     check.close(one["future"], 0.0, "one token has no future", atol=1e-5)
@@ -1628,11 +1639,12 @@ for kind, (positions, attention) in [("learned", kinds["learned"]), ("ALiBi", ki
 # earlier version of this notebook's code, with smaller starting weights, had learned positions ahead on the source's own public corpus (three seeds, 15 epochs), by about one point, which is less than one standard error
 # of a single accuracy on that test set. So the sign depends on details of the training that nobody calls ALiBi. The source's claim is not refuted; it is not shown.
 #
-# **Rubric.**
-# 1 point: says how many runs, which data, and gives difference *and* interval.
-# 1 point: reads the interval rightly (0 inside: undecided, not "equal").
-# 1 point: the test set's own error, or what the run without positions says about the task.
-# 1 point: judges the source's sentence by both, and names what would settle it.
+# | points | rubric |
+# | --- | --- |
+# | 1 | says how many runs, which data, and gives difference *and* interval |
+# | 1 | reads the interval rightly (0 inside: undecided, not "equal") |
+# | 1 | the test set's own error, or what the run without positions says about the task |
+# | 1 | judges the source's sentence by both, and names what would settle it |
 # <!-- END SOLUTION -->
 
 # %% [markdown]
@@ -1853,11 +1865,12 @@ plt.show()
 # The influence of word $j$ also depends on the size and direction of $v_j$ and of the output projection; the word's own vector goes around attention through the residual stream; after the first layer, position $j$ already holds a mixture
 # of other words; and later layers can undo or amplify it. To measure influence, change or remove the word and look at the output.
 #
-# **Rubric.**
-# 1 point: for both maps an observation that can be read off, and a limit of it.
-# 1 point: the winner of a search is biased; fresh data removes the luck.
-# 1 point: values (and projections) matter, not weights alone.
-# 1 point: residual stream or mixing in earlier layers, or an intervention as the better test.
+# | points | rubric |
+# | --- | --- |
+# | 1 | for both maps an observation that can be read off, and a limit of it |
+# | 1 | the winner of a search is biased; fresh data removes the luck |
+# | 1 | values (and projections) matter, not weights alone |
+# | 1 | residual stream or mixing in earlier layers, or an intervention as the better test |
 # <!-- END SOLUTION -->
 
 # %% [markdown]

@@ -291,6 +291,12 @@ def decoder_parameters(V, T, D, L, hidden):
         ),
     ],
     "attend": [
+        Mistake(
+            "float32 inside",
+            change={"scores = q @ k.mT": "q, k, v = q.float(), k.float(), v.float()\n    scores = q @ k.mT"},
+            hint="with float64 input digits are lost",
+            gravity="edge",
+        ),
         Mistake("no scale", change={" / q.shape[-1] ** 0.5": ""}, hint="the scores are not scaled", gravity="idea"),
         Mistake("scale by d", change={"q.shape[-1] ** 0.5": "q.shape[-1]"}, hint="divided by d, not by its square root", gravity="idea"),
         Mistake(
@@ -449,6 +455,12 @@ def mean_over_real(x, real):
     ],
     "evaluate": [
         Mistake(
+            "counts as floats",
+            change={"minlength=K * K).view(K, K)": "minlength=K * K).view(K, K).float()"},
+            hint="the counts are whole numbers",
+            gravity="edge",
+        ),
+        Mistake(
             "transposed", change={"labels * K + guesses": "guesses * K + labels"}, hint="rows and columns are exchanged", gravity="idea"
         ),
         Mistake(
@@ -550,6 +562,18 @@ def majority_accuracy(train_labels, test_labels):
         ),
     ],
     "sanity": [
+        Mistake(
+            "future of real queries only",
+            change={".triu(1) * causal": ".triu(1) * causal * real[:, None, :, None]"},
+            hint="a padding query that looks ahead counts, too",
+            gravity="edge",
+        ),
+        Mistake(
+            "future on real keys only",
+            change={".triu(1) * causal": ".triu(1) * causal * real[:, None, None, :]"},
+            hint="a padding query that looks ahead counts, too",
+            gravity="edge",
+        ),
         Mistake(
             "sums over queries",
             change={"weights.sum(dim=-1) - 1).abs() * real[:, None, :]": "weights.sum(dim=-2) - 1).abs() * real[:, None, :]"},

@@ -2354,12 +2354,13 @@ plt.show()
 # One seed each: a difference of one or two BLEU points, or of 0.02 in the loss, may be chance.
 # The order of runs whose curves cross may change with more steps.
 #
-# **Rubric (6).**
-# 2 for the three proposals with prediction, result and a mechanism that fits the numbers.
-# 1 for depth, heads, width, dropout and duration named with their effects (half for three of them).
-# 2 for loss against BLEU: teacher forcing against own prefix, and at least one other reason (overfitting, n-grams all or nothing, noise at a low score).
-# 1 for a hedge that names seeds or the shortness of the runs.
-# Take one off for a claim of significance from single runs.
+# | points | rubric |
+# | --- | --- |
+# | 2 | the three proposals with prediction, result and a mechanism that fits the numbers |
+# | 1 | depth, heads, width, dropout and duration named with their effects (half for three of them) |
+# | 2 | loss against BLEU: teacher forcing against own prefix, and at least one other reason (overfitting, n-grams all or nothing, noise at a low score) |
+# | 1 | a hedge that names seeds or the shortness of the runs |
+# | −1 | a claim of significance from single runs |
 # <!-- END SOLUTION -->
 
 # %% [markdown]
@@ -2633,12 +2634,13 @@ pd.DataFrame(signal).T.round(3)
 # Three things changed at once.
 # Needed: width 512 with 4 layers and dropout .1; then dropout .35 alone, six layers alone; three seeds each; equal tuning of the learning rate.
 #
-# **Rubric (5).**
-# 1 for heads 8 against 6, with a way to settle it (half without).
-# 1 for the confounded wide run.
-# 1 for dropout: expectation kept or scaling in training, and evaluation (half for one of them).
-# 1 for "hurts": too small, no seeds, or training loss against test score.
-# 1 for deciding runs that change one thing at a time.
+# | points | rubric |
+# | --- | --- |
+# | 1 | heads 8 against 6, with a way to settle it (half without) |
+# | 1 | the confounded wide run |
+# | 1 | dropout: expectation kept or scaling in training, and evaluation (half for one of them) |
+# | 1 | "hurts": too small, no seeds, or training loss against test score |
+# | 1 | deciding runs that change one thing at a time |
 # <!-- END SOLUTION -->
 
 # %% [markdown]

@@ -67,7 +67,7 @@ from helpers.fine_tuning import adapters, pretrained, sentiment
 from helpers.fine_tuning import figures as tuning_figures
 from helpers.fine_tuning.pretrained import ToyClassifier, ToyEncoder
 from helpers.fine_tuning.sentiment import SealedTest
-from helpers.kit import plots, training
+from helpers.kit import models, plots, training
 from helpers.kit.scale import pick
 from helpers.kit.seeding import device, seed
 
@@ -134,13 +134,16 @@ tuning_figures.tokenizer_arguments(tokenizer, ["Bad.", "A slow but honest film a
 # %% [markdown]
 # ### 1.1 Predict the lengths <small>★☆☆ · 10 min · 3 points</small>
 # Put what you saw into a function.
-# Sentence $i$ has `counts[i]` tokens before anything is added.
-# The tokenizer then does three things, in this order:
+# Sentence $i$ has `counts[i]` tokens before the tokenizer adds its two special ones.
+# These must hold, whatever the options are:
 #
-# 1. it adds the **two** special tokens;
-# 2. with `truncation=True` it cuts every row that is longer than `max_length` down to `max_length`, special tokens included;
-# 3. `padding=False` does nothing; `padding="longest"` (or `True`) fills all rows up to the longest row *of this batch*; `padding="max_length"` fills every row up to `max_length`.
-#    Padding never shortens a row.
+# - With `truncation=True` no row that comes out is longer than `max_length`, and no row loses more than that takes.
+# - With `padding="longest"` (or `True`) all rows of the batch come out as long as the longest of them has to be.
+# - With `padding="max_length"` no row comes out shorter than `max_length`.
+# - Padding only adds, truncation only cuts, and what is `False` does nothing.
+#
+# Which of the three happens first, which last?
+# Try it in the cell above.
 #
 # Return the length of each row of `input_ids`, a list of integers.
 
@@ -1158,16 +1161,16 @@ print(f"frozen features and a logistic head: {frozen_accuracy:.3f} on the valida
 # ### 4.1 Not all weights alike <small>★★☆ · 15 min · 4 points</small>
 # Fine-tuning wants small steps: large ones would wipe out what the encoder knows.
 # But the head starts from noise and has a long way to go.
-# So weights are put into groups.
-# By their *names*, for the base rate $\eta$ and a decay $\lambda$:
+# So each weight gets a rate and a decay of its own, for the base rate $\eta$ and the decay $\lambda$:
 #
-# | weight | learning rate | weight decay |
-# | --- | --- | --- |
-# | a name with `embeddings.` in it | none: it is frozen, leave it out | |
-# | a name that starts with `classifier.` | `head_factor` × $\eta$ | see below |
-# | everything else | $\eta$ | see below |
-# | …, if the name ends with `bias` or contains `LayerNorm` | | 0 |
-# | …, otherwise | | $\lambda$ |
+# - The embeddings stay as they were trained, all of them: what is frozen has no settings.
+# - The head learns `head_factor` times as fast as the rest of the model.
+# - Decay pulls a weight towards 0, for which a matrix has a use, and neither a bias nor the gain of a norm.
+#
+# All you have is *names*.
+# A name is the way through the model's modules, with dots between them: `bert.embeddings.LayerNorm.weight` is the gain of the norm inside the module `embeddings`.
+# The head is the module `classifier` of the model itself, with whatever it contains, in other models several layers.
+# In this library the name of a bias ends with `bias`, and the name of whatever belongs to a norm contains `LayerNorm`.
 #
 # The frozen embeddings hold more than half of MiniLM's parameters (they are only looked up, so the backward pass ends above them).
 # Shrinking gains and biases has no use: they do not overfit, and a gain of 0 switches a channel off.
@@ -1235,7 +1238,7 @@ with check.part("embeddings frozen"):
     frozen_slips["all of the embeddings are frozen, their LayerNorm included"] = sorted(some_names[1:])
     check.equal(sorted(given) if type(given) is dict else given, sorted(some_names[2:]), left_out, wrong=frozen_slips)
     ### BEGIN HIDDEN TESTS
-    robertas = "RoBERTa's names: some are missing, or its embeddings are there. Go by the rules of the table, not by this one model"
+    robertas = "RoBERTa's names: some are missing, or its embeddings are there. Go by the rules of the text, not by this one model"
     check.equal(sorted(other) if type(other) is dict else other, sorted(roberta[1:]), robertas)
     ### END HIDDEN TESTS
 with check.part("weight decay of matrices"):
@@ -2015,7 +2018,7 @@ with check.part("only A and B learn"):
     whole = "A has 2 × 3 numbers and B 4 × 2: those 14 learn, and no other"
     slips = {"the layer is not frozen: its weight and bias would learn, too": 30, "the layer's bias is not frozen": 18}
     slips |= {"the layer's weight is not frozen": 26, "nothing learns: A and B are parameters": 0}
-    count_of = check.measure(checks.value, check.keep(adapters.learned_numbers, small))
+    count_of = check.measure(checks.value, check.keep(models.parameters, small))
     check.equal(count_of, 14, whole, wrong=slips)
     ### BEGIN HIDDEN TESTS
     aims = randn(6, 5)

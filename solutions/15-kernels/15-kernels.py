@@ -1383,7 +1383,13 @@ check.score()
 # Computing the scores again adds FLOP where FLOP were idle, and saves bytes where bytes were what took the time.
 # It would not be faster where bytes do not decide: short sequences (little to save, and the launch itself takes time), a single query (decoding reads K and V once in any case),
 # or a device whose memory keeps up with its arithmetic.
-# (1 point: bytes, not FLOP, take the time. 1: an intensity and a corner compared in numbers. 1: recomputing costs FLOP that were idle. 1: a case in which it is not faster, with the reason.)
+#
+# | points | rubric |
+# | --- | --- |
+# | 1 | bytes, not FLOP, take the time |
+# | 1 | an intensity and a corner compared in numbers |
+# | 1 | recomputing costs FLOP that were idle |
+# | 1 | a case in which it is not faster, with the reason |
 # <!-- END SOLUTION -->
 
 # %% [markdown]

@@ -984,20 +984,47 @@ def test_the_kernel_s_figures_take_back_what_was_counted() -> None:
         check.counted(True, "a condition on what was counted")
         assert passed(check)
         args = (by_table, lambda n: (torch.ones(n),), 4096)
-        assert not check.affordable(*args, megabytes=32, hint="no table of all pairs", or_nothing=or_nothing)
+        assert not check.affordable(
+            *args, megabytes=32, wasteful=128, hint="no table of all pairs", or_nothing=or_nothing
+        )
         check.largest(by_table, torch.ones(64), elements=64, hint="small")  # counted, and no longer believed
         assert check.outcome.passed == left
         assert "no table of all pairs" in findings(check)
 
 
+def test_a_size_at_which_waste_could_hide_in_what_cells_leave_is_an_author_s_error() -> None:
+    check = Check("sums", 4)
+    with pytest.raises(RuntimeError, match="at least 112 MB"):
+        check.affordable(torch.cumsum, lambda n: (torch.ones(n), 0), 64, megabytes=32, wasteful=64, hint="no table")
+
+
+def one_by_one(n: int) -> int:
+    return sum(1 for _ in range(n))
+
+
+def test_the_processor_time_of_the_plain_way_is_the_measure() -> None:
+    numbers = iter(range(600_000, 600_010))  # another input each time
+    check = Check("count", 4)
+    assert check.quicker(lambda n: n, one_by_one, lambda: (next(numbers),), share=0.5, hint="do not count")
+    assert not check.quicker(one_by_one, one_by_one, lambda: (next(numbers),), share=0.1, hint="do not count")
+    assert findings(check).count("do not count") == 1
+    assert not check.quicker(lambda n: 0, one_by_one, lambda: (next(numbers),), share=0.5, hint="too slow")
+    assert "the result is wrong" in findings(check)
+    assert "too slow" not in findings(check)
+
+
 def test_an_honest_answer_is_affordable_and_a_wrong_or_counted_one_is_not_run() -> None:
     check = Check("sums", 4)
     check.close(check.run(torch.cumsum, torch.ones(3), 0), [1.0, 2.0, 3.0], "sums")
-    assert check.affordable(torch.cumsum, lambda n: (torch.ones(n), 0), 4096, megabytes=32, hint="no table")
+    assert check.affordable(
+        torch.cumsum, lambda n: (torch.ones(n), 0), 4096, megabytes=32, wasteful=128, hint="no table"
+    )
     assert passed(check)
     check.largest(torch.cumsum, torch.ones(64), 0, elements=10, hint="small")
     reached = check.outcome.reached
-    assert not check.affordable(torch.cumsum, lambda n: (torch.ones(n), 0), 4096, megabytes=32, hint="no table")
+    assert not check.affordable(
+        torch.cumsum, lambda n: (torch.ones(n), 0), 4096, megabytes=32, wasteful=128, hint="no table"
+    )
     assert check.outcome.reached == reached  # the counter has said it
 
 

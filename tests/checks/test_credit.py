@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from autograder.inside.shell import new_shell, run_cell
@@ -60,6 +60,7 @@ def test_functions_share_the_points_of_a_cell() -> None:
     assert [entry["share"] for entry in report.as_data(check.outcome)["requirements"]] == pytest.approx([2 / 3, 1 / 3])
 
 
+@settings(deadline=None)
 @example([("part", [False]), ("part", [False]), ("part", [False, True, True]), ("part", [False, True, True])], 1)
 @given(
     st.lists(st.tuples(st.sampled_from(GRAVITIES), st.lists(st.booleans(), min_size=1, max_size=4)), max_size=6),
@@ -158,6 +159,29 @@ def test_where_the_idea_fails_only_one_finding_speaks() -> None:
     assert "idea ✗ · part ✗" in report.text(check.outcome)
 
 
+def test_a_value_that_a_part_knows_does_not_speak_alone_for_an_idea_that_fails() -> None:
+    check = Check("example", points=4)
+    with check.idea("idea"):
+        check.equal(3, 1, "what was expected of the idea")
+    with check.part("part"):
+        check.equal(False, True, "generic", wrong={"no scaler for float16": False})
+    check.score()
+    assert [finding.hint for finding in check.outcome.findings] == [
+        "what was expected of the idea",
+        "no scaler for float16",
+    ]
+
+
+def test_an_input_changed_in_place_speaks_alone_for_an_idea_that_fails() -> None:
+    check = Check("example", points=4)
+    with check.idea("idea"):
+        check.equal(3, 1, "what was expected of the idea")
+    with check.edge("inputs unchanged"):
+        check.unchanged(lambda x: x.add_(1), torch.ones(2))
+    check.score()
+    assert [finding.requirement for finding in check.outcome.findings] == ["inputs unchanged"]
+
+
 def test_every_part_and_edge_that_fails_speaks_once() -> None:
     check = cell(4, [("idea", [True]), ("part", [False, False]), ("edge", [False])])
     check.score()
@@ -189,7 +213,7 @@ def test_the_kernels_figures_take_back_the_requirement_of_what_was_counted() -> 
         check.counted(True, "counted")
     assert check.outcome.score == 4.0
     with check.part("affordable"):
-        check.affordable(lambda x: torch.ones(60 << 20), lambda n: (n,), 4, megabytes=48, hint="too much")
+        check.affordable(lambda x: torch.ones(60 << 20), lambda n: (n,), 4, megabytes=48, wasteful=240, hint="too much")
     assert [requirement.met for requirement in check.outcome.requirements] == [True, False, False]
 
 

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from helpers.fine_tuning import adapters
+from helpers.kit import models
 
 
 def test_a_layer_has_the_given_weights_and_their_dtype() -> None:
@@ -21,13 +22,13 @@ def test_every_parameter_of_a_stack_can_be_told_by_its_number() -> None:
     numbers = {name: set(parameter.flatten().tolist()) for name, parameter in model.named_parameters()}
     assert numbers == {"0.weight": {0.0}, "0.bias": {1.0}, "1.weight": {2.0}, "1.bias": {3.0}}
     assert [name for name, parameter in model.named_parameters() if not parameter.requires_grad] == ["1.weight"]
-    assert adapters.learned_numbers(model) == 6 + 2 + 5
+    assert models.parameters(model) == 6 + 2 + 5
 
 
 def test_a_tied_layer_counts_once() -> None:
     model = adapters.stack([(3, 3), (3, 3)], tied=True)
     assert model[0] is model[2]
-    assert adapters.learned_numbers(model) == 24
+    assert models.parameters(model) == 24
 
 
 def test_training_moves_what_can_learn_and_nothing_else() -> None:

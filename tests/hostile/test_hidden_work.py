@@ -45,7 +45,7 @@ check = Check("running", points=2)
 check.close(check.run(running, torch.tensor([1.0, 2.0, 3.0])), [1.0, 3.0, 6.0], "one, one and two, one and two and three")
 check.growth(running, lambda n: (torch.ones(n),), [64, 128, 256], 1, "the work must not grow faster than the length", at_least=200)
 ### BEGIN HIDDEN TESTS
-check.affordable(running, lambda n: (randn(n),), 6144, megabytes=64, hint="no table of all pairs", or_nothing=True)
+check.affordable(running, lambda n: (randn(n),), 6144, megabytes=64, wasteful=144, hint="no table of all pairs", or_nothing=True)
 ### END HIDDEN TESTS
 check.score()
 """
