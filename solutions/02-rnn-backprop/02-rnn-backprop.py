@@ -380,7 +380,7 @@ with check.edge("a prediction of zero"):
 check.score()
 
 # %% [markdown]
-# ### 2.2 Back in time <small>★★★ · 25 min · 4 points</small>
+# ### 2.2 Back in time <small>★★☆ · 25 min · 4 points</small>
 # $J_t$ sees an earlier state $h_i$ only through $h_{i+1}, \dots, h_t$ and $o_t$.
 # Derive $\partial J_t / \partial h_i$ for $i \le t$ in two steps:
 #
@@ -439,7 +439,7 @@ with check.edge("a state of width one"):
 check.score()
 
 # %% [markdown]
-# ### 2.3 To the weights of one loss <small>★★★ · 25 min · 4 points</small>
+# ### 2.3 To the weights of one loss <small>★★☆ · 25 min · 4 points</small>
 # $W_{hh}$ is one matrix, used $t$ times on the way to $J_t$. Pretend for a moment that each use had its own copy $W^{(i)}$, so that $z_i
 # = W^{(i)} h_{i-1} + W_{hx} x_i$. Derive
 #
@@ -547,7 +547,7 @@ check.score()
 # | `"total"` | a tensor `(n_h, n_h)`: $\partial J / \partial W_{hh}$ |
 #
 # The test walks along your chain and names the *first* link that is wrong, and the likely reason.
-# Mend that one first: what comes after it may be wrong only because of it.
+# Fix that link first: the later ones may be wrong only because of it.
 
 
 # %% exercise="chain"
@@ -640,7 +640,7 @@ check.score()
 # ## 3 The general case
 #
 # ### 3.1 Trust, but measure <small>★★☆ · 15 min · 3 points</small>
-# What the tests above took for the truth was itself checked with finite differences. Write that tool yourself: the *central* difference
+# The tests above compared you with gradients that had themselves been checked with finite differences. Write that tool yourself: the *central* difference
 #
 # $$ \frac{\partial f}{\partial W_{ab}} \approx \frac{f(W + \varepsilon E_{ab}) - f(W - \varepsilon E_{ab})}{2 \varepsilon}, $$
 #
@@ -999,7 +999,7 @@ check.score()
 # In the linear network it is $W_{hh}^{\,t-i}$.
 # If $W_{hh} = \rho\, Q$ with $Q$ orthogonal ($Q^\top Q = I$: lengths are kept), then $\lVert W_{hh}^{\,k} \rVert = \rho^k$.
 #
-# ### 4.1 The Jacobian over many steps <small>★★★ · 20 min · 4 points</small>
+# ### 4.1 The Jacobian over many steps <small>★★☆ · 20 min · 4 points</small>
 # For $h_j = \tanh(W_{hh} h_{j-1} + W_{hx} x_j)$ derive $\partial h_j / \partial h_{j-1}$.
 # Then multiply the steps from $i$ to $t$, in the right order.
 
@@ -1442,7 +1442,7 @@ check.score()
 # Put your parts together: one-hot vectors, `rnn_forward`, `rnn_bptt`, `clip_gradients`.
 # (`F.one_hot(indices, n)` gives integers, so convert to the type of the weights.
 # Take the number $n$ of characters from the weights, `W_hx.shape[1]`: the tests use a smaller alphabet.)
-# If 3.2, 3.3 or 4.3 is not green yet, mend that first.
+# If 3.2, 3.3 or 4.3 is not green yet, go back and finish it first.
 #
 # - `loss` is the mean of $-\log \hat y$ at the right character, over all $B \cdot T$ positions: a plain number, so that chunks of any size compare.
 #   (A prediction of exactly 0 makes it infinite or NaN.

@@ -418,7 +418,7 @@ with check.part("other keys"):
 check.score()
 
 # %% [markdown]
-# ### 3.3 Any weights you like <small>★★★ · 20 min · 4 points</small>
+# ### 3.3 Any weights you like <small>★★☆ · 20 min · 4 points</small>
 # Generalise.
 # Given target weights $w_0, \dots, w_{m-1} > 0$ that sum to one, find $q$ with $\mathrm{softmax}(Kq) = w$.
 #
@@ -496,7 +496,7 @@ with check.edge("all digits of float64"):
 check.score()
 
 # %% [markdown]
-# ### 3.4 When is it impossible? <small>★★★ · 15 min · 3 points</small>
+# ### 3.4 When is it impossible? <small>★★☆ · 15 min · 3 points</small>
 # Five keys in three dimensions give four equations for three unknowns: most targets are out of reach.
 # So is any target with a zero in it, for a finite query: $e^s > 0$.
 # Write the test: a target is reachable exactly when it is strictly positive and the equations of 3.3 have an exact solution.
@@ -697,7 +697,7 @@ with check.edge("all digits of float64"):
 check.score()
 
 # %% [markdown]
-# ### 4.3 What a saturated softmax does to gradients <small>★★★ · 20 min · 4 points</small>
+# ### 4.3 What a saturated softmax does to gradients <small>★★☆ · 20 min · 4 points</small>
 # Let $p = \mathrm{softmax}(s)$.
 # Derive $\partial p_i / \partial s_j$.
 # Write $p_i = e^{s_i} / Z$ and use the quotient rule, once for $i = j$ and once for $i \ne j$; then find one matrix expression for both cases, in terms of $p$ alone.
@@ -1356,7 +1356,7 @@ with check.part("gradients"):
 check.score()
 
 # %% [markdown]
-# ### 7.3 Many heads by reshaping <small>★★★ · 25 min · 6 points</small>
+# ### 7.3 Many heads by reshaping <small>★★☆ · 25 min · 6 points</small>
 # From here on a batch of $B$ sequences has $T$ positions of width $D$.
 # One head gives one distribution per position.
 # To look at several things at once, cut the width $D$ into $H$ heads of width $D / H$, let each attend for itself, and put the results side by side again.

@@ -183,7 +183,7 @@ plt.show()
 # $QK^\top$ has rank at most $h = 24$: it is a product with an inner dimension of 24. Softmax acts on each entry by itself and destroys that: judged by `matrix_rank`, $P$ has a rank close to 64. But what *matters* follows the job.
 # A mean over groups makes all rows of a group alike, so 6 different rows are left and 6 singular values near one.
 # Blocks give 8. Copying the neighbour is a permutation matrix: all 64 singular values are one, and no approximation of smaller rank is any good.
-# The untrained head averages over everything, which is rank one and a little noise: a low rank alone is no merit.
+# The untrained head averages over everything, which is rank one and a little noise: a low rank alone says nothing good about a head.
 #
 # For a large trained encoder, Wang et al. (2020, *Linformer*) report spectra with most of their weight in the first few singular values, more so in higher layers.
 #
@@ -469,7 +469,7 @@ check.score()
 # But first: do such $C$ and $D$ exist, and can you find them without forming $P$?
 # Here $m = n$.
 #
-# ### 3.2 Singular vectors of a matrix you never form <small>★★★ · 30 min · 6 points</small>
+# ### 3.2 Singular vectors of a matrix you never form <small>★★☆ · 30 min · 6 points</small>
 # The thin QR decomposition (`torch.linalg.qr`) writes $Q = A_Q R_Q$ and $K = A_K R_K$, where $A_Q, A_K \in \mathbb{R}^{n \times h}$ have orthonormal columns and $R_Q, R_K \in \mathbb{R}^{h \times h}$ are triangular.
 # So
 #
@@ -577,7 +577,7 @@ with check.edge("a sequence of length one"):
 check.score()
 
 # %% [markdown]
-# ### 3.3 Shortened keys and values <small>★★☆ · 20 min · 5 points</small>
+# ### 3.3 Shortened keys and values <small>★★★ · 20 min · 5 points</small>
 # Use $W$ to construct $C$ and $D$ with $PV = Q(CK)^\top DV$ for *every* $V$.
 # Hint: the rows of $P$ lie in the space that the columns of $W$ span, and $WW^\top$ is the projection onto that space; what does it do to $P$?
 # Then compute $PV$ with them, in $O(n)$.
@@ -694,7 +694,7 @@ with check.edge("inputs of factored_attention unchanged"):
 check.score()
 
 # %% [markdown]
-# ### 3.4 Prove it <small>★★★ · 30 min · 6 points, graded by hand</small>
+# ### 3.4 Prove it <small>★★☆ · 30 min · 6 points, graded by hand</small>
 # Let $Q, K \in \mathbb{R}^{n \times h}$, $V \in \mathbb{R}^{n \times e}$, and let $P = QK^\top / \sqrt h$ have rank $k$.
 # Prove that there are $C, D \in \mathbb{R}^{k \times n}$ with $PV = Q(CK)^\top DV$ for every $V$.
 # Then show that $C$ and $D$ can be computed, and $PV$ with them, in a number of operations that is linear in $n$; state the order in $n$, $h$, $k$ and $e$ for each step.

@@ -530,7 +530,7 @@ print("after “we will make”:", ", ".join(f"{model.words[i]} {next_word[i]:.3
 # Let every probability $x$ be shown as the nearest number with $k$ decimals, $\hat x$.
 # So $|x - \hat x| \le \delta$ with $\delta = \tfrac12 \cdot 10^{-k}$.
 #
-# ### 3.1 An error bound <small>★★★ · 30 min · 5 points</small>
+# ### 3.1 An error bound <small>★★☆ · 30 min · 5 points</small>
 # You see $\hat p(v^*)$, $\hat p(v; b)$ and $\hat p(v^*; b)$, all three rounded, for some $b > 0$.
 # Give the smallest interval that is *sure* to contain $p(v)$.
 # Use these three numbers, $b$ and the formulas of 1.2, and nothing else (not that $v^*$ leads, for example).
@@ -678,7 +678,7 @@ with check.edge("p(v*) may be 1"):
 check.score()
 
 # %% [markdown]
-# ### 3.2 The best bias <small>★★★ · 25 min · 3 points</small>
+# ### 3.2 The best bias <small>★★☆ · 25 min · 3 points</small>
 # To first order in $\delta$ the relative error of the formula of 1.2 is at most $\delta \left( \frac{1}{p(v^*)} + \frac{1}{p(v; b)} + \frac{1}{p(v^*; b)} \right)$.
 # A small $b$ makes the second term large, a large $b$ the third.
 # Write $t = p(v)\,e^{b}$ for the weight of the lifted word, so that $Z_b = 1 - p(v) + t$.
@@ -888,7 +888,7 @@ with check.edge("all digits"):
 check.score()
 
 # %% [markdown]
-# ### 4.2 Recover it from one word <small>★★★ · 30 min · 6 points</small>
+# ### 4.2 Recover it from one word <small>★★☆ · 30 min · 6 points</small>
 # The formula contains $1 - p'$.
 # When $p'$ is close to 1, most digits of $1 - p'$ are gone: float64 knows $p'$ to about $10^{-16}$.
 # So $1 - p'$, and with it $p(v)$, has a relative error of about $10^{-16} / (1 - p')$.
@@ -1233,7 +1233,7 @@ for kept_mass in (0.3, 0.8, 1.0):
 # %% [markdown]
 # ## 6 Fewer calls
 #
-# ### 6.1 Two words per call <small>★★★ · 30 min · 6 points</small>
+# ### 6.1 Two words per call <small>★★☆ · 30 min · 6 points</small>
 # Each answer brings two numbers, and so far one of them was always the anchor.
 # Bias *two* words $v$ and $w$ by the same $b$.
 # If both lead, you see $a = p(v; b)$ and $c = p(w; b)$.

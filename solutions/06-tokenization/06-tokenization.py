@@ -840,7 +840,7 @@ with check.edge("one token is left"):
 check.score()
 
 # %% [markdown]
-# ### 3.6 A queue of pairs <small>★★★ · 25 min · 4 points</small>
+# ### 3.6 A queue of pairs <small>★★☆ · 25 min · 4 points</small>
 # Finding the best of 50,000 pairs in each round is the other half of the work.
 # A heap (`heapq`) gives the *smallest* entry in logarithmic time.
 # Entries are `(-count, descending(pair), pair)`, so that the smallest entry is the most frequent pair.
@@ -968,7 +968,7 @@ with check.edge("counts unchanged"):
 check.score()
 
 # %% [markdown]
-# ### 3.7 The incremental trainer <small>★★★ · 35 min · 8 points</small>
+# ### 3.7 The incremental trainer <small>★★☆ · 35 min · 8 points</small>
 # The same result as 3.4, without going through all words in each round.
 # The beginning is given: the words as a list, `times` (how often each occurs), the counts, the heap, and `where`, a dict from a pair to the set of places (indices in `words`) of words that hold it.
 # Each round:
@@ -1491,7 +1491,7 @@ with check.edge("arguments unchanged"):
 check.score()
 
 # %% [markdown]
-# ### 4.4 The tokenizer <small>★★★ · 40 min · 8 points</small>
+# ### 4.4 The tokenizer <small>★★☆ · 40 min · 8 points</small>
 # Assemble it.
 # What is given: `word_ids(word)` gives the ids of one pre-token and remembers the last 8,192 of them (natural text repeats itself, and a limit keeps the memory small), and `save` and `load`.
 #

@@ -171,7 +171,7 @@ with check.edge("all digits of float64"):
 check.score()
 
 # %% [markdown]
-# ### 1.2 The gradient of LayerNorm <small>★★★ · 30 min · 5 points</small>
+# ### 1.2 The gradient of LayerNorm <small>★★☆ · 30 min · 5 points</small>
 # Derive it on paper first. Let $g = \partial J / \partial y$ be the gradient of some loss $J$ with respect to the output, and $s =
 # \sqrt{\sigma^2 + \varepsilon}$. An input $x_i$ acts on $J$ in three ways: directly through $\hat x_i$, through $\mu$, and through
 # $\sigma^2$. Steps that lead there:
@@ -1474,7 +1474,7 @@ with check.edge("zeros"):
 check.score()
 
 # %% [markdown]
-# ### 4.2 Pre-LN and post-LN <small>★★★ · 30 min · 6 points</small>
+# ### 4.2 Pre-LN and post-LN <small>★★☆ · 30 min · 6 points</small>
 # A block has two branches $f$: attention first, then the feed-forward layer.
 # What surrounds each branch comes in two orders:
 #

@@ -875,7 +875,7 @@ check.score()
 #
 # $$ \begin{pmatrix} a' \\ b' \end{pmatrix} = \begin{pmatrix} \cos p\omega_i & -\sin p\omega_i \\ \sin p\omega_i & \phantom{-}\cos p\omega_i \end{pmatrix} \begin{pmatrix} a \\ b \end{pmatrix}. $$
 #
-# ### 5.1 Turn, in both pairings <small>★★★ · 25 min · 5 points</small>
+# ### 5.1 Turn, in both pairings <small>★★☆ · 25 min · 5 points</small>
 # Which two columns make pair $i$?
 # Again two conventions are in use, and a checkpoint works with one of them only:
 #
@@ -1024,7 +1024,7 @@ check.score()
 rotary_dial()
 
 # %% [markdown]
-# ### 5.2 The score, from the distance alone <small>★★★ · 20 min · 3 points</small>
+# ### 5.2 The score, from the distance alone <small>★★☆ · 20 min · 3 points</small>
 # Derive what the dials show.
 # Write $R_p$ for the rotation of one pair by $p\,\omega$, so that $R_m^\top R_n = R_{n - m}$.
 # Work out $(R_m q) \cdot (R_n k) = q^\top R_{n-m}\, k$ for one pair in terms of $q_0, q_1, k_0, k_1$ and the angle, then sum over the pairs.

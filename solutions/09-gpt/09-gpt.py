@@ -665,7 +665,7 @@ with check.part("norms, and no biases"):
 check.score()
 
 # %% [markdown]
-# ### 2.4 The whole model <small>★★★ · 25 min · 6 points</small>
+# ### 2.4 The whole model <small>★★☆ · 25 min · 6 points</small>
 # Names: `token` and `position` (`nn.Embedding`), `blocks` (an `nn.ModuleList`), `norm`.
 # The forward pass:
 #
@@ -943,7 +943,7 @@ with check.edge("one sequence of one token"):
 check.score()
 
 # %% [markdown]
-# ### 3.2 Evaluation <small>★★★ · 20 min · 5 points</small>
+# ### 3.2 Evaluation <small>★★☆ · 20 min · 5 points</small>
 # How good is the model on text it has never seen?
 # Every held-out token should be a target exactly once.
 # `training.cover(stream, B, T)` gives such batches: windows side by side, the last one filled up with targets of $-1$, and the last batch smaller.
@@ -1073,7 +1073,7 @@ with check.edge("a Python float"):
 check.score()
 
 # %% [markdown]
-# ### 3.3 The training loop <small>★★★ · 25 min · 6 points</small>
+# ### 3.3 The training loop <small>★★☆ · 25 min · 6 points</small>
 # One step of AdamW for each batch $(x, y)$.
 # Six things happen in a step, and most of their orders run without an error; what must hold decides:
 #
@@ -1316,7 +1316,7 @@ for name, loss in [("uniform guess", math.log(V)), ("frequencies", unigram), ("p
 # The model gives logits $z_1, \dots, z_V$.
 # What to say next is a separate decision.
 #
-# ### 4.1 Reshape the distribution <small>★★★ · 30 min · 6 points</small>
+# ### 4.1 Reshape the distribution <small>★★☆ · 30 min · 6 points</small>
 # Write one function with three knobs, applied in this order:
 #
 # 1. **Temperature** $\tau$: softmax of $z / \tau$.
@@ -1804,7 +1804,7 @@ for written in generate_until(gpt, openings, amount, stop=full_stop[0] if full_s
 # So keep them.
 # A step then computes one query, one key and one value per layer.
 #
-# ### 5.1 Attention with a past <small>★★★ · 30 min · 4 points</small>
+# ### 5.1 Attention with a past <small>★★☆ · 30 min · 4 points</small>
 # `cached_attention` is the `forward` of your layer for $t$ *new* tokens that follow $s$ old ones.
 # The past is a pair of keys and values, each $(B, H, s, D/H)$, or `None` at the beginning ($s = 0$).
 # Return the output of the new tokens and the pair of all keys and values, each $(B, H, s + t, D/H)$.
@@ -2080,7 +2080,7 @@ check.score()
 # ### Look: the same tokens, faster
 # `fast_generate` uses your cache.
 # A step costs $O(nD + D^2)$ with it and $O(n^2 D + n D^2)$ without, so the gap widens with the length.
-# The first line checks that the tokens are the same; the clock is only for looking at.
+# The first line checks that the tokens are the same; the times are there only to look at.
 #
 # The cache ends where the context ends.
 # With learned positions a window that slides gives every old token a new position, and all kept keys and values are void.
@@ -2133,7 +2133,7 @@ plots.curves(
 plt.show()
 
 # %% [markdown]
-# ### 5.3 Fewer keys and values <small>★★★ · 25 min · 3 points</small>
+# ### 5.3 Fewer keys and values <small>★★☆ · 25 min · 3 points</small>
 # The cache saves work and costs memory, and every step reads all of it.
 # In a long context that reading, and not the arithmetic, sets the speed.
 # *Grouped-query attention* (Ainslie et al., 2023) makes the cache smaller: $H$ heads of queries share $G$ heads of keys and values, where $G$ divides $H$.

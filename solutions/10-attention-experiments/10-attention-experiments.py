@@ -8,7 +8,7 @@
 # | **Time** | about five hours; each exercise says its own |
 # | **Points** | 57, and 5 bonus |
 #
-# Someone trains a small GPT, changes one thing at a time, and reports:
+# A report, a student's project that was not published, trains a small GPT, changes one thing at a time, and finds:
 #
 # | question | change | training time | final training loss | dev perplexity |
 # | --- | --- | --- | --- | --- |
@@ -397,7 +397,7 @@ print(f"{'':<12}{'operations':>14}{'largest tensor':>16}{'by your formula':>17}"
 for name, counted, formula in zip(("dot product", "additive"), (dot_cost, additive_cost), largest_tensors(8, 4, 40, 40, 16), strict=True):
     print(f"{name:<12}{counted.flops:>14,}{counted.largest:>16,}{formula:>17,}")
 print(
-    f"At the source's batch and length (B 32, T 100), with our H 4 and d 16: {4 * largest_tensors(32, 4, 100, 100, 16)[1] / 1e6:.0f} MB per layer, and again for its gradient."
+    f"At the report's batch and length (B 32, T 100), with our H 4 and d 16: {4 * largest_tensors(32, 4, 100, 100, 16)[1] / 1e6:.0f} MB per layer, and again for its gradient."
 )
 
 # %% [markdown]
@@ -1201,7 +1201,7 @@ check.score()
 
 # %%
 SEEDS = (0, 1, 2)
-RATE = pick(smoke=2e-3, laptop=2e-3, gpu=5e-4)  # the source's rate is 5e-4; a short run needs a larger one
+RATE = pick(smoke=2e-3, laptop=2e-3, gpu=5e-4)  # the report's rate is 5e-4; a short run needs a larger one
 here = device()
 dev_batches = [(x.to(here), y.to(here)) for x, y in sentences.batches(dev_rows, 64, limit)]
 some_dev = dev_batches[: pick(smoke=1, laptop=4, gpu=8)]
@@ -1489,7 +1489,7 @@ shown(results_table(runs, METRICS))
 # For four variants they agree.
 # For the fifth, the perplexity *with* the future on the table is the best of all, and without it the model knows next to nothing.
 #
-# ### 5.3 A verdict that pairs <small>★★★ · 25 min · 4 points</small>
+# ### 5.3 A verdict that pairs <small>★★☆ · 25 min · 4 points</small>
 # Two intervals that overlap do not mean that there is no difference, and intervals of a handful of runs are wide.
 # You can do better, because runs with the same seed saw the same batches in the same order.
 # Look at the *differences* seed by seed: what a hard order of batches does to both, cancels.
@@ -1714,11 +1714,11 @@ test_rows = [vocabulary.encode(sentence) for sentence in corpus.test[: pick(smok
 print(f"baseline, seed {SEEDS[0]}: test perplexity {dev_perplexity(trained['baseline'], sentences.batches(test_rows, 64, limit)):.1f}")
 
 # %% [markdown]
-# ### 5.5 Written: the conclusion <small>★★★ · 30 min · 6 points</small>
+# ### 5.5 Written: the conclusion <small>★★☆ · 30 min · 6 points</small>
 # Write the conclusion of this study, about 200 words, for a reader who has your two tables and nothing else.
 # For each of the three questions: what did you find (with numbers and intervals), what follows, and what does *not* follow?
 # Say what the budget was and what your results cannot tell.
-# Compare with the source's single runs at the top of this notebook: where do you agree in direction, where not, and can its numbers support its claims?
+# Compare with the report's single runs at the top of this notebook: where do you agree in direction, where not, and can its numbers support its claims?
 # What about the row with perplexity 187?
 
 # %% [markdown] written="conclusion" points=6
@@ -1741,7 +1741,7 @@ print(f"baseline, seed {SEEDS[0]}: test perplexity {dev_perplexity(trained['base
 # This is no improvement: gradient and perturbation show that the model sees the future, word by word its perplexity is far above the baseline's (795 to 2,158 in the three seeds, against 76 to 81), and its samples show it.
 # The number must not stand in the same column as the others.
 #
-# *The source.*
+# *The report.*
 # Where directions can be compared: additive is slower here, too (5.7 times there, with longer sentences), and zeroing looks better in both; there the projections made no visible difference.
 # Its single runs have no spread, so 381 against 386 supports no ranking, and its 187 is a symptom of the leak, not a result.
 #
@@ -1751,7 +1751,7 @@ print(f"baseline, seed {SEEDS[0]}: test perplexity {dev_perplexity(trained['base
 # | 1 | scores: slower by a stated factor with its interval, perplexity not separated *or* what the table says, no claim of equality from "not separated" |
 # | 1 | projections: "no difference was found" is not "there is none"; the interval says how large a difference could still be |
 # | 1 | the mask: the perplexity is void because of the leak, with the word-by-word number as evidence; 187 must not be compared with 381 |
-# | 1 | the source: single runs have no spread, so 381 against 386 supports no ranking; direction of the time agrees |
+# | 1 | the report: single runs have no spread, so 381 against 386 supports no ranking; direction of the time agrees |
 # | 1 | numbers with intervals throughout, all of them in the tables |
 # | −1 | a claim that the tables contradict (for each) |
 # <!-- END SOLUTION -->

@@ -13,10 +13,10 @@
 # What comes next?
 # You train a *decoder* that reads from the left and guesses the next word, and test it on speeches it has never seen.
 # Then you take the learned positions out of the encoder and put ALiBi in.
-# A report that this notebook follows found "ALiBi is better", by two points of accuracy.
+# The report that this notebook follows, a student's project that was not published, found "ALiBi is better", by two points of accuracy.
 # You will find out what two points are worth.
 #
-# **The source's figures.**
+# **The report's figures.**
 # Segments of at most 32 tokens, width 64, 2 heads, 4 layers, batches of 16; 583,907 parameters with learned positions and 581,859 with ALiBi; 82.8 % and 84.9 % test accuracy after 15 epochs.
 # Its decoder has 858,256 parameters and, after 500 steps, a perplexity of 171 on training text and 381 / 495 / 436 on three speakers' held-out text.
 # It used another corpus of the same three speakers.
@@ -81,7 +81,7 @@ print(sorted(corpus.files))
 # 1. `build_vocabulary(files)`: from a dictionary of file names and texts, the list of words.
 #    Entry 0 is `"<pad>"`, entry 1 is `"<unk>"`; then come the different tokens of **all training files**, sorted.
 #    A training file is one whose name begins with `train_`.
-#    Its text is taken as it stands, labels included, as the source did.
+#    Its text is taken as it stands, labels included, as the report did.
 # 2. `encode(text, words)`: the numbers of a text's tokens, a list of integers.
 #    A token that is not in the vocabulary becomes 1.
 #
@@ -255,7 +255,7 @@ assert numbers_of(corpus.test[0][1]) == encode(corpus.test[0][1], words)
 some = pick(smoke=96, laptop=None, gpu=None)
 train_rows = [numbers_of(text) for _, text in corpus.train[:some]]
 test_rows = [numbers_of(text) for _, text in corpus.test[:some]]
-print(f"V = {V:,} (the source: 5,755)")
+print(f"V = {V:,} (the report: 5,755)")
 print(f"unknown tokens in the test segments: {sum(row.count(1) for row in test_rows) / sum(map(len, test_rows)):.1%}")
 
 # %% [markdown]
@@ -360,7 +360,7 @@ plt.show()
 # %% [markdown]
 # ## 2 The encoder
 #
-# ### 2.1 Count before you build <small>★★★ · 25 min · 5 points</small>
+# ### 2.1 Count before you build <small>★★☆ · 25 min · 5 points</small>
 # A report that names its parameter counts can be checked.
 # Here is everything:
 #
@@ -372,7 +372,7 @@ plt.show()
 # - **Decoder:** learned positions, one more LayerNorm at the end, and an output layer $D \to V$ *without* bias, which does not share its numbers with the embeddings.
 #
 # Derive the two formulas.
-# With $V = 5755$, $T = 32$, $D = 64$, $L = 4$, the source's counts come out for $F = 256$, $C = 200$, $K = 3$ (encoder) and $F = 100$ (decoder).
+# With $V = 5755$, $T = 32$, $D = 64$, $L = 4$, the report's counts come out for $F = 256$, $C = 200$, $K = 3$ (encoder) and $F = 100$ (decoder).
 #
 # *Before you run it:* which part of the encoder has the most parameters, and what is its share?
 # Does the number of heads matter?
@@ -427,7 +427,7 @@ with check.idea("layer_parameters", share=2):
         )
     ### END HIDDEN TESTS
 with check.idea("encoder_parameters", share=2):
-    around = "the source's encoder (583,907 parameters) has 383,971 beside its four layers: two tables and the classifier"
+    around = "the report's encoder (583,907 parameters) has 383,971 beside its four layers: two tables and the classifier"
     bare = check.run(lambda: encoder_parameters(5755, 32, 64, 4, 256, 200, 3) - 4 * layer_parameters(64, 256))
     check.equal(bare, 383_971, around)
     ### BEGIN HIDDEN TESTS
@@ -452,7 +452,7 @@ with check.part("ALiBi has no positions"):
     fewer = check.run(lambda: encoder_parameters(*sizes_given) - encoder_parameters(*sizes_given, False))
     check.equal(fewer, 2048, table, wrong={"`learned=False` changes nothing: then there is no table of positions": 0})
 with check.idea("decoder_parameters"):
-    beside = "the source's decoder (858,256 parameters) has 738,816 beside its four layers: two tables, a norm and an output layer"
+    beside = "the report's decoder (858,256 parameters) has 738,816 beside its four layers: two tables, a norm and an output layer"
     bare = check.run(lambda: decoder_parameters(5755, 32, 64, 4, 100) - 4 * layer_parameters(64, 100))
     check.equal(bare, 738_816, beside)
     ### BEGIN HIDDEN TESTS
@@ -712,7 +712,7 @@ class SpeakerClassifier(nn.Module):
 sizes = pick(
     smoke={"width": 16, "heads": 2, "layers": 2},
     laptop={"width": 64, "heads": 2, "layers": 4},
-    gpu={"width": 64, "heads": 2, "layers": 4},  # the source's sizes: this model is small enough for a laptop
+    gpu={"width": 64, "heads": 2, "layers": 4},  # the report's sizes: this model is small enough for a laptop
 )
 HIDDEN, HEAD = 4 * sizes["width"], pick(smoke=20, laptop=200, gpu=200)
 shape = models.Shape(V, **sizes, hidden=HIDDEN, context=T, final_norm=False)
@@ -858,7 +858,7 @@ check.score()
 
 # %% [markdown]
 # ### Train the classifier
-# Five epochs at laptop scale, the source's fifteen with `COURSE_SCALE=gpu` (which runs on a CPU, too); AdamW, no dropout.
+# Five epochs at laptop scale, the report's fifteen with `COURSE_SCALE=gpu` (which runs on a CPU, too); AdamW, no dropout.
 # The learning rate rises for a tenth of the steps and falls along a cosine.
 # `fit_classifier` trains one model from one seed and keeps the test accuracy after each epoch, to draw a curve.
 # The number we report is the one after the *last* epoch, always: picking the best epoch by test accuracy would be peeking.
@@ -939,7 +939,7 @@ plt.show()
 # %% [markdown]
 # In our runs on the State of the Union three seeds ended at 65.8 % to 67.7 % after the five epochs (majority class: 49 %).
 # More epochs need not help: the run with seed 0 was at 69.0 % after the third, 66.6 % after the fourth and 67.7 % after the last.
-# The source's 82.8 % belong to another corpus and another way of holding out; the two numbers cannot be compared.
+# The report's 82.8 % belong to another corpus and another way of holding out; the two numbers cannot be compared.
 # What does your curve say, and where does naive Bayes stand?
 #
 # ## 3 Look inside, and do not fool yourself
@@ -947,7 +947,7 @@ plt.show()
 # A heat map always looks like something.
 # Before you read one, check that it *can* be right.
 #
-# ### 3.1 Three checks <small>★★★ · 20 min · 5 points</small>
+# ### 3.1 Three checks <small>★★☆ · 20 min · 5 points</small>
 # Write `sanity(weights, real, causal)` for attention weights $(B, H, T, T)$ (query, then key) and `real` $(B, T)$.
 # It gives a dictionary of three floats, the largest violation of each rule:
 #
@@ -1146,7 +1146,7 @@ print(
 # `perplexities(losses, targets)` gets the loss of each position $(n,)$ and its target $(n,)$; a target of $-1$ is filler and counts nowhere, a target of 1 is an unknown word.
 # It gives a dictionary of floats:
 #
-# - `"all"`: the perplexity over all real targets, unknown ones included (the source's figure);
+# - `"all"`: the perplexity over all real targets, unknown ones included (the report's figure);
 # - `"known"`: the same over the targets that are not 1 (there is at least one);
 # - `"unknown"`: the share of unknown words among the real targets.
 
@@ -1276,7 +1276,7 @@ check.score()
 
 # %% [markdown]
 # ### Train the decoder
-# Five hundred steps of 16 windows of 32 tokens, as in the source, at a constant learning rate: feed-forward width 100, a norm at the end.
+# Five hundred steps of 16 windows of 32 tokens, as in the report, at a constant learning rate: feed-forward width 100, a norm at the end.
 # Every hundred steps the perplexity is measured on a part of the training text and on each speaker's held-out speeches.
 # Every held-out token is a target once; the windows stand side by side, so a token sees between 1 and $T$ tokens before it.
 
@@ -1333,7 +1333,7 @@ def fit_decoder(number, positions="learned", attention=attend):
 
 
 decoder, report = fit_decoder(0)
-print(f"{models.parameters(decoder):,} parameters; with the source's vocabulary it would be {decoder_parameters(5755, 32, 64, 4, 100):,}")
+print(f"{models.parameters(decoder):,} parameters; with the report's vocabulary it would be {decoder_parameters(5755, 32, 64, 4, 100):,}")
 for step, found in report:
     print(f"step {step:>4}: " + "   ".join(f"{name} {numbers['all']:.0f}" for name, numbers in found.items()))
 
@@ -1364,7 +1364,7 @@ plt.show()
 # ### Look: when to stop
 # The perplexity of the training text falls with every step; that of the unseen speeches falls more slowly and, sooner or later, turns.
 # From there on the decoder *overfits*: it learns what is true of its training text alone.
-# Five hundred steps is the source's number, not the right one.
+# Five hundred steps is the report's number, not the right one.
 # On the State of the Union our run (seed 0) had not turned by then: its perplexities were 257 / 275 / 266 on the three speakers' speeches, each lower than at any step before, and 145 on the training text.
 # On a smaller corpus the turn comes sooner.
 #
@@ -1467,7 +1467,7 @@ speech_figures.map_browser(look, list(shown_models), len(examples))
 # 1. `accuracy_error(p, n)`: the standard error, a float.
 # 2. `paired_interval(a, b)`: the pair (low, high) of floats for lists of results `a` and `b` of the same seeds, at least two.
 #
-# *Before you run it:* the source compares 82.8 % with 84.9 %.
+# *Before you run it:* the report compares 82.8 % with 84.9 %.
 # Suppose its test set has 750 segments.
 # How many standard errors of one accuracy is the difference?
 
@@ -1636,15 +1636,15 @@ for kind, (positions, attention) in [("learned", kinds["learned"]), ("ALiBi", ki
 # even one without 0 is a reason for more seeds and other held-out speeches, not a verdict.) The test set adds an error of its own: for 84 % on 750 segments it is
 # $\sqrt{.84 \cdot .16 / 750} \approx 1.3$ points for each accuracy. The segments of one speech are not independent, so the true error is larger. If the encoder without positions is as good, the task is mostly about *which* words occur, and no scheme of
 # positions can gain much. To be sure: more seeds, other held-out speeches, and one analysis that is fixed beforehand. "84.9 % against 82.8 %" compares one run with one run: 2.1 points are 1.6 standard errors of a single accuracy. An
-# earlier version of this notebook's code, with smaller starting weights, had learned positions ahead on the source's own public corpus (three seeds, 15 epochs), by about one point, which is less than one standard error
-# of a single accuracy on that test set. So the sign depends on details of the training that nobody calls ALiBi. The source's claim is not refuted; it is not shown.
+# earlier version of this notebook's code, with smaller starting weights, had learned positions ahead on the report's own public corpus (three seeds, 15 epochs), by about one point, which is less than one standard error
+# of a single accuracy on that test set. So the sign depends on details of the training that nobody calls ALiBi. The report's claim is not refuted; it is not shown.
 #
 # | points | rubric |
 # | --- | --- |
 # | 1 | says how many runs, which data, and gives difference *and* interval |
 # | 1 | reads the interval rightly (0 inside: undecided, not "equal") |
 # | 1 | the test set's own error, or what the run without positions says about the task |
-# | 1 | judges the source's sentence by both, and names what would settle it |
+# | 1 | judges the report's sentence by both, and names what would settle it |
 # <!-- END SOLUTION -->
 
 # %% [markdown]
@@ -1659,7 +1659,7 @@ for kind, (positions, attention) in [("learned", kinds["learned"]), ("ALiBi", ki
 # A head that always looks nine places back would, by luck, have weight on hits nine places back.
 # So compare each hit with other cells **at the same distance**.
 #
-# ### 6.1 A score against a control <small>★★★ · 30 min · 5 points</small>
+# ### 6.1 A score against a control <small>★★☆ · 30 min · 5 points</small>
 # `follow(weights, hits, cells)` gets weights $(B, H, T, T)$ and two boolean tensors $(B, T, T)$: `cells` marks all pairs that count, `hits` some of them.
 # For each distance $r = i - j$, let $c_h(r)$ be head $h$'s mean weight over the cells at distance $r$, in the whole batch, that are **not** hits.
 # The score of head $h$ is the mean of $w_{hij} - c_h(i - j)$ over all hits.

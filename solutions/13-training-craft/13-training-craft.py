@@ -1254,7 +1254,7 @@ with check.edge("other files untouched"):
 check.score()
 
 # %% [markdown]
-# ### 4.2 A checkpoint in which nothing is missing <small>★★★ · 35 min · 5 points</small>
+# ### 4.2 A checkpoint in which nothing is missing <small>★★☆ · 35 min · 5 points</small>
 # `craft.SmallRun` is a training run with everything that can be forgotten.
 # These are its parts:
 #
@@ -1440,7 +1440,7 @@ print(f"losses equal, bit for bit:  {second_life.losses == calm.losses}   ({len(
 print(f"weights equal, bit for bit: {second_life.weights == calm.weights}   ({len(calm.weights) // 8} numbers)")
 
 # %% [markdown]
-# ### 4.3 Roll back <small>★★★ · 25 min · 4 points</small>
+# ### 4.3 Roll back <small>★★☆ · 25 min · 4 points</small>
 # Sometimes it is not the machine that fails.
 # The loss becomes infinite, and every weight is NaN after that step.
 # The way out is an earlier checkpoint, but a run that goes on bit for bit from there diverges bit for bit again.

@@ -377,7 +377,7 @@ print(f"257 in bf16: {round_to(torch.tensor(257.0), 8, 7).item()};   1 + 0.003 i
 # %% [markdown]
 # (The specification of fp8 by the Open Compute Project, 2023, knows both conversions. Versions of torch differ: older ones give NaN, newer ones saturate.)
 #
-# ### 1.4 The same with a mask <small>★★★ · 20 min · 3 points</small>
+# ### 1.4 The same with a mask <small>★★☆ · 20 min · 3 points</small>
 # fp32, tf32 and bf16 have the same eight exponent bits, so rounding one into the other only drops low mantissa bits: integer arithmetic on the bit pattern does it.
 # Let $r = 23 - M$ be the number of bits to drop.
 # Read the float32 bits as an int32 (`x.view(torch.int32)`: the same bits, not the same value).
@@ -1289,7 +1289,7 @@ print(
 # print(curve_of("one change", 0.002, 0).losses[-1])
 # ```
 #
-# ### 3.4 What did you see? <small>★★★ · 25 min · 4 points, graded by hand</small>
+# ### 3.4 What did you see? <small>★★☆ · 25 min · 4 points, graded by hand</small>
 # Report your comparison as you would in a paper: setting (parameters, tokens, FLOPs, how the rates were chosen, seeds), result with its spread, and the factor.
 # Is "about 10 times more efficient" visible at this size?
 # Name two reasons why the factor may be different at a thousand times the compute, one reason why FLOPs are not seconds, and one way in which your own comparison may be unfair to one of the designs.
