@@ -8,7 +8,7 @@
 # | **Time** | about five hours; each exercise says its own |
 # | **Points** | 57, and 5 bonus |
 #
-# A report, a student's project that was not published, trains a small GPT, changes one thing at a time, and finds:
+# A report trains a small GPT, changes one thing at a time, and finds:
 #
 # | question | change | training time | final training loss | dev perplexity |
 # | --- | --- | --- | --- | --- |

@@ -13,7 +13,7 @@
 # What comes next?
 # You train a *decoder* that reads from the left and guesses the next word, and test it on speeches it has never seen.
 # Then you take the learned positions out of the encoder and put ALiBi in.
-# The report that this notebook follows, a student's project that was not published, found "ALiBi is better", by two points of accuracy.
+# The report that this notebook follows found "ALiBi is better", by two points of accuracy.
 # You will find out what two points are worth.
 #
 # **The report's figures.**
