@@ -1523,7 +1523,7 @@ plt.show()
 # At the end the answer is $o / Z$.
 #
 # No tensor you create may have more than $n \cdot \max(b, d, e)$ elements, where $b$ is the block size, and $b \le n$ where this is measured.
-# If one has, no result counts.
+# If one of your tensors has more, the exercise earns nothing.
 # Slices and transposes are views and cost nothing.
 # The number of keys $m$ need not be a multiple of $b$: the last block may be short.
 # Before the first block $\mu = -\infty$.
