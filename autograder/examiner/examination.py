@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import signal
 import socket
@@ -98,6 +99,7 @@ class Examination:
         self.kept = OutputBudget(limits.output_kb << 10)
         self.names: dict[int, str] = {}
         self.given: set[int] = set()  # cells that are as the instructor wrote them
+        self.first_hidden = math.inf  # index of the first test with a hidden part, be it run or not
         self.attempts: list[Sign] = []
         self.meter = KernelMeter(
             (os.getpid(),), min(limits.cell_seconds, limits.test_seconds, limits.submission_seconds)
@@ -105,8 +107,14 @@ class Examination:
         self.meter.stopped_inside = self.lifeline.stopped_inside
         self.budget = LoadAwareDeadline(self.meter, limits.submission_seconds)
 
+    def note_hidden(self, cells: list[tuple[int, str, str, bool]]) -> None:
+        """What later tests say is kept short from the first hidden part on, even if that test is not run."""
+        hidden = (index for index, _, source, is_test in cells if is_test and regions.has_hidden(source))
+        self.first_hidden = min(self.first_hidden, *hidden, math.inf)
+
     def run(self, control: socket.socket, cells: list[tuple[int, str, str, bool]]) -> Result:
         """`cells` are (index, name, source, is it a test), code cells only, in order."""
+        self.note_hidden(cells)
         self.start(control, cells)
         self.run_cells(cells)
         self.finish()
@@ -401,7 +409,7 @@ class Examination:
                 clone.sock if clone else None,
                 clone.pid if clone else 0,
                 clone.handle if clone else -1,
-                any(regions.has_hidden(earlier.source) for earlier in tests),
+                index > self.first_hidden,
                 self.result.ungraded.get(index),
                 before,
                 partial(self.started, index),

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from autograder.examiner import repair
+from autograder.examiner import repair, result_keys
 from autograder.examiner.deadline import MachineFault
 from autograder.examiner.examination import Examination, Result
 from autograder.examiner.limits import Limits
@@ -33,8 +33,11 @@ def grade(
     control: socket.socket,
     lifeline: socket.socket,
     begin: Callable[[int], None] | None = None,
-) -> Record:
-    """The record of one notebook of one submission. `begin`: see Examination."""
+) -> Record | None:
+    """The record of one notebook of one submission. `begin`: see Examination.
+
+    None where the kept results that came with the job do not settle it: it is to be examined without them.
+    """
     instructor = [Cell(**cell) for cell in notebook["cells"]]
     released = notebook["released"]
     limits = Limits(**job["limits"])
@@ -59,8 +62,21 @@ def grade(
     examination.meter.alive = job["alive"]
     given = {repair.normal(cell.source) for cell in instructor if cell.kind == "code" and not cell.written_by_student}
     examination.given = {index for index, _, source, _ in code if repair.normal(source) in given}
-    result = examination.run(control, code)
-    return record(mended, result, limits)
+    if not job.get("tools"):
+        return record(mended, examination.run(control, code), limits)
+    keys = result_keys.keys_of(job, notebook, code, files, examination.given)
+    known = result_keys.known_of(job["known"], keys, code)
+    if known.run is not None:
+        result = known.run
+    else:
+        examination.note_hidden(code)
+        result = examination.run(control, [cell for cell in code if cell[0] not in known.tests])
+    result = result_keys.completed(result, known)
+    if known.tests and not result_keys.went_well(result, limits):
+        return None
+    names = {index: name for index, name, _, _ in code}
+    kept = result_keys.to_keep(keys, result, limits, names)
+    return replace(record(mended, result, limits), decided_by=kept, reused=len(known.tests))
 
 
 def files_beside(job: dict[str, Any]) -> list[tuple[str, bytes]]:

@@ -57,6 +57,8 @@ class Submission:
     repairs: list[dict[str, Any]] = field(default_factory=list)  # `Repair`s as JSON
     files: list[tuple[str, str]] = field(default_factory=list)  # beside the notebook: name and path
     given: list[str] = field(default_factory=list)  # those of the files that are the instructor's
+    tools: str = ""  # a digest of tools, versions and limits; "" where no result is to be used again
+    known: dict[str, Any] | None = None  # results of an earlier run (classroom/kept_results.py)
 
     def message(self) -> dict[str, Any]:
         made = {
@@ -67,6 +69,8 @@ class Submission:
             "given": self.given,
             "limits": self.limits.as_dict(),
             "rlimits": self.limits.settings(),
+            "tools": self.tools,
+            "known": self.known,
         }
         return {**made, "path": self.path} if self.cells is None else {**made, "cells": self.cells}
 

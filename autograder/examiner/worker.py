@@ -176,6 +176,9 @@ class Worker:
         found: dict[str, Any] = {}
         for _ in range(MOST_ATTEMPTS):
             found = self.examined(job)
+            if job.get("known") and ("error" in found or found.get("unsettled")):
+                job = {**job, "known": None}
+                found = self.examined(job)
             ended = set(found.pop("ended", []))
             if ended <= known:
                 break
@@ -285,6 +288,8 @@ class Worker:
         before = len(sys.modules)
         about = {**job, "place": self.place, "alive": lambda: tell({"alive": True})}
         record = jobs.grade(about, notebook, prepared, self.shell, line.control, line.lifeline, begin)
+        if record is None:
+            return {"unsettled": True}
         return {**record.to_json(), "modules": installed(since(before))}
 
     def try_variants(self, job: dict[str, Any], line: SandboxLine, tell: Tell) -> dict[str, Any]:

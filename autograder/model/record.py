@@ -180,6 +180,8 @@ class Record:
     seconds: float = 0.0
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
     comments: Mapping[str, str | None] = field(default_factory=dict)
+    decided_by: Mapping[str, Any] = field(default_factory=dict)  # digests, of results that may be used again
+    reused: int = 0  # tests whose result is that of an earlier run
 
     def with_verdicts(self, verdicts: Mapping[str, Verdict], comments: Mapping[str, str | None]) -> Record:
         return replace(self, verdicts=verdicts, comments=comments)
@@ -202,6 +204,8 @@ class Record:
             "times": dict(self.times),
             "cpu_seconds": self.cpu_seconds,
             "peak_mb": self.peak_mb,
+            "decided_by": dict(self.decided_by),
+            "reused": self.reused,
         }
 
     @classmethod
@@ -221,4 +225,6 @@ class Record:
             peak_mb=data["peak_mb"],
             job=data.get("job", ""),
             seconds=data.get("seconds", 0.0),
+            decided_by=data.get("decided_by", {}),
+            reused=data.get("reused", 0),
         )
