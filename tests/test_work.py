@@ -13,9 +13,9 @@ import pytest
 from conftest import ROOT
 
 from autograder import lab, work
-from autograder.authoring import authorship
 from autograder.model import course
 from autograder.model.course import Course, CourseError
+from helpers.student import authorship
 
 NAME = "01-small/01-small.ipynb"
 

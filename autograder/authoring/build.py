@@ -19,13 +19,14 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.authoring import authorship, headers, source, statements
+from autograder.authoring import headers, source, statements
 from autograder.authoring.pages import as_text, graded_cells, start_page, with_table
 from autograder.authoring.problem import Problem
 from autograder.authoring.rules import problems
 from autograder.model.course import Assignment, Course, CourseError, write_whole
 from autograder.model.notebook import Cell
 from autograder.model.regions import MARKERS
+from helpers.student import authorship
 
 # A solution line this short (without spaces) may well stand in given code too: `return x` gives nothing away.
 DISTINCTIVE = 20

@@ -9,10 +9,11 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_markdown_cell, new_notebook
 
-from autograder.authoring import authorship, source
+from autograder.authoring import source
 from autograder.authoring.statements import sums
 from autograder.model.course import Assignment, Course, CourseError
 from autograder.model.notebook import Cell, Notebook
+from helpers.student import authorship
 
 # `course build` keeps the README's table of assignments between these two.
 TABLE = re.compile(r"(<!-- assignments: made by `course build` -->).*?(<!-- end of assignments -->)", re.DOTALL)

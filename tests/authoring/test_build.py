@@ -16,9 +16,10 @@ import nbformat
 import pytest
 from conftest import ROOT, TOOLS, run_course
 
-from autograder.authoring import authorship, build, headers, pages, source
+from autograder.authoring import build, headers, pages, source
 from autograder.authoring.build import BuildError, checked_cells
 from autograder.model import course
+from helpers.student import authorship
 
 SOURCE = "solutions/01-small/01-small.py"
 

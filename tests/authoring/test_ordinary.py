@@ -13,11 +13,12 @@ import pytest
 from conftest import ROOT, run_course
 
 from autograder import lab, work
-from autograder.authoring import authorship, build, pages, verify
+from autograder.authoring import build, pages, verify
 from autograder.classroom import collect
 from autograder.examiner.sandbox import why_not
 from autograder.model import course
 from autograder.model.course import Course, CourseError
+from helpers.student import authorship
 
 SAMPLE = (
     Path(nbgrader.__file__).parent / "docs" / "source" / "user_guide" / "source" / "ps1"
