@@ -240,28 +240,28 @@ def try_file(
 
 
 @course.command()
-@click.argument("assignment")
+@click.argument("assignments", nargs=-1)
 @click.option(
     "--to",
     "target",
     type=click.Path(path_type=Path),
     required=True,
-    help="Folder that receives the assignment's folder.",
+    help="Folder, such as a clone of the students' repository, or a file .zip.",
 )
 @json_option
 @command
-def release(assignment: str, target: Path, as_json: bool) -> None:
-    """Put an assignment's student notebook, with its data files, into a folder for students."""
+def release(assignments: tuple[str, ...], target: Path, as_json: bool) -> None:
+    """Make the students' package: notebooks, the wheel they install, requirements and a README, without any answer."""
     from autograder.authoring.release import release as release_to
 
     this = courses.load()
-    (chosen,) = this.select([assignment])
+    chosen = this.select(assignments)
     with err.status("building"):
         place = release_to(this, chosen, target)
     if as_json:
-        print(json.dumps({"released": str(place)}))
+        print(json.dumps({"released": str(place), "assignments": [assignment.id for assignment in chosen]}))
     else:
-        out.print(f"released {chosen.id} to {place}")
+        out.print(f"released {', '.join(assignment.id for assignment in chosen)} to {place}")
 
 
 @course.command()

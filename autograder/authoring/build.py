@@ -19,7 +19,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.authoring import headers, source, statements
+from autograder.authoring import headers, package, source, statements
 from autograder.authoring.pages import as_text, graded_cells, start_page, with_table
 from autograder.authoring.problem import Problem
 from autograder.authoring.rules import problems
@@ -55,8 +55,8 @@ def relative(problem: Problem, root: Path) -> Problem:
 
 
 def instructor_notebook(course: Course, assignment: Assignment, cells: list[Cell]) -> str:
-    """The instructor's notebook as text: generated cells first, then the source's cells, with derived ids."""
-    nodes = [*generated_cells(course, assignment), *(as_node(cell) for cell in cells)]
+    """The instructor's notebook as text: the source's cells between generated ones, with derived ids."""
+    nodes = [*generated_cells(course, assignment), *(as_node(cell) for cell in cells), hand_in_cell(assignment)]
     seen: set[str] = set()
     for node in nodes:
         node["id"] = derived_id(node, seen)
@@ -82,7 +82,7 @@ def generated_cells(course: Course, assignment: Assignment) -> list[Any]:
         "f\"{found.origin or list(found.submodule_search_locations)[0]} hides the course's own helpers: "
         'give yours another name, then restart the kernel.")\n'
         'found or subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", '
-        f'"git+{course.repository}@{course.tag}"], check=True)\n'
+        f'"{package.address(course)}"], check=True)\n'
         f"from helpers.kit import colab; colab.ready({needs})"
     )
     locked = {
@@ -94,6 +94,18 @@ def generated_cells(course: Course, assignment: Assignment) -> list[Any]:
         "task": False,
     }
     return [new_markdown_cell(badge, metadata=mark), new_code_cell(setup, metadata={**mark, "nbgrader": locked})]
+
+
+def hand_in_cell(assignment: Assignment) -> Any:
+    """The last cell of every notebook. nbgrader does not know it, so that a notebook without it is graded just the
+    same.
+    """
+    text = (
+        "# Done, for now or for good? Save the notebook and run this cell: it runs everything from the top,\n"
+        "# shows your points and what is unanswered, and gives you the file to hand in.\n"
+        f'from helpers.student.hand_in import hand_in\nhand_in("{assignment.id}")'
+    )
+    return new_code_cell(text, metadata={"course": {"generated": True}})
 
 
 def derived_id(node: Any, seen: set[str]) -> str:
@@ -279,6 +291,7 @@ def student_texts(course: Course, assignment: Assignment) -> dict[str, str]:
 
 def outputs(course: Course, chosen: list[Assignment]) -> tuple[dict[Path, str], list[Problem]]:
     """Every file the build makes for these assignments, and the warnings."""
+    package.check_tag(course)
     files: dict[Path, str] = {}
     warnings: list[Problem] = []
     broken: list[Problem] = []

@@ -101,6 +101,7 @@ class Course:
     common_limits: tuple[tuple[str, float], ...] = ()
     secret_file: str = ""  # where the secret of the class lies, if not in .course/
     policy: Policy | None = None  # without one, late penalties are nbgrader's own
+    student_repository: str = ""  # the public one, with what `course release` makes; without it, `repository` is public
 
     @property
     def zone(self) -> tzinfo | None:
@@ -120,7 +121,9 @@ class Course:
         return [known[name] for name in ids] or list(self.assignments)
 
     def colab_link(self, assignment: Assignment, notebook: Path | None = None) -> str:
-        path = self.repository.removeprefix("https://github.com/").removesuffix(".git")
+        """The badge's target: the notebook in the repository that students see, at the release's tag."""
+        home = self.student_repository or self.repository
+        path = home.removeprefix("https://github.com/").removesuffix(".git")
         name = (notebook or assignment.student_notebook).name
         return f"https://colab.research.google.com/github/{path}/blob/{self.tag}/notebooks/{assignment.id}/{name}"
 
@@ -173,7 +176,8 @@ def load(root: Path | None = None) -> Course:
         limits = tuple(table.get("limits", {}).items())
         tag, book = table.get("tag") or table.get("branch", "main"), table.get("gradebook", "")
         head = (table["title"], table["course_id"], table["repository"], tag)
-        return Course(root, *head, entries, book, limits, str(table.get("secret_file", "")), policy)
+        students = str(table.get("student_repository", ""))
+        return Course(root, *head, entries, book, limits, str(table.get("secret_file", "")), policy, students)
     except KeyError as error:
         raise CourseError(f"{path}: the key {error} is missing") from None
     except ValueError as error:
