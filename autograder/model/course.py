@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.model.policy import Policy, moment
+from autograder.model.regrade import checked_address
 from helpers.student import files
 from helpers.student.files import CourseError as CourseError
 from helpers.student.files import is_hidden
@@ -102,6 +103,7 @@ class Course:
     secret_file: str = ""  # where the secret of the class lies, if not in .course/
     policy: Policy | None = None  # without one, late penalties are nbgrader's own
     student_repository: str = ""  # the public one, with what `course release` makes; without it, `repository` is public
+    regrade: str = ""  # where students ask for a second look
 
     @property
     def zone(self) -> tzinfo | None:
@@ -177,7 +179,9 @@ def load(root: Path | None = None) -> Course:
         tag, book = table.get("tag") or table.get("branch", "main"), table.get("gradebook", "")
         head = (table["title"], table["course_id"], table["repository"], tag)
         students = str(table.get("student_repository", ""))
-        return Course(root, *head, entries, book, limits, str(table.get("secret_file", "")), policy, students)
+        regrade = checked_address(table.get("regrade", ""))
+        secret_file = str(table.get("secret_file", ""))
+        return Course(root, *head, entries, book, limits, secret_file, policy, students, regrade)
     except KeyError as error:
         raise CourseError(f"{path}: the key {error} is missing") from None
     except ValueError as error:
