@@ -102,6 +102,7 @@ class Course:
     common_limits: tuple[tuple[str, float], ...] = ()
     secret_file: str = ""  # where the secret of the class lies, if not in .course/
     policy: Policy | None = None  # without one, late penalties are nbgrader's own
+    figures: bool = False  # grading also runs the cells that only show something
 
     @property
     def zone(self) -> tzinfo | None:
@@ -186,8 +187,9 @@ def load(root: Path | None = None) -> Course:
         )
         limits = tuple(table.get("limits", {}).items())
         tag, book = table.get("tag") or table.get("branch", "main"), table.get("gradebook", "")
+        figures = bool(table.get("figures", False))
         head = (table["title"], table["course_id"], table["repository"], tag)
-        return Course(root, *head, entries, book, limits, str(table.get("secret_file", "")), policy)
+        return Course(root, *head, entries, book, limits, str(table.get("secret_file", "")), policy, figures)
     except KeyError as error:
         raise CourseError(f"{path}: the key {error} is missing") from None
     except ValueError as error:
