@@ -145,6 +145,11 @@ def check(notebook: Path, as_json: bool) -> None:
     type=click.Choice(["holes", "classical", "all"]),
     help="Which mutants: slips that only one more case would show (holes, the default), signs and axes, or all.",
 )
+@click.option(
+    "--looks",
+    is_flag=True,
+    help="Once more with the cells marked look=true, which grading leaves out: scores and hints must be the same.",
+)
 @json_option
 @command
 def verify(
@@ -155,6 +160,7 @@ def verify(
     variants: Path | None,
     mutate: bool,
     operators: str | None,
+    looks: bool,
     as_json: bool,
 ) -> None:
     """Test the tests: solution full marks, blank zero, every named mistake caught, every right variant accepted."""
@@ -178,7 +184,9 @@ def verify(
             name = assignment.id
             told = lambda text: status.update(f"{name} · {text}")  # noqa: B023, E731
             group = (operators or "holes") * mutate
-            reports.append(verifier.verify(this, assignment, told, sample, exercise, seeds=seeds, operators=group))
+            reports.append(
+                verifier.verify(this, assignment, told, sample, exercise, seeds=seeds, operators=group, both_ways=looks)
+            )
     if as_json:
         print(json.dumps([report.as_dict() for report in reports], ensure_ascii=False))
     else:

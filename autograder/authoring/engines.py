@@ -61,6 +61,7 @@ class Sheet:
     instructor: str
     student: str
     recorded: dict[str, list[Known]] = field(default_factory=dict)  # named mistakes, by the id of the test they fail
+    looks: bool = True  # cells that only show something are left out, as in grading
 
     def cells(self) -> list[dict[str, Any]]:
         """The instructor's, as the examiner takes them."""
@@ -81,7 +82,8 @@ class Sheet:
         cells = self.cells()
         if not hidden:
             cells = [{**cell, "source": given[name_of(cell)]} if is_test(cell) else cell for cell in cells]
-        return {**notebooks.from_cells(cells), "released": given, "recorded": self.recorded, "audit": True}
+        made = {**notebooks.from_cells(cells), "released": given, "recorded": self.recorded, "audit": True}
+        return made if self.looks else {**made, "looks": {}}
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,11 @@ def keys_of(
     code: Sequence[CodeCell],
     files: Sequence[tuple[str, bytes]],
     given: Collection[int],
+    left_out: Collection[int] = (),
 ) -> Keys:
-    """`job["tools"]` is a digest of tools, versions and limits; `given` are indices of the instructor's own cells."""
+    """`job["tools"]` is a digest of tools, versions and limits; `given` are indices of the instructor's own cells, and
+    `left_out` of those among them that are not run.
+    """
     beside = [[name, hashlib.sha256(data).hexdigest()] for name, data in sorted(files)]
     around = [job["tools"], beside, sorted(job["given"])]
     cells = [(index, name, source) for index, name, source, is_test in code if not is_test]
@@ -75,7 +78,7 @@ def keys_of(
         recorded = notebook.get("recorded", {}).get(name, [])
         found[index] = digest(around, setup, source, discreet, recorded, earlier, decided_by)
         before.append(source)
-    run = digest(around, [[name, source, index in given] for index, name, source in cells])
+    run = digest(around, [[name, source, index in given, index in left_out] for index, name, source in cells])
     return Keys(run, found)
 
 

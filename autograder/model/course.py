@@ -104,6 +104,7 @@ class Course:
     policy: Policy | None = None  # without one, late penalties are nbgrader's own
     student_repository: str = ""  # the public one, with what `course release` makes; without it, `repository` is public
     regrade: str = ""  # where students ask for a second look
+    figures: bool = False  # grading also runs the cells that only show something
 
     @property
     def zone(self) -> tzinfo | None:
@@ -177,11 +178,12 @@ def load(root: Path | None = None) -> Course:
         )
         limits = tuple(table.get("limits", {}).items())
         tag, book = table.get("tag") or table.get("branch", "main"), table.get("gradebook", "")
+        figures = bool(table.get("figures", False))
         head = (table["title"], table["course_id"], table["repository"], tag)
         students = str(table.get("student_repository", ""))
         regrade = checked_address(table.get("regrade", ""))
         secret_file = str(table.get("secret_file", ""))
-        return Course(root, *head, entries, book, limits, secret_file, policy, students, regrade)
+        return Course(root, *head, entries, book, limits, secret_file, policy, students, regrade, figures)
     except KeyError as error:
         raise CourseError(f"{path}: the key {error} is missing") from None
     except ValueError as error:

@@ -174,6 +174,7 @@ class Record:
     unreadable: Reason | None = None
     ended: tuple[str, ...] = ()  # cells in which the student's process ended, nobody knows why
     times: Mapping[str, float] = field(default_factory=dict)
+    processor: Mapping[str, float] = field(default_factory=dict)  # processor time by cell: what the benchmark reads
     cpu_seconds: float = 0.0
     peak_mb: int = 0
     job: str = ""
@@ -202,6 +203,7 @@ class Record:
             "unreadable": self.unreadable.to_json() if self.unreadable is not None else None,
             "ended": list(self.ended),
             "times": dict(self.times),
+            "processor": dict(self.processor),
             "cpu_seconds": self.cpu_seconds,
             "peak_mb": self.peak_mb,
             "decided_by": dict(self.decided_by),
@@ -221,6 +223,7 @@ class Record:
             unreadable=None if data["unreadable"] is None else Reason.from_json(data["unreadable"]),
             ended=tuple(data.get("ended", ())),
             times=data["times"],
+            processor=data.get("processor", {}),
             cpu_seconds=data["cpu_seconds"],
             peak_mb=data["peak_mb"],
             job=data.get("job", ""),

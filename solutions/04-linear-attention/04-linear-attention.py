@@ -52,7 +52,7 @@ from helpers.linear_attention import low_rank
 # A product of a $3 \times 4$ with a $4 \times 5$ matrix takes $2 \cdot 3 \cdot 4 \cdot 5 = 120$ operations (a multiplication and an addition each), and creates a tensor of 15 elements.
 # Views and transposes are free.
 
-# %%
+# %% look=true
 print(checks.cost(torch.matmul, torch.ones(3, 4), torch.ones(4, 5)))
 print(checks.cost(lambda x: x.mT.softmax(dim=-1), torch.ones(3, 4)))
 
@@ -144,7 +144,7 @@ check.score()
 # *Before you run it:* what would the perfect $P$ look like for each job, and what is its rank?
 # What is the rank of $P$ for a head that has not learned anything yet?
 
-# %%
+# %% look=true
 names = {"group_mean": "group mean", "block_mean": "block mean", "neighbour": "neighbour"}
 trained, measured_heads, spectra = {}, {}, {}
 seed(0)
@@ -345,7 +345,7 @@ check.score()
 # The figure compares it with what your two functions measure.
 # At full rank the error is rounding only, below the picture.
 
-# %%
+# %% look=true
 ranks = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64]
 figure, axes = plt.subplots(1, 3, figsize=(15, 3.8), sharey=True)
 for ax, (name, (weights, values)) in zip(axes, measured_heads.items()):
@@ -377,7 +377,7 @@ plt.show()
 # Choose a head and move the rank.
 # At which rank do the group, block and neighbour heads come into focus?
 
-# %%
+# %% look=true
 low_rank.explore_rank(measured_heads)
 
 # %% [markdown]
@@ -899,7 +899,7 @@ check.score()
 # If $P$ averages, $PV$ is small.
 # Will $k = 32$ mixtures of $n = 64$ positions do?
 
-# %%
+# %% look=true
 seed(1)
 for name, (weights, values) in measured_heads.items():
     exact_output = weights @ values
@@ -926,7 +926,7 @@ for name, (weights, values) in measured_heads.items():
 # *Before you run it:* all three heads get the same treatment.
 # Their ranks are 6, 8 and 64. At which $k$ will the learned projection work for each?
 
-# %%
+# %% look=true
 seed(2)
 fitted_ranks = pick(smoke=[4, 8], laptop=[2, 4, 6, 8, 16, 32, 64], gpu=[2, 4, 6, 8, 16, 32, 64])
 figure, axes = plt.subplots(1, 3, figsize=(15, 3.8), sharey=True)
@@ -1177,7 +1177,7 @@ check.score()
 # *Before you run it:* which error do you expect for the neighbour?
 # (Returning zeros gives 1 there, because the content has variance one.)
 
-# %%
+# %% look=true
 seed(3)
 floor = copying_floor(64, low_rank.WIDTH)
 finals = {}
@@ -1208,7 +1208,7 @@ plt.show()
 # It does not hold for one sequence with weights made for it.
 # An extreme case: $A = \Pi V V^+$ (with the pseudoinverse) has the rank of $V$, at most 4 here, and copies this one $V$ without any error:
 
-# %%
+# %% look=true
 shift_left = torch.eye(64, dtype=torch.float64).roll(1, 0)
 one_sequence = low_rank.batch(1, 64).neighbour[0].double()
 made_for_it = shift_left @ one_sequence @ torch.linalg.pinv(one_sequence)
@@ -1413,7 +1413,7 @@ check.score()
 # Generating the next word: a softmax head keeps all keys and values of the past, the recurrent form only its state.
 # The cell counts numbers kept and operations for step $t$.
 
-# %%
+# %% look=true
 width = 64
 past_lengths = [1, 4, 16, 64, 256, 1024, 4096]
 query, new_key, new_value = (torch.randn(width) for _ in range(3))
@@ -1564,7 +1564,7 @@ check.score()
 # Where will the curves cross on the left?
 # Will they cross at the same place on the right?
 
-# %%
+# %% look=true
 seed(4)
 h_wide, k_given = 64, 16
 lengths = pick(

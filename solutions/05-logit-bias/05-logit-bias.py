@@ -59,7 +59,7 @@ from helpers.logit_bias.semi_closed import SemiClosedLM
 # Equally likely words come in the order of their numbers.
 # Anything else is refused, with the reason:
 
-# %%
+# %% look=true
 toy_p = torch.tensor([0.05, 0.40, 0.02, 0.30, 0.01, 0.20, 0.015, 0.005], dtype=torch.float64)
 toy = SemiClosedLM(toy_p.log(), bias_cap=20)
 print("no bias:          ", toy.top2())
@@ -164,7 +164,7 @@ check.score()
 # What happens to the ratios among the *other* words?
 
 
-# %%
+# %% look=true
 @ipywidgets.interact(b=ipywidgets.FloatSlider(value=3.0, min=0.0, max=12.0, step=0.25), word=ipywidgets.IntSlider(value=4, min=0, max=7))
 def show_lift(b=3.0, word=4):
     now = biased(toy_p, word, b)
@@ -309,7 +309,7 @@ check.score()
 # The smallest number that float64 holds with all its 16 digits is $2.2 \cdot 10^{-308} = e^{-708.4}$.
 # Below it digits are lost, and at $e^{-745}$ everything is 0.
 
-# %%
+# %% look=true
 for b in (100.0, 600.0, 700.0, 709.0):
     print(f"b = {b:g}: the anchor is at least {lowest_anchor(10_000, b):.3g}")
 roomy = SemiClosedLM(toy_p.log(), bias_cap=2000)
@@ -493,14 +493,14 @@ check.score()
 #
 # *Before you run it:* which of them need the largest bias?
 
-# %%
+# %% look=true
 model = word_model.train(
     vocabulary_size=pick(smoke=200, laptop=2000, gpu=2000),
     width=pick(smoke=8, laptop=24, gpu=24),
     steps=pick(smoke=20, laptop=1000, gpu=4000),
 )
 
-# %%
+# %% look=true
 seed(0)
 largest = pick(smoke=1_000, laptop=50_000, gpu=50_000)
 shapes = {
@@ -745,7 +745,7 @@ check.score()
 # The vertical line is your best bias for that formula.
 # Where a thin line lies above its thick one, the formula gave a number that your interval excludes: it takes three rounded numbers as they are, though no distribution has all three.
 
-# %%
+# %% look=true
 example_p = torch.tensor([0.3, 0.2, 1e-4] + [0.4999 / 20] * 20, dtype=torch.float64)
 steps = np.arange(0.0, 30.01, 0.25)
 
@@ -1038,7 +1038,7 @@ check.score()
 # Which falls off where?
 # Sketch them.
 
-# %%
+# %% look=true
 wide = np.arange(0.0, 60.01, 0.5)
 
 
@@ -1210,7 +1210,7 @@ check.score()
 # Every word of the text below was sampled from a distribution that was recovered through the API, one context at a time.
 # (The token for unknown words is left out.)
 
-# %%
+# %% look=true
 rng = np.random.default_rng(1)
 
 
@@ -1380,7 +1380,7 @@ with check.edge("4,001 words in float64"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 seed(3)
 print(f"{'|V|':>6} {'one by one':>11} {'in pairs':>9} {'error':>9} {'error in pairs':>15}")
 for words_in_all in pick(smoke=[10, 100], laptop=[10, 100, 1000, 10_000], gpu=[10, 100, 1000, 10_000]):
@@ -1531,7 +1531,7 @@ check.score()
 # Contexts are taken from the speeches.
 # The figure shows the singular values, also for an API that rounds its *log*-probabilities.
 
-# %%
+# %% look=true
 context_count = pick(smoke=12, laptop=40, gpu=64)
 stream = word_model.speeches(2)
 triples = [tuple(stream[n : n + 3]) for n in range(0, len(stream) - 3, 20)]

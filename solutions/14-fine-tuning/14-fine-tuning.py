@@ -111,7 +111,7 @@ print(
 # The number under a token is its attention mask: 1 for a token, 0 for filler that nobody may look at.
 # *Before you touch it:* which combinations make `return_tensors="pt"` fail?
 
-# %%
+# %% look=true
 tuning_figures.tokenizer_arguments(tokenizer, ["Bad.", "A slow but honest film about fathers.", "I laughed a lot."])
 
 # %% [markdown]
@@ -226,7 +226,7 @@ with check.edge("one sentence, an empty sentence"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 some = corpus.train.sentences[:6]
 without_special = [len(row) for row in tokenizer(some, add_special_tokens=False)["input_ids"]]
 for asked in (
@@ -1708,7 +1708,7 @@ print(f"validation accuracy: frozen features {frozen_accuracy:.3f}, fine-tuned {
 # To see that, give both the same batches in the same order, the same optimiser and schedule, and switch dropout off, the one thing left to chance.
 # *Before you run it:* which of the arguments below do you recognise from your own loop?
 
-# %%
+# %% look=true
 from transformers import PrinterCallback, Trainer, TrainingArguments
 
 small_set = ReviewDataset(train_rows[: 12 * B // 4], corpus.train.labels[: 12 * B // 4])
@@ -2082,7 +2082,7 @@ check.score()
 # If all rows of $A$ were equal, so would be the columns of $B$'s gradient, and then the rows of $A$'s: the rank would stay 1, whatever $r$ is.
 
 
-# %%
+# %% look=true
 def first_steps(adapter, x, target, rate=0.1, steps=3):
     """Gradient descent on the squared error; prints how long both gradients are, and how far they are from the formulas."""
     for step in range(steps):
@@ -2215,7 +2215,7 @@ check.score()
 # How much accuracy will that cost?
 
 
-# %%
+# %% look=true
 def with_lora(model, r, alpha, ends=("query", "value")):
     """The model with these linear layers wrapped; of the rest only the head learns."""
     for name, weight in model.named_parameters():
@@ -2262,7 +2262,7 @@ pd.DataFrame(lora_table).round(3)
 # %% [markdown]
 # Now merge: every wrapped layer becomes a plain one again, and the model has the shape that it came with.
 
-# %%
+# %% look=true
 lora_model, lora_batch = lora_models["LoRA and head"].eval(), next(iter(some_validation))
 adapter_logits = lora_model(**lora_batch).logits.detach()
 for name, part in wrapped.items():
@@ -2285,7 +2285,7 @@ print(f"logits before and after the merge differ by {(adapter_logits - merged_lo
 # *Before you run it:* put the first step into RMSprop's formulas.
 # How many times as long as AdamW's is it, at the same rate?
 
-# %%
+# %% look=true
 nudges = torch.tensor([3.0, -0.2, 0.004])
 for name in ("SGD", "RMSprop", "AdamW"):
     weight = nn.Parameter(torch.zeros(3))
@@ -2303,7 +2303,7 @@ for name in ("SGD", "RMSprop", "AdamW"):
 # *Before you run it:* with the rate that suits AdamW, what will SGD do?
 # And what do the first steps above say about RMSprop?
 
-# %%
+# %% look=true
 compare_count = pick(smoke=16, laptop=480, gpu=None)
 compare_set = ReviewDataset(train_rows[:compare_count], corpus.train.labels[:compare_count])
 base_rate = pick(smoke=1e-3, laptop=2e-4, gpu=2e-5)
@@ -2572,7 +2572,7 @@ print(f"{winner_setting} on the whole training set: validation loss {searched_lo
 # Move the sliders: how much better than the truth does the winner look?
 # What helps more, fewer trials or more validation sentences?
 
-# %%
+# %% look=true
 tuning_figures.best_of_many()
 
 # %% [markdown]
@@ -2765,7 +2765,7 @@ test_predictions = [
 ]
 verdict_of_the_test = final_test(candidates, test_predictions, corpus.test)
 
-# %%
+# %% look=true
 count = len(corpus.validation.labels)
 lines = [
     {
@@ -2936,7 +2936,7 @@ with check.edge("a float"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 sentence_counts = list(range(5, pick(smoke=26, laptop=256, gpu=256), 10))
 plots.curves(
     {f"s = {share}": (sentence_counts, [power(n, share) for n in sentence_counts]) for share in (0.5, 0.55, 0.6, 0.7)},
