@@ -101,6 +101,13 @@ def collect(archive: Path, assignment: str | None, as_json: bool) -> None:
     "--scheduler", metavar="ADDRESS", help="Grade on the Dask cluster of this scheduler, e.g. tcp://10.0.0.1:8786."
 )
 @click.option("--force", is_flag=True, help="Grade again what has not changed since it was graded.")
+@click.option(
+    "--sandbox",
+    "level",
+    type=click.Choice(["namespaces", "container"]),
+    default="namespaces",
+    help="How student code is kept apart. `container` is for root in a container that allows no namespaces.",
+)
 @click.option("--unsafe", is_flag=True, help="Grade without a sandbox: student code runs with your rights.")
 @click.option("--new-secret", is_flag=True, help="Hidden inputs from a new secret, where the class's is lost.")
 @json_option
@@ -111,6 +118,7 @@ def grade(
     workers: int | None,
     scheduler: str | None,
     force: bool,
+    level: str,
     unsafe: bool,
     new_secret: bool,
     as_json: bool,
@@ -129,11 +137,14 @@ def grade(
     )
 
     from autograder.classroom import grade as grader
+    from autograder.examiner.sandbox import Level
 
     this = courses.load()
     (chosen,) = this.select([assignment])
-    if unsafe:
-        err.print("course: --unsafe: student code runs without a sandbox and with your rights", markup=False)
+    protection = Level.UNSAFE if unsafe else Level(level)
+    if told := protection.open_here():
+        option = "--unsafe" if unsafe else f"--sandbox {level}"
+        err.print(f"course: {option}: {told}", markup=False)
     trouble = 0
     columns = [
         TextColumn("{task.description}"),
@@ -171,7 +182,7 @@ def grade(
             "workers": workers or 0,
             "scheduler": scheduler,
             "force": force,
-            "unsafe": unsafe,
+            "level": protection,
             "new_secret": new_secret,
         }
         found = grader.grade(this, chosen, **options, on_start=begin, on_result=step, on_own=own)

@@ -66,7 +66,7 @@ def test_visible_tests_score_the_same_in_a_kernel_and_in_the_examiner(assignment
                 wrong[cell.grade_id] = without_markers(mistakes[number % len(mistakes)].source(cell))
         handed_in["mistakes"] = submission(sheet.student, {**right, **wrong})
     jobs = {label: (engines.VISIBLE + sheet.name, text) for label, text in handed_in.items()}
-    examiner = engines.ExaminerEngine(COURSE, assignment, [sheet], unsafe=False, workers=1)
+    examiner = engines.ExaminerEngine(COURSE, assignment, [sheet], engines.sandbox.Level.NAMESPACES, workers=1)
     try:
         examined = examiner.examine(jobs)
     finally:

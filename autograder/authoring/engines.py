@@ -115,7 +115,8 @@ class Engine(Protocol):
 def engine_for(course: Course, assignment: Assignment, sheets: Sequence[Sheet]) -> Engine:
     """The best one that this machine has."""
     if sys.platform == "linux":
-        return ExaminerEngine(course, assignment, sheets, unsafe=sandbox.why_not() is not None)
+        level = sandbox.Level.UNSAFE if sandbox.why_not() else sandbox.Level.NAMESPACES
+        return ExaminerEngine(course, assignment, sheets, level)
     return KernelEngine(assignment, sheets)
 
 
@@ -140,19 +141,19 @@ class ExaminerEngine:
     """The processes, limits and repairs of grading."""
 
     def __init__(
-        self, course: Course, assignment: Assignment, sheets: Sequence[Sheet], unsafe: bool, workers: int = 0
+        self, course: Course, assignment: Assignment, sheets: Sequence[Sheet], level: sandbox.Level, workers: int = 0
     ) -> None:
         self.assignment, self.limits = assignment, limits_of(course, assignment)
-        self.notice = NOT_THE_GATE if unsafe else ""
+        self.notice = NOT_THE_GATE if level is sandbox.Level.UNSAFE else ""
         self.files = [(name, str(path)) for name, path in assignment.data_files().items()]
         self.data = {sheet.name: sheet.prepared() for sheet in sheets}
         self.data |= {f"{VISIBLE}{sheet.name}": sheet.prepared(hidden=False) for sheet in sheets}
         self.workers = workers or os.cpu_count() or 1
-        self.unsafe = unsafe
+        self.level = level
         self.pool = self.new_pool()
 
     def new_pool(self) -> Pool:
-        pool = Pool(self.workers, modules_of(self.data), self.limits.output_kb << 10, self.unsafe)
+        pool = Pool(self.workers, modules_of(self.data), self.limits.output_kb << 10, self.level)
         pool.prepare(self.assignment.id, self.data, self.assignment.source.parent)
         return pool
 

@@ -19,6 +19,7 @@ from autograder.classroom.inbox import Job
 from autograder.classroom.settle import TRIES, failed, settled
 from autograder.examiner.limits import Limits
 from autograder.examiner.pool import Pool, Submission, modules_of
+from autograder.examiner.sandbox import Level
 from autograder.examiner.tools_digest import tools_digest, versions
 from autograder.model.course import CourseError
 
@@ -31,7 +32,7 @@ NOTEBOOK, FILE = "notebook", "file "  # how the parts of a packed job are labell
 
 
 def on_cluster(
-    scheduler: str, assignment: str, queue: list[Job], data: dict[str, dict[str, Any]], limits: Limits, unsafe: bool
+    scheduler: str, assignment: str, queue: list[Job], data: dict[str, dict[str, Any]], limits: Limits, level: Level
 ) -> Iterator[tuple[Job, dict[str, Any]]]:
     """Results as they come, from whichever worker of the cluster.
 
@@ -42,7 +43,7 @@ def on_cluster(
     while waiting and in_vain < TRIES:
         in_vain += 1
         with connected(scheduler) as client:
-            sender = Sender(client, assignment, data, limits, unsafe)
+            sender = Sender(client, assignment, data, limits, level)
             for job in waiting:
                 sender.send(job)
             waiting = []
@@ -79,11 +80,11 @@ class Sender:
     """Sends jobs over one connection to a scheduler, and gives their answers as they come."""
 
     def __init__(
-        self, client: Client, assignment: str, data: dict[str, dict[str, Any]], limits: Limits, unsafe: bool
+        self, client: Client, assignment: str, data: dict[str, dict[str, Any]], limits: Limits, level: Level
     ) -> None:
         from dask.distributed import as_completed
 
-        self.client, self.assignment, self.limits, self.unsafe = client, assignment, limits, unsafe
+        self.client, self.assignment, self.limits, self.level = client, assignment, limits, level
         self.shared = client.scatter(data, broadcast=True)
         self.running = as_completed()
         self.jobs: dict[Any, Job] = {}
@@ -105,7 +106,7 @@ class Sender:
             bundle,
             job.submission(self.assignment, self.limits),
             self.shared,
-            self.unsafe,
+            self.level,
             (tools_digest(), versions()),
             key=f"examine-{job.student}-{job.notebook}-{bundle_digest(bundle)}-{job.tries}-{len(self.refused)}",
             workers=fit,
@@ -182,11 +183,11 @@ class WarmPool:
     digest: str = ""
     pool: Pool | None = None
 
-    def ready(self, assignment: str, data: dict[str, dict[str, Any]], limits: Limits, unsafe: bool) -> Pool:
-        digest = hashlib.sha256(json.dumps([data, unsafe], sort_keys=True).encode()).hexdigest()
+    def ready(self, assignment: str, data: dict[str, dict[str, Any]], limits: Limits, level: Level) -> Pool:
+        digest = hashlib.sha256(json.dumps([data, level], sort_keys=True).encode()).hexdigest()
         if self.pool is None or self.digest != digest:
             self.close()
-            self.pool, self.digest = Pool(1, modules_of(data), limits.output_kb << 10, unsafe), digest
+            self.pool, self.digest = Pool(1, modules_of(data), limits.output_kb << 10, level), digest
             self.pool.prepare(assignment, data)
         return self.pool
 
@@ -203,7 +204,7 @@ def examine_here(
     files: dict[str, str],
     submission: Submission,
     data: dict[str, dict[str, Any]],
-    unsafe: bool,
+    level: Level,
     tools: tuple[str, dict[str, str]],
 ) -> dict[str, Any]:
     """On a worker of the cluster: unpack, and examine with a pool of one. Other tools might give other scores."""
@@ -212,7 +213,7 @@ def examine_here(
 
         return {"refused": difference(tools[1], versions()), "worker": get_worker().address}
     try:
-        pool = warm.ready(submission.assignment, data, submission.limits, unsafe)
+        pool = warm.ready(submission.assignment, data, submission.limits, level)
     except CourseError as error:
         warm.close()
         return {"error": str(error)}

@@ -25,6 +25,7 @@ from autograder.classroom.own_solution import OWN, Outcome, OwnSolution
 from autograder.classroom.settle import TRIES, failed, settled
 from autograder.examiner.limits import Limits, limits_of
 from autograder.examiner.pool import Pool, modules_of
+from autograder.examiner.sandbox import Level
 from autograder.examiner.tools_digest import tools_digest
 from autograder.model.course import Assignment, Course, CourseError
 from autograder.model.record import Record
@@ -65,7 +66,7 @@ def grade(
     workers: int = 0,
     scheduler: str | None = None,
     force: bool = False,
-    unsafe: bool = False,
+    level: Level = Level.NAMESPACES,
     new_secret: bool = False,
     on_start: Callable[[int, int], None] = lambda total, skipped: None,
     on_result: OnResult = lambda row, done, total: None,
@@ -82,7 +83,7 @@ def grade(
             force or any_new(course, assignment, everyone)
         ):  # it warms up while nbgrader is imported, two seconds
             pool = stack.enter_context(
-                early_pool(assignment, min(workers or processors(), len(everyone)), limits, unsafe)
+                early_pool(assignment, min(workers or processors(), len(everyone)), limits, level)
             )
         from autograder.classroom import gradebook
         from autograder.classroom import secret as secrets
@@ -105,9 +106,9 @@ def grade(
             job.tools = tools_of(limits, unsafe)
             job.record = None if force or job.student == OWN else writer.folder(job.student) / RECORD
         if scheduler is not None:
-            answers = cluster.on_cluster(scheduler, assignment.id, queue, data, limits, unsafe)
+            answers = cluster.on_cluster(scheduler, assignment.id, queue, data, limits, level)
         else:
-            answers = on_this_machine(workers or processors(), assignment, queue, data, limits, unsafe, pool)
+            answers = on_this_machine(workers or processors(), assignment, queue, data, limits, level, pool)
         for done, (name, results) in enumerate(
             examine(answers, todo, own, partial(summary.take_own, on_own=on_own)), 1
         ):
@@ -259,8 +260,8 @@ def any_new(course: Course, assignment: Assignment, everyone: list[tuple[str, Pa
     return any(not (course.root / "autograded" / name / assignment.id / RECORD).exists() for name, _ in everyone)
 
 
-def early_pool(assignment: Assignment, workers: int, limits: Limits, unsafe: bool) -> Pool:
-    return Pool(workers, likely_modules(assignment), limits.output_kb << 10, unsafe)
+def early_pool(assignment: Assignment, workers: int, limits: Limits, level: Level) -> Pool:
+    return Pool(workers, likely_modules(assignment), limits.output_kb << 10, level)
 
 
 def on_this_machine(
@@ -269,7 +270,7 @@ def on_this_machine(
     queue: list[Job],
     data: dict[str, dict[str, Any]],
     limits: Limits,
-    unsafe: bool,
+    level: Level,
     pool: Pool | None = None,
 ) -> Iterator[tuple[Job, dict[str, Any]]]:
     """Hand jobs to the workers of a pool, and give results as they come.
@@ -283,7 +284,7 @@ def on_this_machine(
         with ExitStack() as stack:
             if pool is None:
                 pool = stack.enter_context(
-                    Pool(min(workers, len(waiting)), modules_of(data), limits.output_kb << 10, unsafe)
+                    Pool(min(workers, len(waiting)), modules_of(data), limits.output_kb << 10, level)
                 )
             pool.prepare(assignment.id, data, assignment.source.parent)
             for job, answer in pool.examine_all(waiting, lambda job: job.submission(assignment.id, limits)):

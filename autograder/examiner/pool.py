@@ -26,6 +26,7 @@ from typing import Any, TypeVar, cast
 from autograder.examiner import sandbox
 from autograder.examiner.limits import Limits
 from autograder.examiner.messages import PoolEnded, receive, send
+from autograder.examiner.sandbox import Level
 from autograder.model.course import CourseError, remove_stale_folders
 
 HOME = Path(__file__).resolve().parents[2]  # the folder that the package lies in
@@ -121,12 +122,9 @@ def modules_of(notebooks: dict[str, dict[str, Any]]) -> list[str]:
 class Pool:
     """Workers that examine. Usable at once: they warm up meanwhile."""
 
-    def __init__(self, workers: int, modules: list[str], output_bytes: int, unsafe: bool = False) -> None:
-        if not unsafe and (reason := sandbox.why_not()) is not None:
-            raise CourseError(
-                f"student code cannot be sandboxed here: {reason}. `--unsafe` grades without a sandbox, with your"
-                " rights"
-            )
+    def __init__(self, workers: int, modules: list[str], output_bytes: int, level: Level = Level.NAMESPACES) -> None:
+        if (reason := level.why_not()) is not None:
+            raise CourseError(f"student code cannot be sandboxed here: {reason}. {level.others()}")
         pairs = [socket.socketpair() for _ in range(workers)]
         fds = [theirs.fileno() for _, theirs in pairs]
         settings = {
@@ -134,7 +132,7 @@ class Pool:
             "packages": [str(path) for path in PACKAGES],
             "modules": modules,
             "output_bytes": output_bytes,
-            "unsafe": unsafe,
+            "level": level,
             "parent": os.getpid(),
         }
         environment = {**os.environ, **{name: sandbox.ENVIRONMENT[name] for name in SAME_AS_STUDENT}}

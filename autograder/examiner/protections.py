@@ -28,34 +28,48 @@ class Protection:
 
 
 def protections() -> list[Protection]:
-    """What `course doctor` says about grading on this machine."""
+    """What `course doctor` says about grading on this machine: at the best level that can be had here."""
     reason = sandbox.why_not()
-    answers, version = ({}, 0) if reason else attempt()
-    missing = reason or answers.get("", (False, "it could not be tried"))[1]
+    level = sandbox.Level.NAMESPACES
+    rest = "`course grade` refuses to run without a sandbox"
+    if reason and sandbox.why_no_users() is None:
+        level = sandbox.Level.CONTAINER
+        rest = "`course grade` refuses to run; `course grade --sandbox container` has what is tried below"
+    elif reason:
+        return [Protection(f"sandbox: {title}", False, reason, rest) for _, title, _, _ in lines(0, 0)]
+    answers, version = attempt(level)
+    missing = answers.get("", (False, "it could not be tried"))[1]
     advice = "student code is graded without this protection"
-    if reason:
-        advice = "`course grade` refuses to run without a sandbox"
-    one_user = "only root can give one; process namespaces still keep submissions apart"
-    if reason or os.geteuid() == 0:
-        one_user = ""
-    counted = f"memory cgroup (version {version})" if version else NO_CGROUP
+    tried = []
+    for name, title, good, bad in lines(version, 0 if level is sandbox.Level.CONTAINER else os.geteuid()):
+        held, detail = answers.get(name, (False, missing))
+        if name == "namespaces":
+            held, detail = reason is None, reason or ""
+            tried.append(Protection(f"sandbox: {title}", held, good if held else detail, "" if held else rest))
+            continue
+        tried.append(Protection(f"sandbox: {title}", held, good if held else bad or detail, "" if held else advice))
+    return tried
+
+
+def lines(group: int, uid: int) -> list[tuple[str, str, str, str]]:
+    """For each attempt its name, a title, what to say where it held, and where not (else: what the attempt says)."""
+    one_user = "only root can give one; process namespaces still keep submissions apart" if uid else ""
+    counted = f"memory cgroup (version {group})" if group else NO_CGROUP
     limits = "rlimits, a sized scratch folder and a memory watch"
-    lines = [
-        ("confined", "processes, network, files", "bubblewrap and namespaces, fresh for every submission", ""),
+    return [
+        ("namespaces", "namespaces", "bubblewrap and namespaces, fresh for every submission", ""),
+        ("processes_hidden", "other processes", "out of sight", ""),
+        ("network_closed", "network", "none", ""),
+        ("files_closed", "files", "no file of the grader's; nothing written outside the submission's folders", ""),
         ("has_own_user", "a user of its own per submission", f"uid {sandbox.FIRST_UID} and up", one_user),
         ("calls_refused", "system calls refused (seccomp)", "all but those of a list", ""),
         ("machine_hidden", "counters of the machine", "of /proc only a submission's own processes, and copies", ""),
         ("limited", "memory, processor, process, file and output limits", limits, ""),
         ("kernel_memory", "memory that the kernel keeps for a process", counted, ""),
     ]
-    tried = []
-    for name, title, good, bad in lines:
-        held, detail = answers.get(name, (False, missing))
-        tried.append(Protection(f"sandbox: {title}", held, good if held else bad or detail, "" if held else advice))
-    return tried
 
 
-def attempt() -> tuple[dict[str, tuple[bool, str]], int]:
+def attempt(level: sandbox.Level) -> tuple[dict[str, tuple[bool, str]], int]:
     """What a process in a sandbox could not do, by name, and the version of its memory cgroup.
 
     Under the name "" is the reason why there are no answers.
@@ -68,23 +82,22 @@ def attempt() -> tuple[dict[str, tuple[bool, str]], int]:
         group = cgroups.of_submission(SMALL)
         settings: dict[str, Any] = {
             **SMALL,
-            "namespaces": True,
-            "one_user": not root,
-            "own_tmp": sandbox.own_tmp(folder),
-            "seccomp": sandbox.seccomp_known(),
-            "uid": sandbox.FIRST_UID if root else 0,
+            **sandbox.settings_of(level, folder),
+            "uid": sandbox.new_user() if root else 0,
             "file": str(Path(sandbox.__file__)),
+            "shared": [] if level is sandbox.Level.NAMESPACES else ["/tmp", "/dev/shm"],
             "port": server.getsockname()[1],
             "group": group.version if group else 0,
             "group_fds": group.fds if group else [],
         }
+        line, environment = sandbox.command_at(level, folder, "probe")
         try:
             done = subprocess.run(
-                sandbox.command(folder, "probe"),
+                line,
                 input=json.dumps(settings),
                 capture_output=True,
                 text=True,
-                env={},
+                env=environment,
                 timeout=60,
                 check=False,
                 pass_fds=settings["group_fds"],

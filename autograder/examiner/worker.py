@@ -27,6 +27,7 @@ from autograder.examiner.messages import receive, send
 
 if TYPE_CHECKING:
     from autograder.examiner.cgroups import MemoryGroup
+    from autograder.examiner.sandbox import Nursery
 
 SILENT_SECONDS = 120.0  # of an examiner that works on a submission, before it is given up
 SPARE_TEST_SECONDS = 10.0  # beyond a test's own limit
@@ -60,7 +61,7 @@ def main(settings: dict[str, Any]) -> None:
     packages = [Path(path) for path in settings["packages"]]
     modules = [*WARM, *settings["modules"]]
     nursery = sandbox.start_nursery(
-        len(fds), packages, [*modules, *STUDENTS], settings["output_bytes"], settings["unsafe"]
+        len(fds), packages, [*modules, *STUDENTS], settings["output_bytes"], sandbox.Level(settings["level"])
     )
     import torch
 
@@ -84,7 +85,7 @@ def main(settings: dict[str, Any]) -> None:
                     if other != number:
                         front.close()
                         nest.close()
-                Worker(number, sock, nursery.sockets[number], shell, settings["unsafe"], nursery.folder).serve()
+                Worker(number, sock, nursery.sockets[number], shell, nursery).serve()
                 status = 0
             finally:
                 os._exit(status)
@@ -136,11 +137,10 @@ class Worker:
         front: socket.socket,
         nest: socket.socket,
         shell: Any,
-        unsafe: bool,
-        folder: str,
+        nursery: Nursery,
     ) -> None:
-        self.front, self.nest, self.shell, self.unsafe = front, nest, shell, unsafe
-        self.place = f"{folder}-tests-{number}"  # the folder that tests run in
+        self.front, self.nest, self.shell, self.level = front, nest, shell, nursery.level
+        self.place = f"{nursery.folder}-tests-{number}"  # the folder that tests run in
         self.prepared: dict[str, Any] = {}
         self.orphaned = False  # the nursery is gone
         die_with(os.getppid())
@@ -247,9 +247,9 @@ class Worker:
         control, theirs = pair()
         lifeline, watched = socket.socketpair()
         order: dict[str, Any] = {"uid": 0, **rlimits}
-        if not self.unsafe and os.geteuid() == 0:
+        if self.level.own_user and os.geteuid() == 0:
             order["uid"] = sandbox.new_user()
-        line = SandboxLine(control, lifeline, None if self.unsafe else cgroups.of_submission(rlimits))
+        line = SandboxLine(control, lifeline, cgroups.of_submission(rlimits) if self.level.own_user else None)
         order["group"] = line.group.version if line.group else 0
         answer = self.ask_nursery(order, (theirs.fileno(), watched.fileno(), *(line.group.fds if line.group else ())))
         if line.group:

@@ -23,11 +23,12 @@ import select
 import signal
 import socket
 import time
+from functools import partial
 from typing import Any
 
 from . import memory_watch, processes, scratch, stops, student_process
 from .audit import Names
-from .system_calls import PR_SET_DUMPABLE, system_call
+from .system_calls import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, system_call
 
 LOOK_SECONDS = 0.1  # between two looks at the memory of all processes
 
@@ -45,13 +46,21 @@ def run(
         figures = scratch.mount_private_view(settings)
     else:
         os.setsid()
-        os.makedirs(settings["home"], exist_ok=True)
-        figures = {}
+        system_call("prctl", PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # orphans of the submission become its children
+        settings = {**settings, "home": scratch.make_home(settings, os.getpid())}
+        figures = scratch.open_figures(("meminfo",))
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     system_call("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0)  # the student's process must not read this one's memory
     init = Init(lifeline, shell, names, settings, group, figures)
     init.start_student(control)
     init.serve()
+
+
+def clean_up_after(pid: int, settings: dict[str, Any]) -> None:
+    """For the nursery, once init has ended: without namespaces, the rest of the submission did not end with it."""
+    if settings["confined"]:
+        processes.kill_all(settings)
+    scratch.remove_home(settings, pid)
 
 
 class Init:
@@ -71,7 +80,10 @@ class Init:
         self.poll = select.poll()
         self.poll.register(lifeline, select.POLLIN | select.POLLHUP)
         self.listeners = stops.Listeners(self.poll)
-        self.memory = memory_watch.MemoryWatch(settings["memory_bytes"], group, figures, processes.of_submission)
+        self.pids = partial(processes.of_submission, settings)
+        self.memory = memory_watch.MemoryWatch(settings["memory_bytes"], group, figures, self.pids)
+        if settings["confined"] and not settings["namespaces"]:
+            self.memory.reader = settings["uid"]
         self.looked = 0.0  # when memory was last looked at
         self.known_files: dict[str, scratch.Signature] = {}
         self.known_processes: set[int] = set()
@@ -121,12 +133,12 @@ class Init:
         closed = event & select.POLLHUP and not event & select.POLLIN
         order, fds, _, _ = (b"", [], 0, None) if closed else socket.recv_fds(self.line, 1, 1)
         if not order:
-            processes.kill_all(self.settings["namespaces"])
+            processes.kill_all(self.settings)
             os._exit(0)
         if order == b"N":
             self.start_student(fds[0])
         elif order == b"S":
-            self.known_files, self.known_processes = scratch.contents(self.settings), processes.visible()
+            self.known_files, self.known_processes = scratch.contents(self.settings), set(self.pids())
         elif order == b"C":
             self.clean()
         elif order == b"M":
@@ -148,10 +160,9 @@ class Init:
 
     def clean(self) -> None:
         """Remove what came since the last "S": a test's inputs must not be found by the next test."""
-        if self.settings["namespaces"]:
-            for pid in processes.visible() - self.known_processes:
-                with contextlib.suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
+        for pid in set(self.pids()) - self.known_processes:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
         scratch.remove_all_but(self.settings, self.known_files)
 
     def look_at_memory(self) -> None:

@@ -119,6 +119,8 @@ def serve_worker(sock: socket.socket, shell: Any, names: audit.Names, settings: 
             os.close(fd)
         sock.sendall(json.dumps({"pid": pid}).encode())
         _, status, usage = os.wait4(pid, 0)
+        if not settings["namespaces"]:
+            init.clean_up_after(pid, {**settings, **order})
         sock.sendall(json.dumps({"gone": status, "cpu": usage.ru_utime + usage.ru_stime}).encode())
 
 

@@ -40,14 +40,25 @@ def write(path: str, size: int) -> None:
             size -= file.write(bytes(min(size, 1 << 16)))
 
 
-def confined(settings: dict[str, Any]) -> tuple[bool, str]:
-    """Are other processes, the network, the grader's files and the system's files out of reach?"""
+def processes_hidden(settings: dict[str, Any]) -> tuple[bool, str]:
+    """Are other processes out of sight, and out of reach?"""
     seen = [name for name in os.listdir("/proc") if name.isdigit() and int(name) not in (1, os.getpid())]
-    address = ("127.0.0.1", settings["port"])
-    open_ = [] if not seen else ["it sees other processes"]
-    open_ += [] if fails(lambda: socket.create_connection(address, 2)) else ["it reaches the machine's network"]
-    open_ += [] if fails(lambda: os.open(settings["file"], os.O_RDONLY)) else ["it reads a file of the grader's"]
-    for place in ("/usr", "/dev", "/"):
+    parent = os.getppid()
+    open_ = ["it sees other processes"] if seen else []
+    # One user for all: the filter refuses signals to process 1, which is init.
+    open_ += [] if fails(lambda: os.kill(parent, 0)) else ["it can signal other processes"]
+    return not open_, "; ".join(open_)
+
+
+def network_closed(settings: dict[str, Any]) -> tuple[bool, str]:
+    reached = not fails(lambda: socket.create_connection(("127.0.0.1", settings["port"]), 2))
+    return not reached, "it reaches the machine's network"
+
+
+def files_closed(settings: dict[str, Any]) -> tuple[bool, str]:
+    """Are the grader's files out of reach, and the system's read only?"""
+    open_ = [] if fails(lambda: os.open(settings["file"], os.O_RDONLY)) else ["it reads a file of the grader's"]
+    for place in ("/usr", "/dev", "/", *settings["shared"]):
         open_ += [] if fails(partial(write, f"{place}/probe", 1)) else [f"it writes to {place}"]
     return not open_, "; ".join(open_)
 
@@ -100,6 +111,16 @@ def limited(settings: dict[str, Any]) -> tuple[bool, str]:
     return not open_, f"not limited: {', '.join(open_)}"
 
 
+def changes(path: str) -> bool:
+    """Does this file say something else a moment later? A copy does not."""
+    texts = set()
+    for _ in range(2):
+        with contextlib.suppress(OSError), open(path, "rb") as file:
+            texts.add(file.read())
+        time.sleep(0.02)
+    return len(texts) > 1
+
+
 def machine_hidden(settings: dict[str, Any]) -> tuple[bool, str]:
     """Are figures of /proc hidden that other submissions could change?"""
     places = ["sys/fs/aio-nr", "sys/fs/file-nr", "sys/kernel/random/entropy_avail", "sys/kernel/ns_last_pid"]
@@ -109,6 +130,7 @@ def machine_hidden(settings: dict[str, Any]) -> tuple[bool, str]:
     for place in places:
         with contextlib.suppress(OSError), open(f"/proc/{place}", "rb") as file:
             told += [place] if file.read(1) else []
+    told += ["uptime"] if changes("/proc/uptime") else []
     return not told, f"it reads {', '.join(told)}"
 
 
@@ -126,14 +148,14 @@ def fill_sockets() -> None:
     time.sleep(SECONDS)
 
 
-ATTEMPTS = [confined, has_own_user, calls_refused, limited, machine_hidden]
+ATTEMPTS = [processes_hidden, network_closed, files_closed, has_own_user, calls_refused, limited, machine_hidden]
 
 
 def student(settings: dict[str, Any], entered: int, writer: int) -> None:
     """Try everything with a student's rights; then use memory of the kernel, which no figure of a process shows."""
     rights.limit(settings)
     rights.give_up_rights(settings)
-    os.chdir(scratch.HOME)
+    os.chdir(settings["home"])
     os.read(entered, 1)
     answers: Answer = [(attempt.__name__, *attempt(settings)) for attempt in ATTEMPTS]
     os.write(writer, json.dumps(answers).encode() + b"\n")
@@ -147,7 +169,11 @@ def student(settings: dict[str, Any], entered: int, writer: int) -> None:
 def init(settings: dict[str, Any]) -> None:
     """Process 1 of the namespaces, like init.py."""
     group = memory_watch.Group(settings["group"], *settings["group_fds"]) if settings["group"] else None
-    figures = scratch.mount_private_view(settings)
+    if settings["namespaces"]:
+        figures = scratch.mount_private_view(settings)
+    else:
+        settings = {**settings, "home": scratch.make_home(settings, os.getpid())}
+        figures = scratch.open_figures(("meminfo",))
     entered, enter = os.pipe()
     pid = os.fork()
     if not pid:
@@ -158,19 +184,23 @@ def init(settings: dict[str, Any]) -> None:
     if group is not None:
         group.take(pid)
     os.write(enter, b"g")
-    memory = memory_watch.MemoryWatch(settings["memory_bytes"], group, figures, processes.of_submission)
+    pids = partial(processes.of_submission, settings)
+    memory = memory_watch.MemoryWatch(settings["memory_bytes"], group, figures, pids)
     until, stopped, alive = time.monotonic() + SECONDS, False, True
     while alive and not stopped and time.monotonic() < until:
         alive = os.waitpid(pid, os.WNOHANG) == (0, 0)
         stopped = memory.too_large() is not None or memory.kernel_ended_one()
         time.sleep(0.05)
+    processes.kill_all(settings)
     print(json.dumps([("kernel_memory", stopped, "socket buffers were counted by nobody")]), flush=True)
     os._exit(0)
 
 
 def main() -> None:
     settings = json.loads(sys.stdin.read())
-    if settings["one_user"]:
+    if not settings["namespaces"]:
+        pass
+    elif settings["one_user"]:
         scratch.enter_user_namespace()
     else:
         scratch.enter_pid_namespace(os.open("/proc/self/ns/pid", os.O_RDONLY))

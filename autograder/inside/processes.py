@@ -5,6 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
+from typing import Any
+
+KILL_SECONDS = 10.0
 
 
 def visible() -> set[int]:
@@ -28,25 +32,55 @@ def descendants(root: int) -> list[int]:
     return below
 
 
-def of_submission() -> list[int]:
-    """Asked by init: every process but init itself.
+def of_user(uid: int) -> list[int]:
+    """The processes of a user that have not ended."""
+    found = []
+    for pid in visible():
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as file:
+            lines = dict(line.split(":", 1) for line in file if line.startswith(("State:", "Uid:")))
+            if int(lines["Uid"].split()[0]) == uid and lines["State"].split()[0] not in "ZX":
+                found.append(pid)
+    return found
 
-    Without a namespace (init is not process 1) /proc shows all of the machine.
-    """
+
+def of_submission(settings: dict[str, Any]) -> list[int]:
+    """Asked by init: every process of the submission but init itself."""
     own = os.getpid()
-    return descendants(own) if own != 1 else [pid for pid in visible() if pid != own]
+    if settings["namespaces"]:
+        return [pid for pid in visible() if pid != own]
+    return of_user(settings["uid"]) if settings["confined"] else descendants(own)
 
 
-def kill_all(namespaces: bool) -> None:
+def kill_all(settings: dict[str, Any]) -> None:
     """Asked by init: kill every process of the submission."""
-    if namespaces:
+    if settings["namespaces"]:
         with contextlib.suppress(OSError):
             os.kill(-1, signal.SIGKILL)
+    elif settings["confined"]:
+        kill_user(settings["uid"])
     else:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         with contextlib.suppress(OSError):
             for pid in descendants(os.getpid()):
                 os.kill(pid, signal.SIGKILL)
+
+
+def kill_user(uid: int) -> None:
+    """Kill all processes of a user at once, by a process of that user: one by one, they could fork faster.
+
+    They could also kill the one that kills, so it is done until nobody is left.
+    """
+    until = time.monotonic() + KILL_SECONDS
+    while of_user(uid) and time.monotonic() < until:
+        pid = os.fork()
+        if not pid:
+            try:
+                os.setresgid(uid, uid, uid)
+                os.setresuid(uid, uid, uid)
+                os.kill(-1, signal.SIGKILL)
+            finally:
+                os._exit(0)
+        os.waitpid(pid, 0)
 
 
 def reap() -> None:

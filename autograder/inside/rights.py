@@ -9,7 +9,7 @@ import resource
 import struct
 from typing import Any
 
-from . import scratch, seccomp
+from . import landlock, scratch, seccomp
 from .system_calls import PR_CAPBSET_DROP, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, libc, system_call
 
 DESCRIPTORS = 192  # of one process: notebooks need a few dozen, and every socket is memory of the kernel
@@ -22,12 +22,6 @@ OOM_STUDENT, OOM_TESTED_CLONE = 500, 1000
 
 CAPABILITIES = range(41)
 CAPABILITY_VERSION = 0x20080522
-
-# Landlock. Its system calls have the same numbers on every machine.
-CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
-READ_FILE, REFER, PATH_BENEATH = 1 << 2, 1 << 13, 1
-GET_VERSION = 1
-FIRST_WITH_REFER = 2  # before this version, Landlock forbids moving files between folders
 
 
 def limit(settings: dict[str, Any]) -> None:
@@ -45,7 +39,7 @@ def limit(settings: dict[str, Any]) -> None:
         resource.RLIMIT_MSGQUEUE: 0,
         resource.RLIMIT_SIGPENDING: PENDING_SIGNALS,
     }
-    if not settings["namespaces"]:
+    if not settings["confined"]:
         del limits[resource.RLIMIT_NPROC]  # it would count every process of the user who grades
     for which, value in limits.items():
         resource.setrlimit(which, (value, value))
@@ -60,7 +54,7 @@ def set_oom_score(score: int) -> None:
 
 def give_up_rights(settings: dict[str, Any]) -> None:
     """Become another user, without capabilities and a way to get them back; then restrict files and system calls."""
-    if settings["namespaces"]:
+    if settings["confined"]:
         for capability in CAPABILITIES:
             libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
         uid = settings["uid"]
@@ -73,10 +67,14 @@ def give_up_rights(settings: dict[str, Any]) -> None:
     system_call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     if settings["namespaces"]:
         hide_process_files()
+    elif settings["confined"] and landlock.version():
+        confine_to_files(settings)
     if settings["seccomp"]:
         seccomp.install(seccomp.allowed())
         if settings["namespaces"]:
             seccomp.refuse_signals_to_init()
+        elif settings["confined"]:
+            seccomp.refuse_sockets()
         if not settings["group"]:
             seccomp.refuse_shared_memory()
 
@@ -90,25 +88,25 @@ def hide_process_files() -> None:
     """From now on no file of /proc/PID can be read. Folders and links there can, and everything outside.
 
     smaps and pagemap say whether another process on the machine uses the same page of a file, and net/sockstat counts
-    the sockets of all network namespaces: two submissions could talk through them. Landlock only has rules that allow,
-    so everything else is allowed one by one. Where the kernel has no Landlock (before Linux 5.19, or switched off),
-    `course doctor` says so.
+    the sockets of all network namespaces: two submissions could talk through them. Where the kernel's Landlock is too
+    old (before Linux 5.19) or switched off, `course doctor` says so.
     """
-    if libc.syscall(CREATE_RULESET, None, 0, GET_VERSION) < FIRST_WITH_REFER:
+    if landlock.version() < 2:  # it would forbid moving files between folders
         return
-    attributes = struct.pack("=Q", READ_FILE | REFER)
-    ruleset = libc.syscall(CREATE_RULESET, ctypes.c_char_p(attributes), ctypes.c_size_t(len(attributes)), 0)
-    if ruleset < 0:
-        raise OSError(ctypes.get_errno(), "Landlock: no set of rules could be made")
     readable = [f"/{name}" for name in os.listdir("/") if name != "proc"]
     readable += [f"/proc/{name}" for name in os.listdir("/proc") if not scratch.belongs_to_process(name)]
-    for path in readable:
-        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        rule = struct.pack("=Qi", READ_FILE | REFER if os.path.isdir(path) else READ_FILE, place)
-        status = libc.syscall(ADD_RULE, ruleset, PATH_BENEATH, ctypes.c_char_p(rule), 0)
-        os.close(place)
-        if status < 0:
-            raise OSError(ctypes.get_errno(), f"Landlock: no rule could be made for {path}")
-    if libc.syscall(RESTRICT_SELF, ruleset, 0) < 0:
-        raise OSError(ctypes.get_errno(), "Landlock: the rules are not accepted")
-    os.close(ruleset)
+    rights = landlock.READ_FILE | landlock.REFER
+    landlock.restrict(rights, dict.fromkeys(readable, rights))
+
+
+def confine_to_files(settings: dict[str, Any]) -> None:
+    """Without a view of its own: from now on only the system, Python and the course's helpers can be read, and only
+    the home folder written to.
+    """
+    rights = landlock.all_rights()
+    allowed = dict.fromkeys(settings["readable"], landlock.READ)
+    allowed["/proc"] = landlock.READ_DIR
+    allowed["/dev/null"] = landlock.READ_FILE | landlock.WRITE_FILE | landlock.TRUNCATE
+    devices = landlock.MAKE_CHARACTER_DEVICE | landlock.MAKE_BLOCK_DEVICE
+    allowed[settings["home"]] = rights & ~devices
+    landlock.restrict(rights, allowed)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import shutil
 from typing import Any
 
+from . import landlock
 from .system_calls import system_call
 
 HOME = "/student"
+OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm")  # folders that every user of a machine can write to
 PROC_COPIES = "/run/proc"  # made by sandbox.py
 INODES = 20_000  # files and folders that one scratch folder can hold
 MOST_ENTRIES = 50_000  # files and folders that are compared before and after a test
@@ -71,9 +74,8 @@ def mount_private_view(settings: dict[str, Any]) -> dict[str, int]:
     return figures
 
 
-def open_figures() -> dict[str, int]:
+def open_figures(names: tuple[str, ...] = ("loadavg", "meminfo", "self/net/unix")) -> dict[str, int]:
     """Files with figures of the machine, by name."""
-    names = ("loadavg", "meminfo", "self/net/unix")
     return {name: os.open(f"/proc/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in names}
 
 
@@ -107,9 +109,31 @@ def scratch_folders(settings: dict[str, Any]) -> tuple[str, ...]:
 
     It has no /tmp where the interpreter lies below /tmp: temporary files then go to the home folder.
     """
-    if not settings["namespaces"]:
-        return (settings["home"],)
-    return (HOME, "/dev/shm", "/tmp") if settings["own_tmp"] else (HOME, "/dev/shm")
+    if settings["namespaces"]:
+        return (HOME, "/dev/shm", "/tmp") if settings["own_tmp"] else (HOME, "/dev/shm")
+    if settings["confined"] and not landlock.version():
+        return (settings["home"], *OPEN_TO_ALL)
+    return (settings["home"],)
+
+
+def make_home(settings: dict[str, Any], pid: int) -> str:
+    """Without a view of its own, a submission gets a folder below the nursery's."""
+    home = home_below(settings, pid)
+    os.mkdir(home, 0o700)
+    if settings["uid"]:
+        os.chown(home, settings["uid"], settings["uid"])
+    return home
+
+
+def home_below(settings: dict[str, Any], pid: int) -> str:
+    return f"{settings['home']}/student-{pid}"
+
+
+def remove_home(settings: dict[str, Any], pid: int) -> None:
+    """Remove all that a submission without a view of its own has written. Its processes have ended."""
+    settings = {**settings, "home": home_below(settings, pid)}
+    remove_all_but(settings, {})
+    shutil.rmtree(settings["home"], ignore_errors=True)
 
 
 def contents(settings: dict[str, Any]) -> dict[str, Signature]:
@@ -120,6 +144,8 @@ def contents(settings: dict[str, Any]) -> dict[str, Signature]:
         with contextlib.suppress(OSError), os.scandir(folders.pop()) as children:
             for child in children:
                 status = child.stat(follow_symlinks=False)
+                if settings["uid"] and status.st_uid != settings["uid"]:
+                    continue  # in a folder that all users write to: somebody else's
                 if child.is_dir(follow_symlinks=False):
                     folders.append(child.path)
                     entries[child.path] = (status.st_ino,)

@@ -214,7 +214,7 @@ def compiled(machine: str) -> bytes:
 
 SIGNALS = {"x86_64": (62, 200, 234), "aarch64": (129, 130, 131)}  # kill, tkill, tgkill
 PIDFD_SEND_SIGNAL = 424
-MMAP = {"x86_64": 9, "aarch64": 222}
+MMAP, SOCKET = {"x86_64": 9, "aarch64": 222}, {"x86_64": 41, "aarch64": 198}
 SHARED_ANONYMOUS = 0x21  # MAP_SHARED | MAP_ANONYMOUS
 
 # Instructions of a filter, (code, jump if true, jump if false, value), and where it finds what it looks at.
@@ -257,6 +257,12 @@ def refuse_signals_to_others() -> None:
         code += [(EQUAL, 0, 5, number), FIRST_ARGUMENT, (EQUAL, 2, 0, os.getpid()), (EQUAL, 1, 0, 0)]
         code += [RETURN_REFUSE, RETURN_ALLOW]
     code += [(EQUAL, 0, 1, PIDFD_SEND_SIGNAL), RETURN_REFUSE, RETURN_ALLOW]
+    install(assembled(code))
+
+
+def refuse_sockets() -> None:
+    """For a process without a network namespace: it can make pairs of sockets, but none that reaches anybody else."""
+    code = [CALL_NUMBER, (EQUAL, 0, 1, SOCKET[os.uname().machine]), RETURN_REFUSE, RETURN_ALLOW]
     install(assembled(code))
 
 

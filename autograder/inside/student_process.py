@@ -11,7 +11,7 @@ import sys
 import tempfile
 from typing import Any
 
-from . import audit, rights, scratch
+from . import audit, rights
 from .server import Server
 
 # Where libraries keep what they compile: folders of the submission, made when they are needed.
@@ -32,7 +32,7 @@ def run(control: int, entered: int, shell: Any, names: audit.Names, settings: di
     `entered` is a pipe: no student code runs before init says there that this process is in its memory cgroup.
     """
     os.setsid()
-    home = scratch.HOME if settings["namespaces"] else settings["home"]
+    home = settings["home"]
     reopen(settings["files"])
     rights.limit(settings)
     rights.give_up_rights(settings)

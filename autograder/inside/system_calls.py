@@ -8,6 +8,7 @@ from typing import Any
 
 libc = ctypes.CDLL(None, use_errno=True)
 PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 4, 22, 24, 38
+PR_SET_CHILD_SUBREAPER = 36
 
 
 def system_call(name: str, *args: Any) -> int:

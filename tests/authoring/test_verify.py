@@ -206,7 +206,7 @@ def test_a_gravity_that_there_is_not_is_refused() -> None:
 def two_processes(
     this: course.Course, assignment: course.Assignment, sheets: Sequence[engines.Sheet]
 ) -> engines.Engine:
-    return engines.ExaminerEngine(this, assignment, sheets, unsafe=True, workers=1)
+    return engines.ExaminerEngine(this, assignment, sheets, engines.sandbox.Level.UNSAFE, workers=1)
 
 
 def one_process(this: course.Course, assignment: course.Assignment, sheets: Sequence[engines.Sheet]) -> engines.Engine:

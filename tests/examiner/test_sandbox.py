@@ -58,7 +58,7 @@ def test_doctor_notices_a_sandbox_that_shows_the_machine(monkeypatch: pytest.Mon
         return [*line[:place], *parents, "--ro-bind", str(own), str(own), *line[place:]]
 
     monkeypatch.setattr(sandbox, "command", leaky)
-    found = by_name()["processes, network, files"]
+    found = by_name()["files"]
     assert not found.active
     assert found.detail == "it reads a file of the grader's"
 
@@ -73,18 +73,27 @@ def test_doctor_says_which_memory_is_counted(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_doctor_says_why_there_is_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "why_not", lambda: "no namespaces here")
+    monkeypatch.setattr(sandbox, "why_no_users", lambda: "not root")
     found = by_name()
     assert not any(one.active for one in found.values())
-    assert found["processes, network, files"].detail == "no namespaces here"
+    assert found["files"].detail == "no namespaces here"
     assert {one.advice for one in found.values()} == {"`course grade` refuses to run without a sandbox"}
 
 
 def test_without_a_sandbox_nothing_is_graded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "why_not", lambda: "no namespaces here")
+    monkeypatch.setattr(sandbox, "why_no_users", lambda: "not root")
     with pytest.raises(
         CourseError, match=r"no namespaces here\. `--unsafe` grades without a sandbox, with your rights"
     ):
         Pool(1, [], 1 << 20)
+
+
+def test_users_are_chosen_among_those_that_there_are() -> None:
+    """A container may have 65,536 of them."""
+    assert sandbox.largest_uid("         0          0 4294967295\n") == 4294967294
+    assert sandbox.largest_uid("         0       1000          1\n         1     100000      65535\n") == 65535
+    assert sandbox.FIRST_UID <= sandbox.new_user() <= sandbox.FIRST_UID + sandbox.MOST_UIDS
 
 
 # ---- cgroups ---------------------------------------------------------------------------------------------------------
