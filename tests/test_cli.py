@@ -294,18 +294,6 @@ def test_missing_source(small_course: Path) -> None:
     assert "is missing" in one_line(done.stderr)
 
 
-def test_release_is_complete_private_and_repeatable(small_course: Path, tmp_path: Path) -> None:
-    (small_course / "solutions" / "01-small" / "table.csv").write_text("1,2\n")
-    (small_course / "solutions" / "01-small" / "mistakes.py").write_text("VARIANTS = {}\n")
-    target = tmp_path / "class"
-    for _ in range(2):
-        done = run_course("release", "01-small", "--to", str(target), cwd=small_course)
-        assert done.returncode == 0, done.stderr
-        assert sorted(p.name for p in (target / "01-small").iterdir()) == ["01-small.ipynb", "table.csv"]
-    assert "secret of doubling" not in (target / "01-small" / "01-small.ipynb").read_text()
-    assert sorted(p.name for p in target.iterdir()) == ["01-small"]
-
-
 def test_release_to_a_file_is_refused(small_course: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     done = run_course("release", "01-small", "--to", str(tmp_path / "taken"), cwd=small_course)

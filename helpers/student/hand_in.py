@@ -117,11 +117,11 @@ def unsaved(found: Found) -> str:
     """Advice where the file is older than the cell that was run before this one: no cell in it has that number."""
     assert found.file is not None
     kernel = shell()
-    before = 0 if kernel is None else kernel.execution_count - 1
+    before = 0 if kernel is None else len(kernel.history_manager.input_hist_raw) - 2  # it begins with an empty one
     counts = {cell.get("execution_count") for cell in json.loads(found.content)["cells"]}
-    when = time.strftime("%H:%M:%S", time.localtime(found.file.stat().st_mtime))
     if before < 1 or before in counts:
         return ""
+    when = time.strftime("%H:%M:%S", time.localtime(found.file.stat().st_mtime))
     return (
         f"The file was saved at {when}, before you ran the last cells: what follows is about that file. Save (Ctrl+S,"
         " on a Mac ⌘S), then run this cell again."
