@@ -39,7 +39,8 @@ def script_is_newer(assignment: Assignment) -> bool:
 def start(course: Course, no_browser: bool, port: int | None, extra: tuple[str, ...], instructor: bool = False) -> None:
     """Hand out what is missing in work/, then run JupyterLab until it is stopped."""
     lines = [*not_built(course), *work.prepare(course)]
+    extensions = [lab.START_PAGE, lab.STUDENTS_TOOLS]
     if instructor:
-        extra = (*written.server_arguments(), *extra)
+        extensions = [lab.START_PAGE, written.__name__]
         lines.append(f"written answers are graded on {written.PAGE} of the server's address")
-    lab.start(course.root, lines, no_browser, port, extra)
+    lab.start(course.root, lines, no_browser, port, extra, extensions)

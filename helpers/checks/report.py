@@ -11,6 +11,7 @@ from typing import Any
 
 from helpers.checks import credit, verdict
 from helpers.checks.box import box, code_marks, grouped, readable
+from helpers.kit import progress
 
 __all__ = ["MIME_TYPE", "Finding", "Outcome", "as_data", "as_html", "code_marks", "show", "text"]
 
@@ -123,6 +124,8 @@ def show(outcome: Outcome) -> float:
     last_shown = outcome
     score = float(outcome.score)
     verdict.show(score, {"text/plain": text(outcome), "text/html": as_html(outcome), MIME_TYPE: as_data(outcome)})
+    if verdict.a_person_looks_on(verdict.notebook_shell()):
+        progress.record(outcome.name, score, float(outcome.points))
     strict = os.environ.get("COURSE_STRICT_CHECKS") == "1"
     if strict and outcome.passed < outcome.reached:
         raise AssertionError(text(outcome))

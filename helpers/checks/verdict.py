@@ -59,7 +59,7 @@ def notebook_shell() -> Any:
 
 def a_person_looks_on(shell: Any) -> bool:
     """A kernel of Jupyter's, started to work in: not the examiner's shell, nor a run that only counts points."""
-    return not os.environ.get("NBGRADER_EXECUTION") and hasattr(shell.kernel, "session")
+    return shell is not None and not os.environ.get("NBGRADER_EXECUTION") and hasattr(shell.kernel, "session")
 
 
 def show(score: float, bundle: Bundle) -> None:

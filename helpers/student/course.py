@@ -26,6 +26,7 @@ class Course:
 
     root: Path
     title: str
+    about: str  # one sentence for the start page
     assignments: tuple[Assignment, ...]
 
     def data_files(self) -> dict[str, Path]:
@@ -43,7 +44,7 @@ def load(root: Path | None = None) -> Course:
             Assignment(str(e["id"]), str(e["title"]), str(e["part"]), int(e["minutes"]), tuple(e.get("data", ())))
             for e in table.get("assignment", [])
         ]
-        return Course(root, str(table["title"]), tuple(entries))
+        return Course(root, str(table["title"]), str(table.get("about", "")), tuple(entries))
     except FileNotFoundError:
         raise CourseError(f"{path} is missing: run `course` inside the course folder, or set COURSE_ROOT") from None
     except KeyError as error:

@@ -12,13 +12,14 @@ from pathlib import Path
 from helpers.student import work
 from helpers.student.files import CourseError, write_whole
 
-START = f"{work.FOLDER}/start.ipynb"
+PAGE = "/course"  # the start page, on the server
+START_PAGE, STUDENTS_TOOLS = "helpers.student.server", "helpers.student.students_tools"  # extensions of the server
 STOPPED = (0, -2, 130)  # exit codes of a server that was asked to stop
 
 
-def lab_command(page: str, no_browser: bool, port: int | None, extra: Sequence[str]) -> list[str]:
+def lab_command(no_browser: bool, port: int | None, extra: Sequence[str]) -> list[str]:
     """The jupyter command line. As root (a container, a fresh server) Jupyter wants to be told that this is meant."""
-    command = [sys.executable, "-P", "-m", "jupyterlab", "--ServerApp.root_dir=.", f"--LabApp.default_url={page}"]
+    command = [sys.executable, "-P", "-m", "jupyterlab", "--ServerApp.root_dir=.", f"--LabApp.default_url={PAGE}"]
     if no_browser:
         command.append("--no-browser")
     if port is not None:
@@ -37,7 +38,19 @@ def quiet_settings() -> None:
         )
 
 
-def start(root: Path, lines: Sequence[str], no_browser: bool, port: int | None, extra: Sequence[str]) -> None:
+def extension(module: str) -> str:
+    """The argument that adds a module to the server."""
+    return f"--ServerApp.jpserver_extensions={module}=True"
+
+
+def start(
+    root: Path,
+    lines: Sequence[str],
+    no_browser: bool,
+    port: int | None,
+    extra: Sequence[str],
+    extensions: Sequence[str] = (START_PAGE, STUDENTS_TOOLS),
+) -> None:
     """Say these lines, then run JupyterLab on the course in `root` until it is stopped."""
     for line in [
         *lines,
@@ -50,7 +63,7 @@ def start(root: Path, lines: Sequence[str], no_browser: bool, port: int | None, 
     environment = dict(os.environ)
     tools = Path(sys.executable).parent
     environment["PATH"] = f"{tools}{os.pathsep}{environment.get('PATH', '')}"  # nbgrader calls `alembic` from PATH
-    page = f"/lab/tree/{START}" if (root / START).exists() else "/lab"
-    done = subprocess.run(lab_command(page, no_browser, port, extra), cwd=root, env=environment, check=False)
+    command = lab_command(no_browser, port, [*map(extension, extensions), *extra])
+    done = subprocess.run(command, cwd=root, env=environment, check=False)
     if done.returncode not in STOPPED:
         raise CourseError(f"JupyterLab ended with exit code {done.returncode}: its own message is above")

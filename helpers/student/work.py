@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +62,7 @@ def prepare(root: Path, data: Mapping[str, Path]) -> list[str]:
         stamp = f"{state.st_size}-{state.st_mtime_ns}"
         if copy.exists() and entry["stamp"] == stamp:
             continue
-        content = original.path.read_bytes()
+        content = for_this_python(original) if original.is_notebook else original.path.read_bytes()
         lines += hand_out(original, content, copy, entry["seen"])
         digest = hashlib.sha256(content).hexdigest()
         entry["stamp"] = stamp
@@ -69,6 +70,18 @@ def prepare(root: Path, data: Mapping[str, Path]) -> list[str]:
     if json.dumps(record) != before:
         write_whole(place / RECORD, json.dumps(record, indent=1) + "\n")
     return lines
+
+
+def for_this_python(original: Original) -> bytes:
+    """A notebook as the build wrote it, but for the version of Python: JupyterLab notes the kernel's, and would call a
+    notebook with another one unsaved as soon as it is opened. What a person wrote stays as it is.
+    """
+    content, notebook = original.path.read_bytes(), authorship.read(original.path)
+    language = notebook["metadata"].get("language_info", {}) if authorship.untouched(notebook) else {}
+    if "version" not in language:
+        return content
+    language["version"] = platform.python_version()
+    return (json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
 
 
 def hand_out(original: Original, content: bytes, copy: Path, seen: list[str]) -> list[str]:
