@@ -6,8 +6,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from autograder.authoring import authorship, build
+from autograder.authoring import build
 from autograder.model.course import Assignment, Course, CourseError, replace_folder
+from helpers.student import authorship
 
 
 def release(course: Course, assignment: Assignment, target: Path) -> Path:
