@@ -26,11 +26,11 @@ from autograder.classroom.written.questions import instructor_cells
 from autograder.model.course import Assignment, Course, CourseError
 from autograder.model.outcome import Gravity
 from autograder.model.published import Published
-from helpers.checks.credit import LEFT
 
 FEWEST_TO_CORRELATE = 8  # submissions: with fewer, a correlation is chance
 NEEDS_HELP = 0.5  # of the maximum: below it
 BINS = 10
+TAKES = {Gravity.IDEA: 0.75, Gravity.PART: 0.5, Gravity.EDGE: 0.2}  # as helpers/checks/credit.py, without torch
 
 
 @dataclass
@@ -239,7 +239,7 @@ def lost_to(exercise: Exercise) -> dict[str, float]:
             idea_failed = not one.passed
         share = 1.0 if one.share is None else one.share
         if not one.passed and (one.gravity is Gravity.IDEA or not idea_failed):
-            failed[one.gravity.value] += (1 - LEFT[one.gravity.value]) * share
+            failed[one.gravity.value] += TAKES[one.gravity] * share
     whole = sum(failed.values())
     return {kind: exercise.lost * weight / whole for kind, weight in failed.items()} if whole else {}
 

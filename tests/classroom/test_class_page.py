@@ -11,13 +11,16 @@ import pytest
 from conftest import run_course
 from planted_class import ASSIGNMENT, COPIED, HARD, MEAN, MISTAKEN, NOBODY, planted_class
 
-from autograder.classroom.class_facts import correlated, lost_to, score_facts
+from autograder.classroom.class_facts import TAKES, class_facts, correlated, lost_to, score_facts
 from autograder.classroom.class_summary import COLUMNS, LINES, summary
+from autograder.classroom.pages.class_page import as_script, class_page
 from autograder.classroom.pages.returned import Exercise, Grade, ShownCell
 from autograder.classroom.similar import Known, similar
 from autograder.classroom.totals import Mark
+from autograder.model import course
 from autograder.model.notebook import Cell
 from autograder.model.outcome import MIME
+from helpers.checks import credit
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +32,16 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def page(root: Path) -> str:
-    done = run_course("report", ASSIGNMENT, "--html", "class.html", cwd=root)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "wrote class.html"
-    return (root / "class.html").read_text(encoding="utf-8")
+    this = course.load(root)
+    return class_page(this, class_facts(this, this.assignments[0]))
 
 
 @pytest.fixture(scope="module")
 def facts(page: str) -> Any:
+    return data_of(page)
+
+
+def data_of(page: str) -> Any:
     found = re.search(r'<script type="application/json" id="class-data">(.*?)</script>', page, re.S)
     assert found is not None
     return json.loads(found[1])
@@ -95,8 +100,6 @@ def test_points_add_up(facts: Any) -> None:
 def test_the_page_is_one_file_and_its_data_cannot_end_it(page: str) -> None:
     assert len(re.findall("<script", page)) == 1
     assert not re.findall(r"""(?:src|href)=["'](?!#|data:)""", page)
-    from autograder.classroom.pages.class_page import as_script
-
     text = str(as_script({"hint": "</script><script>alert(1)</script>&lt;"}))
     assert "<" not in text
     assert json.loads(text) == {"hint": "</script><script>alert(1)</script>&lt;"}
@@ -115,7 +118,13 @@ def test_the_summary_fits_a_screen_and_has_the_planted_facts(facts: Any) -> None
     assert max(map(len, summary(many))) <= COLUMNS
 
 
-def test_similar_and_json_on_the_command_line(root: Path) -> None:
+@pytest.mark.slow
+def test_report_on_the_command_line(root: Path) -> None:
+    done = run_course("report", ASSIGNMENT, "--html", "class.html", cwd=root)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "wrote class.html"
+    assert len(done.stdout.splitlines()) <= LINES
+    assert data_of((root / "class.html").read_text(encoding="utf-8"))["nothing_handed_in"] == NOBODY
     done = run_course("report", ASSIGNMENT, "--similar", "--json", cwd=root)
     assert done.returncode == 0, done.stderr
     assert [one["students"] for one in json.loads(done.stdout)] == [list(COPIED)]
@@ -166,6 +175,10 @@ def test_lost_points_go_to_the_idea_or_are_shared(failed: list[str], lost: dict[
     cell = Cell("code", "", {"nbgrader": known})
     shown = ShownCell(cell, [{"output_type": "display_data", "data": {MIME: data}}])
     assert lost_to(Exercise(shown, Grade(1.0, 4.0))) == pytest.approx(lost)
+
+
+def test_points_are_split_by_what_failing_a_requirement_takes() -> None:
+    assert {gravity.value: 1 - takes for gravity, takes in TAKES.items()} == pytest.approx(credit.LEFT)
 
 
 GIVEN = "def f(x):\n    raise NotImplementedError()"

@@ -275,7 +275,7 @@ def test_signs_of_tampering_are_not_for_the_student() -> None:
 
 
 def test_a_regrade_request_has_exercise_and_check_filled_in(ada: str) -> None:
-    found = re.search(r'class="regrade" href="([^"]+)"', section(ada, "mask"))
+    found = re.search(r'class="regrade"> · <a href="([^"]+)"', section(ada, "mask"))
     assert found is not None
     address = urlparse(found[1].replace("&amp;", "&"))
     message = parse_qs(address.query)

@@ -11,10 +11,10 @@ from markupsafe import Markup
 
 SHADES = {  # from dark to light, of the colour-blind-safe palette where there is a colour
     "earned": "#0b5d46",
-    "idea": "#b34700",
-    "part": "#e08a3c",
-    "edge": "#f5cf9f",
-    "by hand": "#56789a",
+    "idea": "#c9641e",
+    "part": "#e79a53",
+    "edge": "#f8dcb8",
+    "by hand": "#4a5d73",
     "unanswered": "#9a9a9a",
     "other": "#d9d9d9",
 }
