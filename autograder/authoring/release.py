@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from autograder.authoring import authorship, build
+from autograder.authoring.github_classroom import workflow_files
 from autograder.model.course import Assignment, Course, CourseError, replace_folder
 
 
@@ -25,7 +26,8 @@ def release(course: Course, assignment: Assignment, target: Path) -> Path:
             for name, path in assignment.data_files().items():
                 (new / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(path, new / name)
-            for name, text in made.items():
+            for name, text in {**workflow_files(course, assignment), **made}.items():
+                (new / name).parent.mkdir(parents=True, exist_ok=True)
                 (new / name).write_text(text, encoding="utf-8")
             replace_folder(new, target / assignment.id)
     except OSError as error:
