@@ -53,14 +53,27 @@ class Attack:
     unreadable: str = ""
     outputs: str = ""  # must match the text of the notebook's outputs
     student: str = ""  # an unusual name
+    repeat: bool = False  # of a mechanism that another attack of its family uses: `make test-all` has it
 
 
 ATTACKS: list[Attack] = []
+REPRESENTATIVES = 4  # of so many attacks of a family, one is in `make test`
+counts: dict[str, int] = {}
 NOTHING: dict[str, float | Range] = dict.fromkeys(POINTS, 0.0)
 
 
+def family(name: str) -> None:
+    """The attacks that follow have this in common."""
+    counts[name] = 0
+
+
 def attack(name: str, **about: Any) -> None:
-    ATTACKS.append(Attack(name, **about))
+    """The first attack of a family and every fourth after it stand for it. The two sides of a channel stay together."""
+    other_side = bool(ATTACKS) and name.endswith("other side") and ATTACKS[-1].name.endswith("one side")
+    current = next(reversed(counts))
+    repeat = ATTACKS[-1].repeat if other_side else counts[current] % REPRESENTATIVES != 0
+    counts[current] += not other_side
+    ATTACKS.append(Attack(name, repeat=about.pop("repeat", repeat), **about))
 
 
 def cheat(name: str, code: str, tamper: str = "", **about: Any) -> None:
@@ -84,7 +97,7 @@ def answer(name: str, question: str, code: str, score: float | Range = 0.0, **ab
 # Nothing below may run outside a sandbox, where it would do harm.
 INSIDE = """
 import os
-if not os.path.exists("/run/examiner/inside/nursery.py"):
+if not os.path.exists("/run/examiner/inside/nursery.py") and os.getuid() < 200_000:  # a user of a submission
     raise RuntimeError("not in the sandbox")
 """
 
@@ -108,6 +121,8 @@ def forged(value, buffers=(), **head):
 )
 
 # ---- hooks in the notebook's shell -----------------------------------------------------------------------------------
+
+family("hooks in the notebook's shell")
 
 cheat(
     "input transformer",
@@ -200,6 +215,8 @@ cheat(
 )
 
 # ---- patched libraries -----------------------------------------------------------------------------------------------
+
+family("patched libraries")
 
 cheat(
     "patched torch",
@@ -372,6 +389,8 @@ running(torch.ones(2))
 
 # ---- objects that want to be equal to everything ---------------------------------------------------------------------
 
+family("objects that want to be equal to everything")
+
 EQUAL = """
 class Equal:
     def __eq__(self, other): return True
@@ -470,6 +489,8 @@ answer("the name is a huge tensor", "double", "double = torch.zeros(60_000_000)"
 
 # ---- results that want to break the examiner -------------------------------------------------------------------------
 
+family("results that want to break the examiner")
+
 answer("cyclic list", "double", "def double(x):\n    a = [1]\n    a.append(a)\n    return a")
 answer("deep nesting", "double", "def double(x):\n    a = []\n    for _ in range(100_000): a = [a]\n    return a")
 answer("a tree that grows", "double", "def double(x):\n    a = [0]\n    for _ in range(60): a = [a, a]\n    return a")
@@ -540,6 +561,8 @@ answer(
 )
 
 # ---- exceptions ------------------------------------------------------------------------------------------------------
+
+family("exceptions")
 
 answer(
     "exception without text",
@@ -620,6 +643,8 @@ def double(x):
 answer("provoked warning", "softmax", "def softmax(x): return -torch.softmax(x, -1)", up_to(passed("softmax", 1)))
 
 # ---- looking around --------------------------------------------------------------------------------------------------
+
+family("looking around")
 
 # The comment of the hidden regions, as a pattern that does not match itself.
 SOUGHT = COMMENT.replace("'", ".")[:-1] + f"[{COMMENT[-1]}]"
@@ -895,6 +920,8 @@ beside(
 
 # ---- a student's process that ends, hangs or fights back -------------------------------------------------------------
 
+family("a student's process that ends, hangs or fights back")
+
 GONE = "ended the Python process|broke the connection|could not be copied|MB of memory"
 beside("exit in a cell", "import sys\nexit()\nquit()\nsys.exit(0)")
 beside("os._exit in a cell", INSIDE + "os._exit(0)", says={"events": GONE})
@@ -1090,6 +1117,8 @@ beside(
 
 # ---- memory, disk, output --------------------------------------------------------------------------------------------
 
+family("memory, disk, output")
+
 FLOODED = "used more than 512 MB of memory|MemoryError|ended the Python process"
 beside(
     "memory flood",
@@ -1209,6 +1238,8 @@ beside(
 )
 # ---- the wire --------------------------------------------------------------------------------------------------------
 
+family("the wire")
+
 beside("all descriptors closed", INSIDE + "os.closerange(0, 512)", says={"events": GONE})
 beside(
     "garbage on the wire",
@@ -1300,6 +1331,8 @@ answer(
 )
 
 # ---- from one test to the next ---------------------------------------------------------------------------------------
+
+family("from one test to the next")
 
 attack(
     "note for a later test",
@@ -1408,6 +1441,8 @@ attack(
 
 # ---- ordinary and less ordinary notebook code ------------------------------------------------------------------------
 
+family("ordinary and less ordinary notebook code")
+
 attack(
     "ordinary cells",
     cells=tuple(
@@ -1484,6 +1519,8 @@ def script_in_markdown(notebook: Notebook, folder: Path) -> None:
 attack("script in markdown", damage=script_in_markdown)
 
 # ---- damaged notebooks -----------------------------------------------------------------------------------------------
+
+family("damaged notebooks")
 
 
 def damaged(name: str, **about: Any) -> Callable[[Damage], Damage]:
@@ -1894,6 +1931,8 @@ def _(notebook: Notebook, folder: Path) -> None:
 
 
 # ---- what the report itself must stand -------------------------------------------------------------------------------
+
+family("what the report itself must stand")
 
 beside(
     "path that is no text",

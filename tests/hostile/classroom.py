@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ class Graded:
     root: Path
     summary: dict[str, Any]
     errors: str
+    students: list[str] = field(default_factory=list)
 
     def record(self, student: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(

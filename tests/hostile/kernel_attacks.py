@@ -6,11 +6,13 @@ Importing this adds them to the class of attacks.py. No flood asks for more than
 
 from __future__ import annotations
 
-from attacks import INSIDE, answer, beside
+from attacks import INSIDE, answer, beside, family
 
 CAP = 900 << 20  # a submission here may hold 640 MB; where nothing stops a flood it ends by itself at this
 
 # ---- memory that no figure of a process shows ------------------------------------------------------------------------
+
+family("memory that no figure of a process shows")
 
 FLOOD = (
     INSIDE
@@ -116,6 +118,8 @@ print("tried")
 
 # ---- what one submission could tell another --------------------------------------------------------------------------
 
+family("what one submission could tell another")
+
 # A page of a file that both see: is it in memory? One side loads or evicts it, the other asks.
 PAGES = (
     INSIDE
@@ -219,6 +223,8 @@ print("tried")
 )
 
 # ---- calls outside the list ------------------------------------------------------------------------------------------
+
+family("calls outside the list")
 
 OUTSIDE = {
     "x86_64": (

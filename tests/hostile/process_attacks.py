@@ -5,7 +5,9 @@ Importing this adds them to the class of attacks.py.
 
 from __future__ import annotations
 
-from attacks import INSIDE, answer, beside
+from attacks import INSIDE, answer, beside, family
+
+family("what a process is")
 
 # smaps and pagemap tell whether anybody else on the machine uses the same page of a file; net/sockstat counts
 # everybody's sockets.

@@ -1,11 +1,15 @@
 """A class full of attacks, graded in one run: every attack gets its score and its report, and every honest student full
 marks.
+
+The class has the students that the chosen tests ask about: `make test` leaves out attacks that repeat a mechanism, and
+`pytest -k NAME` grades that one.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,29 +47,39 @@ def students() -> dict[str, Attack | None]:
 STUDENTS = students()
 
 
+def named(chosen: Callable[[Attack | None], bool]) -> list[Any]:
+    """These students as parameters of a test."""
+    repeats = {student for student, attack in STUDENTS.items() if attack is not None and attack.repeat}
+    marks = {student: [pytest.mark.thorough] if student in repeats else [] for student in STUDENTS}
+    return [pytest.param(student, marks=marks[student]) for student, attack in STUDENTS.items() if chosen(attack)]
+
+
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
-    """All submissions through one `course grade`."""
+def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Graded:
+    """Submissions through one `course grade`."""
+    about = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+    asked = {HONEST, *(params.get("student") for params in about)}
+    present = [student for student in STUDENTS if student in asked]
 
     def work(shared: Path) -> dict[str, Any]:
         root = shared / "hostile"
         root.mkdir()
         _, assignment = make(root)
-        for student, attack in STUDENTS.items():
-            hand_in(root, assignment, student, attack)
+        for student in present:
+            hand_in(root, assignment, student, STUDENTS[student])
         done = run_course("grade", NAME, "--workers", "2", "--json", cwd=root, COURSE_PROBE_TOKEN=TOKEN)
         return {"root": str(root), "code": done.returncode, "out": done.stdout, "err": done.stderr}
 
     found = once(tmp_path_factory, "graded", work)
     assert found["code"] == 0, found["err"][-2000:] + found["out"][-2000:]
-    return Graded(Path(found["root"]), json.loads(found["out"]), found["err"])
+    return Graded(Path(found["root"]), json.loads(found["out"]), found["err"], present)
 
 
 # ---- the class -------------------------------------------------------------------------------------------------------
 
 
 def test_batch_finishes_with_a_record_for_everybody(graded: Graded) -> None:
-    assert {row["student"] for row in graded.summary["rows"]} == set(STUDENTS)
+    assert {row["student"] for row in graded.summary["rows"]} == set(graded.students)
     assert graded.summary["failed"] == []
     assert graded.summary["skipped"] == 0
     assert "Traceback" not in graded.errors
@@ -78,7 +92,7 @@ def test_nobody_made_the_grader_noisy(graded: Graded) -> None:
 def test_gradebook_has_every_student_with_the_record_s_score(graded: Graded) -> None:
     with Gradebook(f"sqlite:///{graded.root / 'gradebook.db'}", "hostile") as book:
         found = {s.student.id: s for s in book.assignment_submissions(NAME)}
-        assert set(found) == set(STUDENTS)
+        assert set(found) == set(graded.students)
         for student, submission in found.items():
             assert submission.score == pytest.approx(graded.record(student)["score"])
             assert submission.max_score == FULL + WRITTEN
@@ -87,7 +101,7 @@ def test_gradebook_has_every_student_with_the_record_s_score(graded: Graded) -> 
             }
 
 
-@pytest.mark.parametrize("student", [name for name, attack in STUDENTS.items() if attack is None])
+@pytest.mark.parametrize("student", named(lambda attack: attack is None))
 def test_honest_students_among_them_keep_everything(graded: Graded, student: str) -> None:
     record = graded.record(student)
     assert scores(record) == POINTS
@@ -96,7 +110,7 @@ def test_honest_students_among_them_keep_everything(graded: Graded, student: str
     assert (found["lost"], found["repairs"], found["tamper"], found["events"]) == ({}, [], [], [])
 
 
-@pytest.mark.parametrize("student", [name for name, attack in STUDENTS.items() if attack is not None])
+@pytest.mark.parametrize("student", named(lambda attack: attack is not None))
 def test_attack(graded: Graded, student: str) -> None:
     attack = STUDENTS[student]
     assert attack is not None
@@ -128,17 +142,18 @@ def test_attack(graded: Graded, student: str) -> None:
 
 
 def test_outputs_stay_within_their_limit(graded: Graded) -> None:
-    for student in STUDENTS:
+    for student in graded.students:
         size = (graded.root / "autograded" / student / NAME / f"{NAME}.ipynb").stat().st_size
         code = [cell for cell in graded.notebook(student)["cells"] if cell["cell_type"] == "code"]
         own = sum(len(cell["source"]) for cell in graded.notebook(student)["cells"])
         assert size < 2 * own + (len(code) + 4) * LIMITS["output_kb"] * 1024, student
 
 
-def test_attachments_of_written_answers_survive(graded: Graded) -> None:
-    student = next(
-        name for name, attack in STUDENTS.items() if attack and attack.name == "picture in the written answer"
-    )
+PICTURE = next(name for name, attack in STUDENTS.items() if attack and attack.name == "picture in the written answer")
+
+
+@pytest.mark.parametrize("student", [PICTURE])
+def test_attachments_of_written_answers_survive(graded: Graded, student: str) -> None:
     cell = next(
         c for c in graded.notebook(student)["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == "why"
     )
@@ -147,7 +162,7 @@ def test_attachments_of_written_answers_survive(graded: Graded) -> None:
 
 def test_hidden_text_never_reaches_student_code(graded: Graded) -> None:
     """What student code printed, and what its process reported about itself."""
-    for student in STUDENTS:
+    for student in graded.students:
         for cell in graded.notebook(student)["cells"]:
             if cell["metadata"].get("nbgrader", {}).get("grade_id", "").endswith("-test"):
                 continue
@@ -172,11 +187,11 @@ def feedback(graded: Graded, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return graded.root / "feedback"
 
 
-def test_everybody_gets_a_page(feedback: Path) -> None:
-    assert {path.parent.parent.name for path in feedback.glob(f"*/{NAME}/{NAME}.html")} == set(STUDENTS)
+def test_everybody_gets_a_page(graded: Graded, feedback: Path) -> None:
+    assert {path.parent.parent.name for path in feedback.glob(f"*/{NAME}/{NAME}.html")} == set(graded.students)
 
 
-@pytest.mark.parametrize("student", STUDENTS)
+@pytest.mark.parametrize("student", named(lambda attack: True))
 def test_feedback_tells_no_secret_and_runs_no_code(feedback: Path, student: str) -> None:
     pages = [path for path in (feedback / student).rglob("*") if path.is_file()]
     assert pages
