@@ -6,12 +6,11 @@
 import tomllib
 from pathlib import Path
 
-from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
+from nbconvert.preprocessors import ClearMetadataPreprocessor
 from nbgrader.converters import GenerateAssignment
 from nbgrader.preprocessors import (
     AssignLatePenalties,
     CheckCellMetadata,
-    GetGrades,
     IgnorePattern,
     LimitOutput,
     SaveAutoGrades,
@@ -20,7 +19,7 @@ from nbgrader.preprocessors import (
 from autograder.authoring.build import Stamp
 from autograder.classroom.database import url_for
 from autograder.classroom.feedback import clean_html, code_in_colours, markdown_without_scripts
-from autograder.classroom.nbgrader_plugins import CourseTotals, Examine, GradingReport, HideHiddenTests
+from autograder.classroom.nbgrader_plugins import Examine, HideHiddenTests
 
 c = get_config()  # noqa: F821  nbgrader provides it
 
@@ -63,10 +62,11 @@ c.Autograde.autograde_preprocessors = [
 # For those who do: one cell may take this long; test cells need at most 2 s.
 c.Execute.timeout = 30
 
-# nbgrader's feedback prints hidden tests; ours shows their hints only, and the same total as `course export`.
-c.GenerateFeedback.preprocessors = [GetGrades, CourseTotals, GradingReport, HideHiddenTests, CSSHTMLHeaderPreprocessor]
+# nbgrader's feedback prints hidden tests; our page shows their hints only, and the same total as `course export`.
+c.GenerateFeedback.preprocessors = [HideHiddenTests]
+c.GenerateFeedback.exporter_class = "autograder.classroom.pages.feedback_page.FeedbackExporter"
 
-# What a student wrote is shown in the grader's browser: as text and pictures, never as scripts.
+# What a student wrote is shown in formgrader: as text and pictures, never as scripts.
 c.HTMLExporter.sanitize_html = True
 c.HTMLExporter.filters = {
     "markdown2html": markdown_without_scripts,

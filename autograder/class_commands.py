@@ -327,46 +327,78 @@ def export(assignments: tuple[str, ...], form: str, target: Path | None) -> None
 
 @course.command()
 @click.argument("assignment")
+@click.option("--html", "page", type=click.Path(path_type=Path), help="Write the whole report as a page, to this file.")
 @click.option(
     "--integrity",
     is_flag=True,
     help="Instead: who edited tests, patched libraries or tried to leave the sandbox, and what was repaired.",
 )
+@click.option("--similar", is_flag=True, help="Instead: pairs of answers that are worth reading side by side.")
 @json_option
 @command
-def report(assignment: str, integrity: bool, as_json: bool) -> None:
-    """How the class did: average and full marks per exercise, and the hints given most."""
-    from autograder.classroom.report import class_report, integrity_report
+def report(assignment: str, page: Path | None, integrity: bool, similar: bool, as_json: bool) -> None:
+    """How the class did: scores, hard exercises, frequent mistakes, and who needs help."""
+    from autograder.classroom.report import class_report
 
     this = courses.load()
     (chosen,) = this.select([assignment])
     if integrity:
-        lines = integrity_report(this, chosen)
-        if as_json:
-            print(json.dumps(lines))
-            return
-        table = Table("student", "kind", "what")
-        for line in lines:
-            table.add_row(line["student"], line["kind"], Text(line["what"]))
-        out.print(table if lines else "Nothing was repaired, nothing looks like tampering.")
-        return
-    entries = class_report(this, chosen)
-    if not entries:
-        raise CourseError(f"nothing of {chosen.id} is graded yet: run `course grade {chosen.id}` first")
-    if as_json:
+        integrity_table(this, chosen, as_json)
+    elif similar:
+        similar_table(this, chosen, as_json)
+    elif page is None and as_json:
+        entries = class_report(this, chosen)
+        if not entries:
+            raise CourseError(f"nothing of {chosen.id} is graded yet: run `course grade {chosen.id}` first")
         print(json.dumps([entry.as_dict() for entry in entries], ensure_ascii=False))
+    else:
+        whole_report(this, chosen, page, as_json)
+
+
+def whole_report(this: courses.Course, chosen: courses.Assignment, page: Path | None, as_json: bool) -> None:
+    from autograder.classroom.class_facts import class_facts
+    from autograder.classroom.class_summary import summary
+
+    with err.status("reading the class"):
+        facts = class_facts(this, chosen)
+    if page is not None:
+        from autograder.classroom.pages.class_page import class_page
+
+        courses.write_whole(page, class_page(this, facts))
+    if as_json:
+        print(json.dumps(facts, ensure_ascii=False))
         return
-    table = Table("exercise", "points", "average", "full marks", "waiting", "hint given most")
-    for entry in entries:
-        hint, count = entry.hints.most_common(1)[0] if entry.hints else ("", 0)
-        shown = f"{count}× {hint}" if hint else ""
-        full = f"{entry.full_marks} of {len(entry.scores)}"
-        table.add_row(
-            entry.name.removesuffix("-test"),
-            f"{entry.points:g}",
-            f"{entry.average:.2f}",
-            full,
-            str(entry.waiting or ""),
-            shown,
-        )
-    out.print(table)
+    for line in summary(facts):
+        out.print(line, markup=False)
+    if page is not None:
+        out.print(f"wrote {page}", markup=False)
+
+
+def integrity_table(this: courses.Course, chosen: courses.Assignment, as_json: bool) -> None:
+    from autograder.classroom.report import integrity_report
+
+    lines = integrity_report(this, chosen)
+    if as_json:
+        print(json.dumps(lines))
+        return
+    table = Table("student", "kind", "what")
+    for line in lines:
+        table.add_row(line["student"], line["kind"], Text(line["what"]))
+    out.print(table if lines else "Nothing was repaired, nothing looks like tampering.")
+
+
+def similar_table(this: courses.Course, chosen: courses.Assignment, as_json: bool) -> None:
+    from autograder.classroom.class_facts import similar_report
+    from autograder.model.wording import SIMILAR_LIMITS
+
+    pairs = similar_report(this, chosen)
+    if as_json:
+        print(json.dumps([pair.as_dict() for pair in pairs], ensure_ascii=False))
+        return
+    table = Table("students", "exercises", "shared")
+    for pair in pairs:
+        same = [f"{one.exercise}{' (word for word)' if one.word_for_word else ''}" for one in pair.matches]
+        shared = [f"{one.shared} of {one.of}" for one in pair.matches]
+        table.add_row(Text("\n".join(pair.students)), Text("\n".join(same)), Text("\n".join(shared)))
+    out.print(table if pairs else "No pair of answers shares enough to be worth reading.")
+    out.print(SIMILAR_LIMITS, markup=False)

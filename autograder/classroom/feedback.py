@@ -1,5 +1,4 @@
-"""What a feedback page shows: text, tables and pictures that came with the work, a report of the grading, and nothing
-that runs.
+"""What came with the work, as a page may show it: text, tables and pictures, and nothing that runs.
 
 A page is made within a budget of time and size: a text can be written to be slow.
 """
@@ -12,7 +11,7 @@ import signal
 import threading
 import time
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
@@ -24,7 +23,6 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from autograder.examiner import sanitize
 from autograder.examiner.repair import PICTURES
-from autograder.model.published import PublishedNotebook
 
 NO_PICTURE = (  # a single transparent point
     "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
@@ -181,37 +179,3 @@ def clean_html(element: Any) -> str:
         return element
     text = element.decode("utf-8", "replace") if isinstance(element, bytes) else str(element)
     return clean_page(text) if text.count("<") <= sanitize.MOST_TAGS else html.escape(text)
-
-
-# ---- the report and the hidden tests ---------------------------------------------------------------------------------
-
-
-def report_text(record: PublishedNotebook, waiting: Sequence[str] = (), lateness: Sequence[str] = ()) -> str:
-    """The report as Markdown. What a student's process said about itself is text, and shown as text."""
-    lines = ["### About the grading of this notebook", ""]
-    if record.unreadable is not None:
-        lines.append(f"- **It could not be graded:** {shown(record.unreadable)}")
-    lines += [f"- **{shown(name)}** was not graded: {shown(reason)}" for name, reason in record.ungraded.items()]
-    lines += [f"- **{shown(name)}** waits for a grader: the points shown for it are not final." for name in waiting]
-    lines += [f"- {shown(text)}" for text in lateness]
-    lines += [f"- Repaired: {shown(text)}" for text in record.repairs]
-    if record.unreadable is None:  # else nothing ran, and the reason is said already
-        lines += [f"- Stopped: {shown(text)}" for text in record.incidents]
-    limits = record.limits
-    lines.append(
-        f"- Your cells used {record.cpu_seconds:.1f} s of processor time and at most {record.peak_mb} MB of memory,"
-        f" libraries included (allowed: {limits['cell_seconds']:g} s a cell, {limits['memory_mb']} MB beyond the"
-        " libraries)."
-    )
-    own = {
-        name: seconds for name, seconds in record.times.items() if name not in record.verdicts
-    }  # a test's time tells what it was given
-    slow = sorted(own.items(), key=lambda entry: -entry[1])[:3]
-    if slow:
-        lines.append("- Slowest: " + ", ".join(f"{shown(name)} {seconds:.2f} s" for name, seconds in slow) + ".")
-    return "\n".join(lines)
-
-
-def shown(text: str) -> str:
-    """Text that stays text in Markdown and HTML."""
-    return html.escape(re.sub(r"([\\`*_\[\]#|])", r"\\\1", " ".join(str(text).split())))

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import atexit
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from autograder.classroom import feedback, secret
-from autograder.classroom.hand_ins import HandIns
-from autograder.classroom.totals import BONUS, Totals
+from autograder.classroom import secret
 from autograder.examiner import notebook as notebooks
 from autograder.examiner.limits import Limits, limits_of
 from autograder.examiner.pool import Pool, Submission, modules_of
 from autograder.model import course as courses
 from autograder.model import regions, wording
 from autograder.model.notebook import Notebook
-from autograder.model.policy import Lateness
-from autograder.model.published import Published
 from autograder.model.record import Record
 
 TRIES = 3  # at a submission that the machine kept from being graded
@@ -152,68 +146,3 @@ class HideHiddenTests(NbGraderPreprocessor):
                     output.traceback = [f"{output.ename} in a hidden test of this cell."]
                     output.evalue = ""
         return cell, resources
-
-
-class CourseTotals(NbGraderPreprocessor):
-    """The total on a feedback page: the late penalty of course.toml, and bonus outside the maximum."""
-
-    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        about = resources["nbgrader"]
-        this = courses.load()
-        assignment = next((one for one in this.assignments if one.id == about["assignment"]), None)
-        with Gradebook(about["db_url"]) as book:
-            try:
-                notebook = book.find_submission_notebook(about["notebook"], about["assignment"], about["student"])
-            except MissingEntry:
-                return nb, resources
-            bonus = sum(grade.max_score for grade in notebook.grades if grade.name.startswith(BONUS))
-            about["max_score"] = notebook.max_score - bonus
-            if assignment is not None and this.policy is not None:
-                members = HandIns(this).get(about["student"], assignment.id).members or [about["student"]]
-                totals = Totals(this, book, only=members)
-                late = {name: totals.late(name, assignment.id) for name in members}
-                holder = late.get(about["student"], late[members[0]])
-                about["late_penalty"] = holder.penalty(notebook.score)
-                about["score"] = notebook.score - about["late_penalty"]
-                about["lateness"] = lateness_lines(late, notebook.score)
-        return nb, resources
-
-
-def lateness_lines(late: Mapping[str, Lateness], score: float) -> list[str]:
-    """A sentence for each student that the submission counts for, or one for all where they say the same."""
-    told = {name: wording.lateness(one, one.penalty(score)) for name, one in late.items()}
-    if len(set(told.values())) == 1:
-        return [text for text in list(told.values())[:1] if text]
-    return [f"{name}: {text}" for name, text in told.items() if text]
-
-
-class GradingReport(NbGraderPreprocessor):
-    """On top of a feedback page: what was repaired, what could not be graded and why, time and memory used."""
-
-    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        import nbformat
-
-        path = Path(resources["metadata"]["path"]) / "grading.json"
-        if path.exists():
-            published = Published.from_json(json.loads(path.read_text(encoding="utf-8")))
-            record = published.notebooks.get(resources["nbgrader"]["notebook"])
-            if record is not None:
-                nb.cells.insert(
-                    0,
-                    nbformat.v4.new_markdown_cell(
-                        feedback.report_text(
-                            record, waiting(resources["nbgrader"]), resources["nbgrader"].get("lateness", ())
-                        )
-                    ),
-                )
-        return nb, resources
-
-
-def waiting(about: dict[str, Any]) -> list[str]:
-    """Answers of this notebook that a person has still to look at."""
-    with Gradebook(about["db_url"]) as book:
-        try:
-            notebook = book.find_submission_notebook(about["notebook"], about["assignment"], about["student"])
-        except MissingEntry:
-            return []
-        return [grade.name for grade in notebook.grades if grade.needs_manual_grade]

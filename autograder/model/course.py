@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.model.policy import Policy, moment
+from autograder.model.regrade import checked_address
 
 STUDENTS_FOLDERS = ("submitted", "autograded", "feedback")  # below the course's root: what students wrote lies there
 
@@ -102,6 +103,7 @@ class Course:
     common_limits: tuple[tuple[str, float], ...] = ()
     secret_file: str = ""  # where the secret of the class lies, if not in .course/
     policy: Policy | None = None  # without one, late penalties are nbgrader's own
+    regrade: str = ""  # where students ask for a second look
 
     @property
     def zone(self) -> tzinfo | None:
@@ -187,7 +189,9 @@ def load(root: Path | None = None) -> Course:
         limits = tuple(table.get("limits", {}).items())
         tag, book = table.get("tag") or table.get("branch", "main"), table.get("gradebook", "")
         head = (table["title"], table["course_id"], table["repository"], tag)
-        return Course(root, *head, entries, book, limits, str(table.get("secret_file", "")), policy)
+        regrade = checked_address(table.get("regrade", ""))
+        secret_file = str(table.get("secret_file", ""))
+        return Course(root, *head, entries, book, limits, secret_file, policy, regrade=regrade)
     except KeyError as error:
         raise CourseError(f"{path}: the key {error} is missing") from None
     except ValueError as error:

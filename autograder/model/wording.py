@@ -151,6 +151,7 @@ NOT_GRADED, STOPPED, TIMEOUT = (
 MORE_OUTPUT = "… more output than is kept"
 MORE_OUTPUT_OF_NOTEBOOK = "… more output than is kept of one notebook"
 NO_RESPONSE = "No response."
+AS_HANDED_IN = "as handed in"  # of outputs that came with the submission: grading did not make them
 
 
 def stopped_cell(why: Fact) -> str:
@@ -178,3 +179,35 @@ def lateness(late: Lateness, penalty: float) -> str:
     used = f" Late days used for it: {late.free_days}." if late.free_days else ""
     taken = f" {100 * late.share:g}% of the points, {penalty:g}, are taken off." if late.share else ""
     return begun + used + (taken or " Nothing is taken off.")
+
+
+def points(value: float) -> str:
+    """To a readable step; a sum of tenths has no long tail."""
+    return f"{round(value, 4):g}"
+
+
+def total(score: float, out_of: float, penalty: float) -> str:
+    """The mark as the LMS gets it."""
+    made = f"{points(score)} of {points(out_of)} points"
+    return f"{made}, after {points(penalty)} taken off for being late" if penalty else made
+
+
+def bonus(earned: float, possible: float) -> str:
+    return (
+        f"{points(earned)} of {points(possible)} bonus points are in the total. They come on top: the maximum does not"
+        " count them."
+    )
+
+
+def waits(names: int, possible: float) -> str:
+    answers = "1 answer waits" if names == 1 else f"{names} answers wait"
+    return f"Not final: {answers} for a grader ({points(possible)} points)."
+
+
+# ---- about a class ---------------------------------------------------------------------------------------------------
+
+SIMILAR_LIMITS = (
+    "What this cannot tell: who had it from whom, or whether both had it from a book, a forum, a tutor or an assistant;"
+    " who worked together with permission; answers of a few tokens, which are not compared; copies that were rewritten."
+    " It is a reason to read two answers side by side, and no more."
+)

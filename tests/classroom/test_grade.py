@@ -17,12 +17,11 @@ from conftest import ROOT, run_course
 from nbgrader.api import Gradebook
 
 from autograder import demo
-from autograder.classroom import feedback, grade, gradebook, grading_lock, nbgrader_command, own_solution
+from autograder.classroom import grade, gradebook, grading_lock, nbgrader_command, own_solution
 from autograder.examiner import limits, sandbox
 from autograder.model import course
 from autograder.model.outcome import MIME
-from autograder.model.published import PublishedNotebook
-from autograder.model.record import Event, EventKind, Reason, ReasonKind, Record, Repair, RepairKind, Verdict
+from autograder.model.record import Record, Repair, RepairKind, Verdict
 
 needs_sandbox = pytest.mark.skipif(sandbox.why_not() is not None, reason=f"no sandbox here: {sandbox.why_not()}")
 RIGHT = 'def double(x):\n    """Twice x."""\n    return 2 * x'
@@ -449,11 +448,6 @@ def test_folders_of_killed_graders_are_removed_and_others_stay(tmp_path: Path) -
     assert sorted(tmp_path.iterdir()) == sorted([alive, other])
 
 
-def test_feedback_says_which_points_are_not_final() -> None:
-    text = feedback.report_text(PublishedNotebook(limits.Limits().as_dict()), ["why"])
-    assert "**why** waits for a grader" in text
-
-
 def written_answer(source: str) -> str:
     known = {
         "grade_id": "why",
@@ -479,17 +473,6 @@ def test_an_answer_that_was_missing_is_left_to_a_person() -> None:
     missing = Repair.of(RepairKind.MISSING, cell="why", role="answer")
     assert gradebook.with_marks(Record(text, {}).to_json()).verdicts == {"why": Verdict(0.0, 2.0)}
     assert gradebook.with_marks(Record(text, {}, repairs=(missing,)).to_json()).verdicts == {"why": Verdict(None, 2.0)}
-
-
-def test_what_could_not_be_read_is_said_once_on_the_page() -> None:
-    reason = Reason.of(ReasonKind.EMPTY)
-    record = Record(
-        "", limits.Limits().as_dict(), incidents=(Event.of(EventKind.UNREADABLE, why=reason),), unreadable=reason
-    )
-    page = feedback.report_text(PublishedNotebook.of(record))
-    assert page.count("the file is empty") == 1
-    stopped = Record("", limits.Limits().as_dict(), incidents=(Event.of(EventKind.NOT_RESTORED),))
-    assert "- Stopped: " in feedback.report_text(PublishedNotebook.of(stopped))
 
 
 def test_your_own_solution_s_warning_quotes_the_first_hint_of_the_test() -> None:

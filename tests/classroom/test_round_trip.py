@@ -369,7 +369,7 @@ def test_table_feedback_and_export_show_the_same_total(small_course: Path) -> No
     done = run_course("feedback", "01-small", cwd=small_course)
     assert done.returncode == 0, done.stderr
     page = (small_course / "feedback" / "ada" / "01-small" / "01-small.html").read_text(encoding="utf-8")
-    assert "(Score: 2.7 / 2.0)" in page
+    assert 'data-score="2.7" data-out-of="2"' in page
     assert "10% of the points, 0.3, are taken off" in page
     done = run_course("export", cwd=small_course)
     (line,) = csv.DictReader(io.StringIO(done.stdout))

@@ -18,6 +18,7 @@ from jupyter_server.utils import url_path_join
 from nbgrader.api import Grade, Gradebook, MissingEntry
 from tornado import web
 
+from autograder.classroom.formulas import markdown_html
 from autograder.classroom.totals import gradebook
 from autograder.classroom.written import PAGE
 from autograder.classroom.written.answers import (
@@ -26,7 +27,6 @@ from autograder.classroom.written.answers import (
     answer_folder,
     answer_html,
     digest,
-    markdown_html,
 )
 from autograder.classroom.written.marks import (
     ChangedMeanwhileError,

@@ -1,0 +1,3 @@
+"""Pages that people read: the feedback of one student, and the report on a class. Each is one file that needs nothing
+else.
+"""
