@@ -276,14 +276,19 @@ def feedback(assignment: str, student: str, pack: str | None, target: Path | Non
 @course.command()
 @click.argument("assignments", nargs=-1)
 @click.option(
-    "--format", "form", type=click.Choice(["csv", "canvas", "moodle", "gradescope"]), default="csv", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["csv", "canvas", "moodle", "gradescope", "gradescope-autograder"]),
+    default="csv",
+    show_default=True,
 )
 @click.option("--to", "target", type=click.Path(path_type=Path), help="File to write; without it, standard output.")
 @command
 def export(assignments: tuple[str, ...], form: str, target: Path | None) -> None:
     """Marks for a spreadsheet or an LMS. Bonus points add to the score, not to what it is out of.
 
-    Canvas and Moodle get the file that was read with `course roster`, with the marks in it.
+    Canvas and Moodle get the file that was read with `course roster`, with the marks in it. gradescope-autograder is no
+    marks, but an archive that grades one assignment on Gradescope: --to names it.
     """
     from autograder.classroom import export as exports
     from autograder.classroom.roster_store import load_roster
@@ -291,6 +296,18 @@ def export(assignments: tuple[str, ...], form: str, target: Path | None) -> None
 
     this = courses.load()
     chosen = this.select(assignments)
+    if form == "gradescope-autograder":
+        from autograder.classroom import gradescope_autograder
+
+        if len(assignments) != 1 or target is None:
+            raise CourseError(
+                "an autograder for Gradescope is of one assignment, and a file: `course export 03-attention --format"
+                " gradescope-autograder --to autograder.zip`"
+            )
+        with err.status("packing"):
+            gradescope_autograder.pack(this, chosen[0], target)
+        out.print(f"wrote {target}: hidden tests and the secret of the class are in it", markup=False)
+        return
     rows = marks(this, chosen)
     if not rows:
         raise CourseError("nothing is graded yet: run `course grade` first")

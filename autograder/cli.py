@@ -301,25 +301,35 @@ def doctor(as_json: bool) -> None:
     show_default=True,
     help="Folder for the demonstration.",
 )
+@click.option("--students", type=click.IntRange(1, 45), default=40, show_default=True, help="How many hand in.")
 @json_option
 @command
-def demo(assignment: str, target: Path, as_json: bool) -> None:
-    """Take a class of three through release, grading, feedback and export."""
+def demo(assignment: str, target: Path, students: int, as_json: bool) -> None:
+    """Take a made-up class with known true scores from the roster to feedback, class report and marks.
+
+    It has its own folder, gradebook, roster and secret. Exit 1 if a mark is not the known score.
+    """
     from autograder import demo as demonstration
 
     this = courses.load()
     (chosen,) = this.select([assignment])
     with err.status("demo") as status:
-        rows = demonstration.run(this, chosen, target.resolve(), lambda text: status.update(text))
+        done = demonstration.run(this, chosen, target.resolve(), students, lambda text: status.update(text))
     if as_json:
-        print(json.dumps(rows))
-        return
-    table = Table("student", "score", "of", "feedback page")
-    for row in rows:
-        page = target / "feedback" / row["student_id"] / chosen.id / f"{chosen.id}.html"
-        table.add_row(row["student_id"], f"{float(row['score']):g}", f"{float(row['max_score']):g}", str(page))
+        print(json.dumps(done.as_dict()))
+        sys.exit(1 if done.wrong else 0)
+    table = Table("command", "seconds")
+    for typed, seconds in done.commands:
+        table.add_row(Text(typed), f"{seconds:g}")
     out.print(table)
+    for login, known, mark in done.wrong:
+        err.print(f"course: {login} is known to have {known}, and the mark is {mark or 'none'}", markup=False)
+    agree = done.students - len(done.wrong)
     out.print(
-        f"The gradebook is {target / 'gradebook.db'}; written answers wait for a grader in formgrader (course lab,"
-        f" inside {target})."
+        f"{done.students} on the roster, {done.handed_in} handed in; the marks of {agree} are the known ones;"
+        f" {done.seconds:g} s in all\n"
     )
+    for what, place in done.to_look_at():
+        out.print(f"{what:<16} {place}", markup=False)
+    out.print(f"{'written answers':<16} cd {done.folder} && course lab --instructor", markup=False)
+    sys.exit(1 if done.wrong else 0)

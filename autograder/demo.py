@@ -1,104 +1,200 @@
-"""`course demo`: a class of three through the whole pipeline, from the release to the exported marks."""
+"""`course demo`: a class with known true scores through every command, from the roster to returned marks.
+
+It has its own folder, and in it its own course, gradebook, roster and secret. Roster and archive are named as Canvas
+names them; the commands are those that an instructor types.
+"""
 
 from __future__ import annotations
 
-import ast
 import csv
+import os
 import shutil
-from collections.abc import Callable
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from itertools import product
 from pathlib import Path
 
 from autograder.authoring import build
 from autograder.authoring.answers import submission
-from autograder.authoring.mistakes import Mistake
-from autograder.authoring.mistakes import load as load_mistakes
-from autograder.classroom.grade import grade
-from autograder.classroom.nbgrader_command import nbgrader
-from autograder.model.course import Assignment, Course, CourseError, load
-from autograder.model.notebook import Cell
-from autograder.model.regions import without_markers
+from autograder.authoring.made_up_class import MadeUpStudent, bank_of, made_up_students
+from autograder.authoring.single_course import course_of_one
+from autograder.authoring.statements import sums
+from autograder.examiner import sandbox
+from autograder.model.course import Assignment, Course, CourseError
+from autograder.model.notebook import Cell, Notebook
 
 Progress = Callable[[str], None]
+
+MARKER = ".course-demo"  # in a folder that a demonstration made, and may replace
+ABSENT = 3  # on the roster, and hand in nothing
+EVERY_LATE = 13  # one in so many is late
+PENALTY = 0.1
+POLICY = f'[policy]\ntimezone = "UTC"\npenalty_per_day = {PENALTY}\n'
+DUE = "2026-11-10 23:59"
+COLUMN = 4711  # the assignment's number in Canvas
+FIRST_NAMES = ("Ada", "Blaise", "Cleo", "Dalia", "Emil", "Fatima", "Grete", "Hugo")
+LAST_NAMES = ("Abel", "Bose", "Curie", "Dirac", "Euler", "Fermi")
+GRADEBOOK, ARCHIVE, MARKS = "canvas-gradebook.csv", "submissions.zip", "marks.csv"
+
+
+@dataclass(frozen=True)
+class Enrolled:
+    """One on the roster. Who hands in has work with a known score; a late one pays for a day."""
+
+    number: int
+    first_name: str
+    last_name: str
+    work: MadeUpStudent | None = None
+    late: bool = False
+
+    @property
+    def login(self) -> str:
+        return f"{self.first_name}.{self.last_name}.{self.number}".lower()
+
+    @property
+    def true_score(self) -> float | None:
+        if self.work is None:
+            return None
+        return round(self.work.score * (1 - PENALTY * self.late), 4)
+
+    def file_name(self, assignment: str) -> str:
+        """As Canvas calls what was handed in."""
+        late = "_LATE" if self.late else ""
+        name = f"{self.last_name}{self.first_name}".lower()
+        return f"{name}{late}_{self.number}_{self.number + 9000}_{assignment}.ipynb"
+
+
+@dataclass
+class Demonstration:
+    """What was done, and whether the marks are the known ones."""
+
+    folder: Path
+    students: int = 0
+    handed_in: int = 0
+    commands: list[tuple[str, float]] = field(default_factory=list)  # as typed, and the seconds each took
+    wrong: list[tuple[str, float | None, str]] = field(default_factory=list)  # login, known score, mark
+    page: Path | None = None  # a feedback page
+    seconds: float = 0.0
+
+    def to_look_at(self) -> list[tuple[str, str]]:
+        """What there is now, and where."""
+        places = [("feedback page", self.page), ("marks for Canvas", self.folder / MARKS)]
+        return [(what, str(place)) for what, place in places if place is not None]
+
+    def as_dict(self) -> dict[str, object]:
+        return {**asdict(self), "folder": str(self.folder), "page": str(self.page), "look_at": dict(self.to_look_at())}
 
 
 def demo_course(course: Course, assignment: Assignment, target: Path) -> Course:
     """A course of this one assignment in its own folder, so that a demonstration never touches a real gradebook."""
-    if (target / "gradebook.db").exists():
+    if target.exists() and any(target.iterdir()):
+        if not (target / MARKER).exists():
+            raise CourseError(f"{target} is not a folder of a demonstration: give another one with --to")
         shutil.rmtree(target)
-    (target / "solutions").mkdir(parents=True, exist_ok=True)
-    shutil.copytree(assignment.source.parent, target / "solutions" / assignment.id, dirs_exist_ok=True)
-    if (course.root / "nbgrader_config.py").exists():
-        shutil.copy(course.root / "nbgrader_config.py", target)
-    entry = (
-        f'[[assignment]]\nid = "{assignment.id}"\ntitle = "{assignment.title}"\npart = "{assignment.part}"\nminutes ='
-        f" {assignment.minutes}\n"
+    target.mkdir(parents=True, exist_ok=True)
+    (target / MARKER).touch()
+    return course_of_one(course, assignment, target, POLICY, DUE)
+
+
+def enrolled(students: list[MadeUpStudent]) -> Iterator[Enrolled]:
+    """Everybody on the roster: those with work, then a few without."""
+    people = list(product(FIRST_NAMES, LAST_NAMES))
+    for place, work in enumerate([*students, *[None] * ABSENT]):
+        first, last = people[place * 7 % len(people)]
+        late = work is not None and place % EVERY_LATE == EVERY_LATE - 1
+        yield Enrolled(1001 + place, first, last, work, late)
+
+
+def write_lms_files(made: Course, assignment: Assignment, cells: list[Cell], people: list[Enrolled]) -> None:
+    """Canvas's gradebook and its archive of submissions."""
+    out_of, _ = sums(Notebook(cells).points())
+    with open(made.root / GRADEBOOK, "w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["Student", "ID", "SIS User ID", "SIS Login ID", "Section", f"{assignment.id} ({COLUMN})"])
+        writer.writerow(["    Points Possible", "", "", "", "", f"{out_of:.2f}"])
+        for one in people:
+            name = f"{one.last_name}, {one.first_name}"
+            writer.writerow([name, one.number, f"S-{one.number}", one.login, "Lecture", ""])
+    student = made.assignments[0].student_notebook.read_text(encoding="utf-8")
+    with zipfile.ZipFile(made.root / ARCHIVE, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for one in people:
+            if one.work is not None:
+                bundle.writestr(one.file_name(assignment.id), submission(student, one.work.answers))
+
+
+def steps(assignment: str, unsafe: bool) -> list[list[str]]:
+    """The commands of an instructor, in order."""
+    return [
+        ["roster", GRADEBOOK],
+        ["collect", ARCHIVE],
+        ["grade", assignment, *["--unsafe"] * unsafe],
+        ["feedback", assignment, "--pack", "canvas"],
+        ["report", assignment],
+        ["export", assignment, "--format", "canvas", "--to", MARKS],
+    ]
+
+
+def run_command(root: Path, args: list[str]) -> str:
+    """One `course` command in the demonstration's folder; what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "autograder", *args],
+        cwd=root,
+        env={**os.environ, "COURSE_ROOT": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    head = (
-        f'title = "{course.title}"\ncourse_id = "{course.course_id}"\nrepository = "{course.repository}"\ntag ='
-        f' "{course.tag}"\n\n'
-    )
-    (target / "course.toml").write_text(head + entry, encoding="utf-8")
-    made = load(target)
-    files, _ = build.outputs(made, list(made.assignments))
-    build.write(files)
-    return made
+    if done.returncode:
+        raise CourseError(f"`course {' '.join(args)}` in {root} ended with {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
 
 
-def careless(source: str) -> str:
-    """The same functions with nothing useful in them."""
-    tree = ast.parse(source)
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
-            node.body = [ast.Return(ast.Constant(None))]
-    return ast.unparse(ast.fix_missing_locations(tree))
+def marks_of(path: Path) -> dict[int, str]:
+    """The marks in a file for Canvas, by its numbers of the students."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file))
+    column = next(place for place, title in enumerate(rows[0]) if title.endswith(f"({COLUMN})"))
+    return {int(row[1]): row[column] for row in rows[1:] if row[1]}
 
 
-def three_students(assignment: Assignment, cells: list[Cell]) -> dict[str, dict[str, str]]:
-    """Answers of a perfect, a half-done and a hopeless student. The second one makes named mistakes."""
-    variants = load_mistakes(assignment.mistakes).by_exercise
-    answers: dict[str, dict[str, str]] = {"ada": {}, "ben": {}, "cleo": {}}
-    exercises = [cell for cell in cells if cell.is_solution]
-    for number, cell in enumerate(exercises):
-        if cell.kind == "markdown":
-            answers["ada"][cell.grade_id] = (
-                "Selecting copies one earlier vector, averaging blurs many into their common topic; a model needs both."
-            )
-            if number % 2:
-                answers["ben"][cell.grade_id] = "It helps the model."
-            continue
-        answers["ada"][cell.grade_id] = without_markers(cell.source)
-        answers["cleo"][cell.grade_id] = careless(cell.source)
-        wrong = next((v for v in variants.get(cell.grade_id, []) if isinstance(v, Mistake)), None)
-        if number % 2 == 0:
-            answers["ben"][cell.grade_id] = without_markers(cell.source)
-        elif wrong is not None:
-            answers["ben"][cell.grade_id] = without_markers(wrong.source(cell))
-    return answers
+def differences(people: list[Enrolled], marks: dict[int, str]) -> Iterator[tuple[str, float | None, str]]:
+    """Whose mark is not the known score. Who handed in nothing has none."""
+    for one in people:
+        mark = marks.get(one.number, "")
+        known = one.true_score
+        if (known is None) != (mark == "") or (known is not None and abs(float(mark) - known) > 5e-4):
+            yield one.login, known, mark
 
 
 def run(
-    course: Course, assignment: Assignment, target: Path, progress: Progress = lambda text: None
-) -> list[dict[str, str]]:
-    """Release, collect three submissions, autograde, write feedback, export. Gives the exported rows."""
+    course: Course, assignment: Assignment, target: Path, count: int, progress: Progress = lambda text: None
+) -> Demonstration:
+    """Make the class, take it through the commands, and compare the marks with the known scores."""
     if assignment.ordinary_notebooks:
         raise CourseError(
             f"{assignment.id} has no mistakes.py to make up students from: give `course demo` an assignment that has a"
             " script"
         )
+    begun = time.monotonic()
     progress("building")
     made = demo_course(course, assignment, target)
     (this,) = made.assignments
     cells, _ = build.checked_cells(this)
-    student = this.student_notebook.read_text(encoding="utf-8")
-    for name, answers in three_students(this, cells).items():
-        place = made.root / "submitted" / name / this.id
-        place.mkdir(parents=True, exist_ok=True)
-        (place / f"{this.id}.ipynb").write_text(submission(student, answers), encoding="utf-8")
-    progress("course grade (three submissions)")
-    grade(made, this)
-    progress("nbgrader generate_feedback")
-    nbgrader(made, "generate_feedback", this.id)
-    progress("nbgrader export")
-    nbgrader(made, "export")
-    with open(made.root / "grades.csv", encoding="utf-8") as handle:
-        return list(csv.DictReader(handle))
+    bank = bank_of(made, this, cells, lambda text: progress(f"what answers are worth: {text}"))
+    people = list(enrolled(made_up_students(cells, bank, count)))
+    write_lms_files(made, this, cells, people)
+    done = Demonstration(target, len(people), count)
+    for args in steps(this.id, sandbox.why_not() is not None):
+        typed = f"course {' '.join(args)}"
+        progress(typed)
+        before = time.monotonic()
+        run_command(target, args)
+        done.commands.append((typed, round(time.monotonic() - before, 1)))
+    done.wrong = list(differences(people, marks_of(target / MARKS)))
+    done.page = next(iter(sorted((target / "feedback").glob("*/*/*.html"))), None)
+    done.seconds = round(time.monotonic() - begun, 1)
+    return done

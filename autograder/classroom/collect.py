@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -26,6 +26,7 @@ from autograder.classroom.roster_store import load_roster
 from autograder.model.course import Assignment, Course, CourseError, write_whole
 
 LARGEST_NOTEBOOK = 50 * 2**20
+ENOUGH_IDS = 4  # of an assignment's cells in a notebook: it is of that assignment
 MOST_INSIDE = 20  # notebooks of a student's own archive that are looked at
 DAMAGE = (
     OSError,
@@ -209,22 +210,35 @@ def student_of(name: str, assignments: Collection[str] = ()) -> tuple[str, str] 
     return None if found is None else (found.student, found.number)
 
 
-def assignment_of(course: Course, name: str, content: bytes) -> str | None:
-    """The assignment a notebook belongs to: by its name or folder, else by the ids of its cells."""
+def assignment_of(course: Course, name: str, content: bytes, archive: str = "") -> str | None:
+    """The assignment a notebook belongs to: by its name or folder, else by the ids of its cells, else by the name of
+    the archive.
+    """
     for assignment in course.assignments:
         if assignment.id in name:
             return assignment.id
-    text = re.sub(r'"grade_id":\s*', '"grade_id": ', content.decode("utf-8", "replace"))
-    best = {a.id: ids_found(text, [a.source, *a.ordinary_notebooks]) for a in course.assignments}
-    winner = max(best, key=lambda key: best[key], default=None)
-    return winner if winner is not None and best[winner] > 3 else None
+    found = {a.id: ids_found(content, [*a.student_notebooks, *a.ordinary_notebooks]) for a in course.assignments}
+    winner = max(found, key=lambda key: found[key], default=None)
+    if winner is not None and found[winner] >= ENOUGH_IDS:
+        return winner
+    named = [assignment.id for assignment in course.assignments if assignment.id in archive]
+    return named[0] if len(named) == 1 else None
 
 
-def ids_found(text: str, sources: list[Path]) -> int:
-    """How many ids of the cells of these scripts or notebooks stand in a notebook's text."""
-    written = [path.read_text(encoding="utf-8", errors="replace") for path in sources if path.exists()]
-    ids = {name for one in written for name in re.findall(r'"grade_id":\s*"([^"]+)"', one)}
-    return sum(f'"grade_id": "{name}"' in text for name in ids)
+def ids_found(content: bytes, notebooks: list[Path]) -> int:
+    """How many ids of the cells of these notebooks stand in a notebook's text."""
+    known = [ids_of(path, path.stat().st_mtime_ns) for path in notebooks if path.exists()]
+    return len(ids_in(content.decode("utf-8", "replace")).intersection(frozenset().union(*known)))
+
+
+@lru_cache(maxsize=256)
+def ids_of(path: Path, changed: int) -> frozenset[str]:
+    """Of a notebook's cells; it is read once for a whole archive."""
+    return ids_in(path.read_text(encoding="utf-8", errors="replace"))
+
+
+def ids_in(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r'"grade_id":\s*"([^"]+)"', text)) - {"setup"}
 
 
 def notebook_of(assignment: Assignment, name: str, content: bytes) -> str:
@@ -238,8 +252,7 @@ def notebook_of(assignment: Assignment, name: str, content: bytes) -> str:
     called = [stem for stem in own if stem.lower() in file]
     if called:
         return max(called, key=len)
-    text = re.sub(r'"grade_id":\s*', '"grade_id": ', content.decode("utf-8", "replace"))
-    return max(own, key=lambda stem: ids_found(text, [assignment.source.with_name(f"{stem}.ipynb")]))
+    return max(own, key=lambda stem: ids_found(content, [assignment.source.with_name(f"{stem}.ipynb")]))
 
 
 def collect(course: Course, archive: Path, only: str | None = None) -> Collected:
@@ -257,7 +270,7 @@ def collect(course: Course, archive: Path, only: str | None = None) -> Collected
         names_in(archive), archive.name.partition(".")[0], {assignment.id for assignment in course.assignments}, known
     )
     matching = Matching(course, roster, hand_ins, gradescope_metadata(archive, owners))
-    collecting = Collecting(course, only, roster, hand_ins, matching)
+    collecting = Collecting(course, only, roster, hand_ins, matching, archive.name)
     for found in members(archive):
         collecting.take(found, owners.of(found.handed_in_as))
     return collecting.finished()
@@ -277,8 +290,16 @@ def gradescope_metadata(archive: Path, owners: Owners) -> dict[str, gradescope_e
 class Collecting:
     """Puts one file after the other in its place."""
 
-    def __init__(self, course: Course, only: str | None, roster: Roster, hand_ins: HandIns, matching: Matching) -> None:
-        self.course, self.only, self.roster, self.matching = course, only, roster, matching
+    def __init__(
+        self,
+        course: Course,
+        only: str | None,
+        roster: Roster,
+        hand_ins: HandIns,
+        matching: Matching,
+        archive: str,
+    ) -> None:
+        self.course, self.only, self.roster, self.matching, self.archive = course, only, roster, matching, archive
         self.result = Collected()
         self.places: dict[str, Owner] = {}  # whose folder below submitted/ it is, in this archive
         self.before = hand_ins
@@ -300,7 +321,7 @@ class Collecting:
         if owner is None:
             self.refuse(found.name, "whose submission is this? Put it into a folder named after the student")
             return
-        assignment = self.only or assignment_of(self.course, found.name, found.content)
+        assignment = self.only or assignment_of(self.course, found.name, found.content, self.archive)
         if assignment is None:
             self.refuse(found.name, "of which assignment? Say so with --assignment")
             return

@@ -103,7 +103,7 @@ def grade(
         if todo:
             data = with_recordings(course, assignment, data, summary)
         for job in (queue := [*own.jobs, *(job for jobs in todo.values() for job in jobs)] if todo else []):
-            job.tools = tools_of(limits, unsafe)
+            job.tools = tools_of(limits, level)
             job.record = None if force or job.student == OWN else writer.folder(job.student) / RECORD
         if scheduler is not None:
             answers = cluster.on_cluster(scheduler, assignment.id, queue, data, limits, level)
@@ -246,9 +246,9 @@ def environment_digest(course: Course, data: dict[str, dict[str, Any]], limits: 
     return digest.hexdigest()
 
 
-def tools_of(limits: Limits, unsafe: bool) -> str:
+def tools_of(limits: Limits, level: Level) -> str:
     """Of that, what decides the result of every test: in one word, for the keys of results."""
-    return hashlib.sha256(json.dumps([tools_digest(), limits.as_dict(), unsafe]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([tools_digest(), limits.as_dict(), level.value]).encode()).hexdigest()
 
 
 def processors() -> int:

@@ -235,7 +235,8 @@ def plain_file(header: list[str], rows: Rows, course: Course) -> RosterFile:
         first, last = two_names(said.get("name", ""))
         if safe(said["id"]) != said["id"]:
             raise CourseError(
-                f"line {line}: the id {said['id']!r} cannot be the name of a folder: use letters, digits and . _ - @ +"
+                f"line {line}: the id {said['id']!r} cannot be the name of a folder: use letters, digits and . _ - @ +."
+                " (Is it a file of an LMS in another language? Switch to English there, and download it again)"
             )
         people.append(
             Person(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import tarfile
 import zipfile
 from pathlib import Path
@@ -402,3 +403,19 @@ def test_bonus_points_raise_the_score_not_the_maximum() -> None:
 def test_a_spreadsheet_takes_no_name_for_a_formula(text: str) -> None:
     assert harmless(text).startswith("'")
     assert harmless("Ada") == "Ada"
+
+
+def test_a_file_of_any_name_is_found_by_its_cells_or_by_the_archives_name(place: course.Course, tmp_path: Path) -> None:
+    for name in ("03-attention", "04-linear-attention"):
+        (tmp_path / "notebooks" / name).mkdir(parents=True)
+        shutil.copy(ROOT / "notebooks" / name / f"{name}.ipynb", tmp_path / "notebooks" / name)
+    own = (ROOT / "notebooks" / "03-attention" / "03-attention.ipynb").read_text(encoding="utf-8")
+    archive = zipped(
+        tmp_path / "submissions.zip", {"lovelaceada_1_2_Untitled1.ipynb": own, "benb_3_4_hw.ipynb": NOTEBOOK}
+    )
+    found = collect(place, archive)
+    assert found.placed == [("lovelaceada", "03-attention")]
+    assert found.unplaced == ["benb_3_4_hw.ipynb"], "nothing in it tells"
+    archive = archive.rename(tmp_path / "ML101-04-linear-attention-4242.zip")
+    found = collect(place, archive)
+    assert sorted(found.placed) == [("benb", "04-linear-attention"), ("lovelaceada", "03-attention")]

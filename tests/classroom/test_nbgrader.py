@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import json
 import os
@@ -16,21 +17,64 @@ from conftest import ROOT, TOOLS, run_course
 
 from autograder import demo
 from autograder.authoring import build, statements
+from autograder.authoring.answers import submission
+from autograder.authoring.mistakes import Mistake
+from autograder.authoring.mistakes import load as load_mistakes
+from autograder.classroom.grade import grade
+from autograder.classroom.nbgrader_command import nbgrader
 from autograder.model import course
 from autograder.model.notebook import Cell, Notebook
+from autograder.model.regions import without_markers
 
 pytestmark = pytest.mark.slow
 
 
+def careless(source: str) -> str:
+    """The same functions with nothing useful in them."""
+    tree = ast.parse(source)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            node.body = [ast.Return(ast.Constant(None))]
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def three_students(assignment: course.Assignment, cells: list[Cell]) -> dict[str, dict[str, str]]:
+    """Answers of a perfect, a half-done and a hopeless student. The second one makes named mistakes."""
+    variants = load_mistakes(assignment.mistakes).by_exercise
+    answers: dict[str, dict[str, str]] = {"ada": {}, "ben": {}, "cleo": {}}
+    exercises = [cell for cell in cells if cell.is_solution]
+    for number, cell in enumerate(exercises):
+        if cell.kind == "markdown":
+            answers["ada"][cell.grade_id] = "Selecting copies one vector, averaging blurs many."
+            if number % 2:
+                answers["ben"][cell.grade_id] = "It helps the model."
+            continue
+        answers["ada"][cell.grade_id] = without_markers(cell.source)
+        answers["cleo"][cell.grade_id] = careless(cell.source)
+        wrong = next((v for v in variants.get(cell.grade_id, []) if isinstance(v, Mistake)), None)
+        if number % 2 == 0:
+            answers["ben"][cell.grade_id] = without_markers(cell.source)
+        elif wrong is not None:
+            answers["ben"][cell.grade_id] = without_markers(wrong.source(cell))
+    return answers
+
+
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Cell]]:
-    """The demonstration class: ada has everything right, ben half, cleo nothing."""
+    """A class of three: ada has everything right, ben half, cleo nothing."""
     this = course.load(ROOT)
-    (assignment,) = this.select(["03-attention"])
-    root = tmp_path_factory.mktemp("class")
-    demo.run(this, assignment, root)
+    made = demo.demo_course(this, this.select(["03-attention"])[0], tmp_path_factory.mktemp("class"))
+    (assignment,) = made.assignments
     cells, _ = build.checked_cells(assignment)
-    return root, cells
+    student = assignment.student_notebook.read_text(encoding="utf-8")
+    for name, answers in three_students(assignment, cells).items():
+        place = made.root / "submitted" / name / assignment.id
+        place.mkdir(parents=True)
+        (place / f"{assignment.id}.ipynb").write_text(submission(student, answers), encoding="utf-8")
+    grade(made, assignment)
+    nbgrader(made, "generate_feedback", assignment.id)
+    nbgrader(made, "export")
+    return made.root, cells
 
 
 def marks(root: Path) -> dict[str, float]:
