@@ -56,7 +56,7 @@ def relative(problem: Problem, root: Path) -> Problem:
 
 
 def instructor_notebook(course: Course, assignment: Assignment, cells: list[Cell]) -> str:
-    """The instructor's notebook as text: the source's cells, with the generated ones below the title and at the end, and
+    """The instructor's notebook as text: the source's cells, with generated ones below the title and at the end, and
     derived ids.
     """
     nodes = [as_node(cell) for cell in cells]

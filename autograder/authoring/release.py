@@ -12,11 +12,9 @@ import shutil
 import tempfile
 import tomllib
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 from autograder.authoring import build, package, release_leaks, release_texts
-from autograder.authoring.pages import start_page
 from autograder.model.course import Assignment, Course, CourseError, remove_stale_folders, replace_folder, write_whole
 from helpers.student import authorship
 
@@ -81,7 +79,6 @@ def files(course: Course, assignments: list[Assignment]) -> dict[str, str]:
         "course.toml": description(course, assignments),
         "requirements.txt": package.requirements(course, assignments),
         ".gitignore": ".venv/\nwork/\n.ipynb_checkpoints/\n",
-        "notebooks/start.ipynb": start_page(replace(course, assignments=tuple(assignments))),
     }
 
 

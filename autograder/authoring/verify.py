@@ -16,7 +16,7 @@ from typing import Any
 
 from autograder.authoring import build, gravity, looks, recordings, survivors
 from autograder.authoring.answers import submission
-from autograder.authoring.engines import VISIBLE, Candidate, Engine, Sheet, Tested, engine_for
+from autograder.authoring.engines import VISIBLE, Candidate, Engine, Sheet, Tested, engine_for, sheet_of
 from autograder.authoring.mistakes import Mistake, Variant, load
 from autograder.examiner import recognition
 from autograder.model.course import Assignment, Course, CourseError
@@ -232,11 +232,6 @@ def chosen(name: str, exercises: list[Exercise]) -> Exercise:
             else f"unknown exercise {name!r}: there is none"
         )
     return known[name]
-
-
-def sheet_of(course: Course, assignment: Assignment, cells: list[Cell]) -> Sheet:
-    instructor = build.instructor_notebook(course, assignment, cells)
-    return Sheet(assignment.id, instructor, build.student_notebook(course, assignment, instructor))
 
 
 def enough_variants(cells: list[Cell], variants: dict[str, list[Variant]], exempt: dict[str, str]) -> list[str]:

@@ -145,7 +145,7 @@ def with_recordings(
         return data
     from autograder.authoring import recordings
     from autograder.authoring.build import checked_cells
-    from autograder.authoring.verify import sheet_of
+    from autograder.authoring.engines import sheet_of
 
     try:
         cells, _ = checked_cells(assignment)
