@@ -100,6 +100,10 @@ def check(notebook: Path, as_json: bool) -> None:
     """Run a notebook's tests as grading does (visible ones); exit 1 if any fails."""
     from helpers.kit import validate
 
+    if courses.course_that_got(notebook.resolve()) is not None:
+        raise CourseError(
+            f"{notebook} was handed in, and `course check` would run it with your rights: `course grade` has a sandbox"
+        )
     with err.status(f"running {notebook}"):
         try:
             results = validate.check_notebook(notebook)

@@ -140,12 +140,17 @@ def not_handed_in(root: Path) -> Path:
     """This folder, unless it came with a submission: nbgrader_config.py beside a course.toml is code, and would run
     with your rights.
     """
-    for folder in (root, *root.parents):
-        if folder.name in STUDENTS_FOLDERS and (folder.parent / "course.toml").is_file():
-            raise CourseError(
-                f"{root / 'course.toml'} came with a submission and is not used: run `course` in {folder.parent}"
-            )
+    if (course := course_that_got(root)) is not None:
+        raise CourseError(f"{root / 'course.toml'} came with a submission and is not used: run `course` in {course}")
     return root
+
+
+def course_that_got(path: Path) -> Path | None:
+    """The course whose submissions this file or folder lies among; None where it is no part of a submission."""
+    for folder in (path, *path.parents):
+        if folder.name in STUDENTS_FOLDERS and (folder.parent / "course.toml").is_file():
+            return folder.parent
+    return None
 
 
 def load(root: Path | None = None) -> Course:
