@@ -256,6 +256,14 @@ def gravity_facts(exercises: Sequence[ExerciseFacts]) -> dict[str, float]:
     return {kind: round(made[kind], 2) for kind in order}
 
 
+def hardest_first(exercises: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those with points, as the page and the summary list them. Where answers still wait, the average is of the others,
+    blank ones mostly: these come last.
+    """
+    graded = [one for one in exercises if one["share"] is not None]
+    return sorted(graded, key=lambda one: (one["waiting"] > 0, one["share"]))
+
+
 # ---- mistakes --------------------------------------------------------------------------------------------------------
 
 

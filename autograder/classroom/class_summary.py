@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from autograder.classroom.class_facts import hardest_first
 from autograder.model.wording import points, printable
 
 COLUMNS, LINES = 80, 40
@@ -35,7 +36,7 @@ def head(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def exercises(facts: Mapping[str, Any]) -> Iterator[str]:
-    graded = sorted((one for one in facts["exercises"] if one["share"] is not None), key=lambda one: one["share"])
+    graded = hardest_first(facts["exercises"])
     shown = graded[:HARDEST]
     yield ""
     yield f"{'hardest exercises':<40}{'earned':>8}{'full':>9}{'blank':>7}{'tells apart':>14}"

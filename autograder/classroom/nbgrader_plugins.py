@@ -141,9 +141,20 @@ class HideHiddenTests(NbGraderPreprocessor):
         if cell.cell_type == "code" and (
             regions.has_hidden(cell.source) or (self.seen and graded)
         ):  # after a hidden test, errors could quote it
-            cell.source = regions.hidden_replaced_by_comment(cell.source)
             for output in cell.outputs:
-                if output.output_type == "error" and output.ename != wording.NOT_GRADED:
+                if output.output_type != "error" or output.ename == wording.NOT_GRADED:
+                    continue
+                if not raised_before_hidden(cell.source, output):
                     output.traceback = [f"{output.ename} in a hidden test of this cell."]
                     output.evalue = ""
+            cell.source = regions.hidden_replaced_by_comment(cell.source)
         return cell, resources
+
+
+def raised_before_hidden(source: str, output: Any) -> bool:
+    """Does the examiner say that a line before the hidden tests raised? Then it kept that line and the exception's own
+    words, and nothing else.
+    """
+    lines = enumerate(source.split("\n"), 1)
+    early = [text for number, text in lines if regions.before_hidden(source, number)]
+    return regions.has_hidden(source) and len(output.traceback) == 2 and output.traceback[0] in early

@@ -1,4 +1,4 @@
-"""`course report`: how the class did, exercise by exercise, and which hints were given most."""
+"""What `course report --json` and `--integrity` print; `class_facts` has what the page and the summary say."""
 
 from __future__ import annotations
 

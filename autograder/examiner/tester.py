@@ -13,6 +13,7 @@ import resource
 import signal
 import socket
 import time
+import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -277,7 +278,9 @@ def outputs_of(shell: shells.Shell, prepared: Prepared, test: Test, link: bridge
     if foreign:
         made = {name: shell.user_ns[name] for name in names.bound if name in shell.user_ns}
         prepared.carried.update({name: thing for name, thing in made.items() if not link.owns(thing)})
-    return completed(outputs, value, error, test.discreet or regions.has_hidden(test.source))
+    hidden = test.discreet or regions.has_hidden(test.source)
+    raised = "" if test.discreet else visible_line(error, test.source, shell.user_ns)
+    return completed(outputs, value, error, hidden, raised)
 
 
 def start_namespace(shell: shells.Shell, prepared: Prepared, foreign: bool) -> None:
@@ -292,12 +295,21 @@ def start_namespace(shell: shells.Shell, prepared: Prepared, foreign: bool) -> N
         shell.user_ns.update({name: value for name, value in prepared.carried.items() if name not in prepared.exports})
 
 
+def visible_line(error: BaseException | None, source: str, namespace: dict[str, Any]) -> str:
+    """The line of the cell that raised, if no hidden test had run before it."""
+    for frame, number in traceback.walk_tb(None if error is None else error.__traceback__):
+        if frame.f_globals is namespace and frame.f_code.co_name == "<module>":
+            return source.split("\n")[number - 1] if regions.before_hidden(source, number) else ""
+    return ""
+
+
 def completed(
-    outputs: list[dict[str, Any]], value: Any, error: BaseException | None, hidden: bool
+    outputs: list[dict[str, Any]], value: Any, error: BaseException | None, hidden: bool, raised: str = ""
 ) -> list[dict[str, Any]]:
     """The outputs, with the verdict in them whatever else was cut, and without standard error: that is not a failure.
 
-    The traceback of a cell with hidden tests would show their lines: only its last line is kept.
+    The traceback of a cell with hidden tests would show their lines: only its last line is kept, below the
+    visible line that raised.
     """
     kept = []
     for output in outputs:
@@ -306,7 +318,8 @@ def completed(
                 continue
             output = {**output, "name": "stdout"}
         if output["output_type"] == "error" and (hidden or isinstance(error, bridge.TestAborted)):
-            output = {**output, "traceback": [f"{output['ename']}: {output['evalue']}"]}
+            place = [raised] if raised.strip() else []
+            output = {**output, "traceback": [*place, f"{output['ename']}: {output['evalue']}"]}
         kept.append(output_of_test(output))
     kinds = {output["output_type"] for output in kept}
     if error is not None and "error" not in kinds:

@@ -127,6 +127,12 @@ def has_hidden(source: str) -> bool:
     return any(marker.kind is Kind.HIDDEN and marker.opens for marker in markers(source))
 
 
+def before_hidden(source: str, line: int) -> bool:
+    """Does this line run before any hidden test of its cell? What it raises then tells nothing of them."""
+    first = min((region.first for region in regions(source, Kind.HIDDEN)), default=line + 1)
+    return 1 <= line < first
+
+
 def without_markers(source: str, kind: Kind = Kind.SOLUTION) -> str:
     """A solution as a student would hand it in: the lines between the markers stay, the markers go."""
     marked = {marker.line for marker in markers(source) if marker.kind is kind}

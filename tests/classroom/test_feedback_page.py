@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
+import nbformat
 import pytest
 from conftest import ROOT
 
+from autograder.classroom.nbgrader_plugins import HideHiddenTests
 from autograder.classroom.pages.feedback_page import POLICY, Standing, page
 from autograder.classroom.pages.outputs import CellsAsHtml
 from autograder.classroom.pages.returned import Grade, Gradebook, returned
 from autograder.classroom.totals import Mark
+from autograder.examiner import tester
 from autograder.examiner.limits import Limits
 from autograder.model import regrade
 from autograder.model.course import Course, CourseError, load
@@ -306,3 +309,42 @@ def test_an_address_that_nobody_can_write_to_is_one_line(small_course: Path, add
     path.write_text(f"regrade = {json.dumps(address)}\n" + path.read_text())
     with pytest.raises(CourseError, match="regrade is"):
         load(small_course)
+
+
+# ---- what tests of other authors say ---------------------------------------------------------------------------------
+
+BARE = "first = double(2)\nassert first == 4, first\n### BEGIN HIDDEN TESTS\nassert double(7) == 14\n### END HIDDEN TESTS\nassert double(1) == 2"
+
+
+def raised_at(line: int) -> list[dict[str, Any]]:
+    """What the examiner keeps of an exception that this line of the cell raises."""
+    space: dict[str, Any] = {}
+    lines = ["pass"] * len(BARE.split("\n"))
+    lines[line - 1] = "raise ValueError('my own words')"
+    try:
+        exec(compile("\n".join(lines), "cell", "exec"), space)
+    except ValueError as error:
+        output = {"output_type": "error", "ename": "ValueError", "evalue": str(error), "traceback": ["all of it"]}
+        return tester.completed([output], None, error, True, tester.visible_line(error, BARE, space))
+    raise AssertionError
+
+
+@pytest.mark.parametrize(("line", "told"), [(1, True), (2, True), (4, False), (6, False)])
+def test_an_exception_of_a_visible_line_keeps_its_words_and_one_after_a_hidden_line_does_not(
+    line: int, told: bool
+) -> None:
+    outputs = raised_at(line)
+    assert outputs[0]["evalue"] == "my own words"  # the grader sees it
+    node = nbformat.from_dict({**graded_by_test("double", 1, *outputs), "source": BARE})
+    HideHiddenTests().preprocess_cell(node, {}, 0)
+    shown = CellsAsHtml(Path()).output(node.outputs[0], of_test=True) + node.source
+    assert ("my own words" in shown) == told
+    assert (BARE.split("\n")[line - 1] in shown) == (told or line == 6)
+    assert "double(7)" not in shown
+
+
+def test_a_whole_traceback_of_a_cell_with_hidden_tests_is_not_shown() -> None:
+    output = {"output_type": "error", "ename": "E", "evalue": "14", "traceback": ["-", BARE, "assert double(7)"]}
+    node = nbformat.from_dict({**graded_by_test("double", 1, output), "source": BARE})
+    HideHiddenTests().preprocess_cell(node, {}, 0)
+    assert (node.outputs[0].evalue, len(node.outputs[0].traceback)) == ("", 1)

@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from autograder.classroom.class_facts import hardest_first
 from autograder.classroom.pages import figures
 from autograder.classroom.pages.feedback_page import POLICY, environment
 from autograder.classroom.pages.outputs import CellsAsHtml
@@ -29,7 +30,6 @@ MOST_MISTAKES, MOST_PEOPLE = 15, 40
 def class_page(course: Course, facts: Mapping[str, Any]) -> str:
     cells = CellsAsHtml(course.root)
     titles = {one["name"]: Markup(cells.line(one["title"])) for one in facts["exercises"] if one["title"]}
-    graded = [one for one in facts["exercises"] if one["share"] is not None]
     return (
         environment()
         .get_template("class.html")
@@ -37,7 +37,7 @@ def class_page(course: Course, facts: Mapping[str, Any]) -> str:
             facts=facts,
             data=as_script(facts),
             titles=titles,
-            hardest=sorted(graded, key=lambda one: one["share"]),
+            hardest=hardest_first(facts["exercises"]),
             figures=figures,
             split=[(kind, facts["gravities"][kind]) for kind in LOST_TO if facts["gravities"][kind] > 0],
             lost_to=LOST_TO,

@@ -17,6 +17,7 @@ from nbconvert.exporters import Exporter
 from nbgrader.api import Gradebook as StoredGradebook
 from nbgrader.api import MissingEntry
 
+from autograder.classroom.hand_ins import HandIns
 from autograder.classroom.inbox import RECORD
 from autograder.classroom.pages.outputs import COLOURS, CellsAsHtml
 from autograder.classroom.pages.returned import Exercise, Gradebook, Returned, returned
@@ -82,8 +83,8 @@ def standing_of(course: Course, assignment: Assignment, about: Mapping[str, Any]
             notebook = book.find_submission_notebook(about["notebook"], assignment.id, about["student"])
         except MissingEntry:
             return Standing()
-        totals = Totals(course, book)
-        members = totals.counts_for(assignment.id, about["student"])
+        members = HandIns(course).get(about["student"], assignment.id).members or [about["student"]]
+        totals = Totals(course, book, only=members)
         holder = about["student"] if about["student"] in members else members[0]
         grades = [grade for one in submission.notebooks for grade in one.grades]
         return Standing(
