@@ -124,7 +124,7 @@ class Hook(DisplayHook):
         """IPython splits the whole cell into tokens to find out. Mostly a look at the last line of code is enough."""
         lines = (line.strip() for line in reversed(expression.splitlines()))
         last = next((line for line in lines if line and not line.startswith("#")), "")
-        return ";" in last and DisplayHook.semicolon_at_end_of_expression(expression)
+        return ";" in last and bool(DisplayHook.semicolon_at_end_of_expression(expression))
 
     def write_format_data(self, format_dict: Any, md_dict: Any = None) -> None:
         self.recorder.data("execute_result", format_dict, md_dict)
