@@ -3,7 +3,8 @@ into.
 
 Counted is everything that grading starts: the pool, its worker and nursery, the student's processes, the tests. The
 columns: *given* cells, *answers*, *tests* (both sides of the wire), and *overhead*, which is all the rest (forks,
-reading and repairing the notebook, writing the record). Start-up is not in it: `grading` measures that.
+reading and repairing the notebook, writing the record). Start-up is not in it: `grading` measures that. One pool
+grades all of them, so its processes hold the libraries of every assignment; a pool for one of them is smaller.
 
     python -m benchmarks cost                              every assignment
     COST_ASSIGNMENTS=03-attention python -m benchmarks cost
@@ -19,11 +20,12 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from autograder import demo
 from autograder.authoring import build
 from autograder.authoring.engines import Sheet
-from autograder.examiner.limits import limits_of
+from autograder.examiner.limits import Limits, limits_of
 from autograder.examiner.pool import Pool, Submission, modules_of
 from autograder.model import course
 from autograder.model.notebook import Cell, Role
@@ -33,9 +35,8 @@ from benchmarks.grading import cpu_of_tree
 RUNS = int(os.environ.get("COST_RUNS", "3"))
 DEAREST = int(os.environ.get("COST_CELLS", "0"))
 CHOSEN = [name for name in os.environ.get("COST_ASSIGNMENTS", "").split(",") if name]
-# Submissions before the first that counts: a worker imports what its first one needed.
-WARM_UPS = int(os.environ.get("COST_WARM_UPS", "2"))
-MOST_EACH, MOST_ON_AVERAGE, MOST_RATIO = 2.0, 1.0, 1.25
+WARM_UPS = 1  # a worker imports what its first submission needed
+MOST_EACH, MOST_ON_AVERAGE = 2.0, 1.0
 COLUMNS = ("given", "answers", "tests")
 
 
@@ -70,51 +71,52 @@ def cost_of(record: Record, total: float) -> Cost:
     return Cost(total, columns, by_cell)
 
 
-def measured(this: course.Course, own: course.Assignment, folder: Path) -> Cost:
-    """The median of several runs of one perfect submission of this assignment."""
+def prepared(this: course.Course, own: course.Assignment, folder: Path) -> tuple[dict[str, Any], Submission]:
+    """What a pool needs to know of the assignment, and a perfect submission of it."""
     cells, _ = build.checked_cells(own)
     student = own.student_notebook.read_text(encoding="utf-8")
     sheet = Sheet(own.id, build.instructor_notebook(this, own, cells), student)
-    data = {own.id: sheet.prepared() | {"audit": False}}
     path = folder / f"{own.id}.ipynb"
     path.write_text(demo.submission(student, demo.three_students(own, cells)["ada"]), encoding="utf-8")
-    limits, files = limits_of(this, own), own.data_files()
-    job = Submission(
-        own.id,
-        own.id,
-        limits,
-        str(path),
-        files=[(name, str(file)) for name, file in files.items()],
-        given=list(files),
-    )
+    files = own.data_files()
+    beside = [(name, str(file)) for name, file in files.items()]
+    job = Submission(own.id, own.id, limits_of(this, own), str(path), files=beside, given=list(files))
+    return {**sheet.prepared(), "audit": False}, job
+
+
+def measured(pool: Pool, job: Submission) -> Cost:
+    """The median of several runs of one submission."""
     found = []
-    with Pool(1, modules_of(data), limits.output_kb << 10) as pool:
-        pool.prepare(own.id, data, own.source.parent)
-        for number in range(WARM_UPS + RUNS):
-            before = cpu_of_tree(pool.process.pid)
-            answer = pool.examine(job)
-            if "error" in answer:
-                sys.exit(f"{own.id}: the submission could not be graded: {answer['error']}")
-            if number >= WARM_UPS:
-                found.append(cost_of(Record.from_json(answer), cpu_of_tree(pool.process.pid) - before))
+    for number in range(WARM_UPS + RUNS):
+        before = cpu_of_tree(pool.process.pid)
+        answer = pool.examine(job)
+        if "error" in answer:
+            sys.exit(f"{job.assignment}: the submission could not be graded: {answer['error']}")
+        if number >= WARM_UPS:
+            found.append(cost_of(Record.from_json(answer), cpu_of_tree(pool.process.pid) - before))
     middle = statistics.median_low([cost.total for cost in found])
     return next(cost for cost in found if cost.total == middle)
 
 
 def main() -> None:
     this = course.load()
-    print("processor seconds of grading one perfect submission\n")
-    print("| assignment | given | answers | tests | overhead | all | all ÷ cells |")
-    print("| --- | --- | --- | --- | --- | --- | --- |", flush=True)
+    chosen = this.select(CHOSEN)
     costs = {}
     with tempfile.TemporaryDirectory() as folder:
-        for own in this.select(CHOSEN):
-            cost = costs[own.id] = measured(this, own, Path(folder))
-            cells = sum(cost.columns.values())
-            parts = [*cost.columns.values(), cost.overhead, cost.total, cost.total / cells]
-            print(f"| {own.id} | {' | '.join(f'{part:.2f}' for part in parts)} |", flush=True)
-            for cell, seconds in sorted(cost.cells.items(), key=lambda item: -item[1])[:DEAREST]:
-                print(f"    {seconds:6.3f}  {cell}", flush=True)
+        ready = {own.id: prepared(this, own, Path(folder)) for own in chosen}
+        data = {name: about for name, (about, _) in ready.items()}
+        print("processor seconds of grading one perfect submission\n")
+        print("| assignment | given | answers | tests | overhead | all | all ÷ cells |")
+        print("| --- | --- | --- | --- | --- | --- | --- |", flush=True)
+        with Pool(1, modules_of(data), Limits().output_kb << 10) as pool:
+            for own in chosen:
+                pool.prepare(own.id, {own.id: data[own.id]}, own.source.parent)
+                cost = costs[own.id] = measured(pool, ready[own.id][1])
+                cells = sum(cost.columns.values())
+                parts = [*cost.columns.values(), cost.overhead, cost.total, cost.total / cells]
+                print(f"| {own.id} | {' | '.join(f'{part:.2f}' for part in parts)} |", flush=True)
+                for cell, seconds in sorted(cost.cells.items(), key=lambda item: -item[1])[:DEAREST]:
+                    print(f"    {seconds:6.3f}  {cell}", flush=True)
     totals = [cost.total for cost in costs.values()]
     above = [name for name, cost in costs.items() if cost.total > MOST_EACH]
     mean = statistics.mean(totals)

@@ -28,8 +28,8 @@ from autograder.examiner.recognition import Known
 from autograder.examiner.repair import normal
 from autograder.inside import shell as shells
 from autograder.inside import wire
+from autograder.model import looks, regions
 from autograder.model import names as analyser
-from autograder.model import regions
 from autograder.model.notebook import Cell
 from autograder.model.record import Reason, ReasonKind
 from helpers.checks import random_numbers, student_side
@@ -116,6 +116,9 @@ def prepare(shell: shells.Shell, notebook: dict[str, Any]) -> Prepared:
     made.audit = bool(notebook.get("audit"))
     made.looks = {normal(source): question for source, question in notebook.get("looks", {}).items()}
     for cell in (Cell(**entry) for entry in notebook["cells"]):
+        if made.looks and cell.kind == "code":  # remembered: examiners are forked from here
+            looks.used(cell.source)
+            analyser.bound_in_cell(cell.source)
         if cell.is_test:
             names_of(cell.source, made)
             made.recorded[cell.source] = notebook.get("recorded", {}).get(cell.name, [])

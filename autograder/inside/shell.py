@@ -5,6 +5,7 @@ Used on both sides of the wire.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import ctypes
 import gc
@@ -13,6 +14,7 @@ import io
 import os
 import sys
 import tempfile
+import warnings
 from typing import Any
 
 from IPython.core.displayhook import DisplayHook
@@ -117,6 +119,13 @@ class Hook(DisplayHook):
     def write_output_prompt(self) -> None:
         pass
 
+    @staticmethod
+    def semicolon_at_end_of_expression(expression: str) -> bool:
+        """IPython splits the whole cell into tokens to find out. Mostly a look at the last line of code is enough."""
+        lines = (line.strip() for line in reversed(expression.splitlines()))
+        last = next((line for line in lines if line and not line.startswith("#")), "")
+        return ";" in last and bool(DisplayHook.semicolon_at_end_of_expression(expression))
+
     def write_format_data(self, format_dict: Any, md_dict: Any = None) -> None:
         self.recorder.data("execute_result", format_dict, md_dict)
 
@@ -134,6 +143,20 @@ class Shell(InteractiveShell):
         super().init_displayhook()
         self.displayhook = Hook(parent=self, shell=self, cache_size=0)
         self.display_trap.hook = self.displayhook
+
+    def transform_cell(self, raw_cell: str) -> str:
+        """Plain Python is what IPython's transformations would leave as it is: they split it into tokens to see that,
+        which takes longer than most cells.
+        """
+        if not self.input_transformers_post and raw_cell[:1].strip():
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # IPython's own parser will say it
+                    ast.parse(raw_cell)
+                return raw_cell if raw_cell.endswith("\n") else raw_cell + "\n"
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                pass
+        return super().transform_cell(raw_cell)
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
         self.recorder.error(getattr(etype, "__name__", "Error"), str(evalue), [str(line) for line in stb])

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 from autograder.model import names
+
+parsed = lru_cache(maxsize=4096)(names.parsed)
 
 
 def listed(words: str) -> frozenset[str]:
@@ -33,14 +36,15 @@ LEAVES_TRACES = listed(
 
 def words(tree: ast.AST) -> set[str]:
     """Every name, attribute and imported module in a syntax tree, at any depth; of functions that reach any name, only
-    where they do: `model.eval()` and `getattr(x, "width")` do not.
+    where they do: `model.eval()` and `getattr(x, "width")` do not, and `os.environ.get` changes nothing.
     """
     found: set[str] = set()
     harmless = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call) and gets_named_attribute(node)}
+    harmless |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "get"}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and id(node) not in harmless:
             found.add(node.id)
-        elif isinstance(node, ast.Attribute) and node.attr not in FUNCTIONS_THAT_REACH:
+        elif isinstance(node, ast.Attribute) and node.attr not in FUNCTIONS_THAT_REACH and id(node) not in harmless:
             found.add(node.attr)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             found |= {part for alias in node.names for part in alias.name.split(".")}
@@ -56,9 +60,10 @@ def gets_named_attribute(call: ast.Call) -> bool:
     return ast.unparse(call.func) == "getattr" and isinstance(name, str) and not name.startswith("_")
 
 
+@lru_cache(maxsize=4096)
 def reaches_anything(source: str) -> bool:
     """Might this cell use names that its text does not show? Also where it cannot be read."""
-    tree = names.parsed(source)
+    tree = parsed(source)
     return tree is None or bool(words(tree) & REACH) or bool(names.star_imports(tree))
 
 
@@ -68,11 +73,12 @@ def traces(source: str) -> set[str]:
     return words(tree) & (REACH | LEAVES_TRACES) if tree is not None else {"?"}
 
 
+@lru_cache(maxsize=4096)
 def used(source: str) -> frozenset[str]:
     """Names of the notebook whose value, as other cells left it, a cell may read: at once, or when a function of it is
     called.
     """
-    tree, found = names.parsed(source), names.of_cell(source)
+    tree, found = parsed(source), names.of_cell(source)
     if tree is None or found is None:
         return frozenset()
     functions = [node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]

@@ -139,6 +139,7 @@ def definitions_only(source: str) -> str:
     return "\n\n".join(ast.get_source_segment(source, node) or "" for node in kept)
 
 
+@lru_cache(maxsize=4096)
 def bound_in_cell(source: str) -> tuple[frozenset[str], frozenset[str]]:
     """(bound, imported) of a cell; of one that does not parse, what it seems to define."""
     names = of_cell(source)

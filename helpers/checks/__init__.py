@@ -11,6 +11,7 @@ source, what it does to its inputs) is a function of this module: see `helpers/c
 
 from helpers.checks.check import Check, reference_gradient
 from helpers.checks.failed import Failed
+from helpers.checks.later import Later
 from helpers.checks.random_numbers import rand, randint, randn, randperm, seed
 from helpers.checks.student_side import (
     Cost,
@@ -37,6 +38,7 @@ __all__ = [
     "Counted",
     "Failed",
     "Gradients",
+    "Later",
     "cost",
     "flops",
     "gradients",

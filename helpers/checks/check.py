@@ -82,9 +82,10 @@ class Check(CostChecks, SourceChecks):
         """Exactly the same plain data; a list and a tuple, or a tensor and a list, of the same values are the same."""
         if not self._usable(actual, hint):
             return
-        self._audit_names({name: not same(expected, value) for name, value in (wrong or {}).items()})
+        slips = {} if wrong is None else wrong
+        self._audit_names(lambda: {name: not same(expected, value) for name, value in slips.items()})
         if not same(actual, expected):
-            mistake = next((name for name, value in (wrong or {}).items() if same(actual, value)), "")
+            mistake = next((name for name, value in slips.items() if same(actual, value)), "")
             seen = f"expected {'None' if expected is None else describe(expected)}, got {describe(actual)}"
             self._record(False, mistake or hint, seen, matched=bool(mistake))
         else:
@@ -121,20 +122,20 @@ class Check(CostChecks, SourceChecks):
     ) -> None:
         """Numbers that agree within the tolerance of their dtype.
 
-        `wrong` maps the name of a mistake to the value it gives.
+        `wrong` maps the name of a mistake to the value it gives; `checks.Later` works dear values out when they are
+        needed.
         """
         if not self._usable((actual, expected), hint):
             return
+        slips = {} if wrong is None else wrong
         found = difference(actual, expected, rtol, atol)
         self._audit_names(
-            {name: difference(value, expected, rtol, atol) is not None for name, value in (wrong or {}).items()}
+            lambda: {name: difference(value, expected, rtol, atol) is not None for name, value in slips.items()}
         )
         if found is None:
             self._record(True, hint)
             return
-        mistake = next(
-            (name for name, value in (wrong or {}).items() if difference(actual, value, rtol, atol) is None), ""
-        )
+        mistake = next((name for name, value in slips.items() if difference(actual, value, rtol, atol) is None), "")
         seen = f"{found.summary}: {found.detail}" if found.detail else found.summary
         self._record(False, mistake or hint, seen, found.summary, matched=bool(mistake))
 

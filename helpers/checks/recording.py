@@ -225,10 +225,10 @@ class Recorder:
             hidden = in_hidden_region()
             self._find(hint, safe_seen if hidden or discreet() else seen, hidden, named or matched, matched)
 
-    def _audit_names(self, can_speak: Mapping[str, bool]) -> None:
+    def _audit_names(self, can_speak: Callable[[], Mapping[str, bool]]) -> None:
         """For `course verify`: mistakes whose value is the right one in every check that names them can never speak."""
         if student_side.remote is not None and student_side.remote.auditing:
-            for name, can in can_speak.items():
+            for name, can in can_speak().items():
                 self._can_speak[name] = can or self._can_speak.get(name, False)
             self.outcome.never_speak = [name for name, can in self._can_speak.items() if not can]
 

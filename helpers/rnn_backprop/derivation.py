@@ -10,6 +10,7 @@ Time runs from 1 to T. Row t - 1 of `x` and `y` is step t; `states` has one row 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import torch
@@ -17,6 +18,7 @@ from torch import Tensor
 
 from helpers.checks import Failed, randint, reference_gradient
 from helpers.checks.compare import difference
+from helpers.checks.later import Later
 
 # Loose on purpose: a float32 accumulator is no mistake of the derivation, and no slip is this small.
 TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}
@@ -46,7 +48,7 @@ class Step(NamedTuple):
     """The right value of one step, and what known slips give: {hint: value}."""
 
     right: Tensor
-    slips: dict[str, Tensor]
+    slips: Mapping[str, Tensor]
 
 
 def drawn(seed: int | None) -> int:
@@ -380,10 +382,20 @@ def general_gradient(
 
 def general_step(net: General) -> dict[str, Step]:
     """∂J/∂W of the three weights by name, with the slips that change any of them."""
-    B, T = net.x.shape[:2]
     right = general_gradient(net)
+    slips = Later(lambda: general_slips(net, right))
+
+    def seen_in(k: int) -> Mapping[str, Tensor]:  # a slip that does not show in this weight has no name here
+        return {hint: values[k] for hint, values in slips.items() if not same_numbers(values[k], right[k])}
+
+    return {name: Step(right[k], Later(partial(seen_in, k))) for k, name in enumerate(("W_hh", "W_hx", "W_yh"))}
+
+
+def general_slips(net: General, right: tuple[Tensor, ...]) -> dict[str, tuple[Tensor, ...]]:
+    """What known slips give for the three weights."""
+    B, T = net.x.shape[:2]
     ones: Slope = lambda z, h: torch.ones_like(z)  # noqa: E731
-    slips = {
+    return {
         "the slope of tanh is missing: ∂h/∂z = 1 − h²": general_gradient(net, slope=ones),
         "the slope of tanh at z is 1 − tanh(z)² = 1 − h²; you took the tanh of h once more": general_gradient(
             net, slope=lambda z, h: 1 - torch.tanh(h) ** 2
@@ -404,13 +416,6 @@ def general_step(net: General) -> dict[str, Step]:
         "there is a mean over batch and time: J sums over both": tuple(g / (B * T) for g in right),
         "the sign is flipped": tuple(-g for g in right),
         "the outer product is in the wrong order": tuple(g.T for g in right),
-    }
-    return {
-        name: Step(
-            right[k],  # a slip that does not show in this weight has no name here
-            {hint: values[k] for hint, values in slips.items() if not same_numbers(values[k], right[k])},
-        )
-        for k, name in enumerate(("W_hh", "W_hx", "W_yh"))
     }
 
 

@@ -68,7 +68,7 @@ from helpers.kit.seeding import device, seed
 # The files are read as they are: `wiki.train.tokens` or `wiki.train.raw` and the same with `valid` and `test`; `train.txt`, `valid.txt` and `test.txt` work too.
 # On a laptop the first 10,000 sentences of each part are read, so that the experiments of this notebook take as long as with the addresses; with `COURSE_SCALE=gpu` all.
 
-# %%
+# %% look=true
 folder = os.environ.get("COURSE_WIKITEXT")
 corpus = sentences.corpus(folder, since=pick(smoke=2005, laptop=1990, gpu=1790), most=pick(smoke=1_000, laptop=10_000, gpu=None))
 print(

@@ -65,7 +65,7 @@ from helpers.kit.seeding import device, seed
 # Loading the corpus again, or in other sizes, gives no second one.
 # (A new kernel does: then it is up to you.)
 
-# %%
+# %% look=true
 corpus = sentiment.load(
     train=pick(smoke=48, laptop=2400, gpu=None),  # None: all sentences
     validation=pick(smoke=24, laptop=600, gpu=None),
@@ -83,7 +83,7 @@ for sentence, label in list(zip(*corpus.train))[:4]:
 # A model and its tokenizer belong together: the model's embedding has one row per token *of that tokenizer*.
 # The `Auto` classes look into the model's configuration and give you the fitting classes, whatever the model is: `AutoTokenizer`, `AutoModel` (the encoder alone), `AutoModelForSequenceClassification` (the encoder with a new head).
 
-# %%
+# %% look=true
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
 MODEL = pretrained.model_name()
@@ -247,7 +247,7 @@ for asked in (
 # What remains per batch is to bring unequal rows to one length.
 # First, how long are they?
 
-# %%
+# %% look=true
 MAX_LENGTH = pick(smoke=24, laptop=48, gpu=128)
 
 
@@ -574,7 +574,7 @@ check.score()
 # ### Look: what is in a batch?
 # *Before you run it:* write down the shape and the dtype of each tensor of a training batch of 8. Which of its sizes can change from batch to batch?
 
-# %%
+# %% look=true
 PAD = tokenizer.pad_token_id
 train_set = ReviewDataset(train_rows, corpus.train.labels)
 validation_set = ReviewDataset(validation_rows, corpus.validation.labels)
@@ -707,7 +707,7 @@ check.score()
 # %% [markdown]
 # *Before you run it:* which of the three ways has the least filler, and by how much?
 
-# %%
+# %% look=true
 B = pick(smoke=8, laptop=32, gpu=32)
 shuffled = random.Random(0).sample(range(len(train_lengths)), len(train_lengths))
 in_shuffled_order = [shuffled[i : i + B] for i in range(0, len(shuffled), B)]
@@ -926,7 +926,7 @@ with check.edge("whole labels, one sentence"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 place = device()
 encoder = AutoModel.from_pretrained(MODEL).to(place)
 seed(0)
@@ -1101,7 +1101,7 @@ check.score()
 # L-BFGS is a method for smooth problems of this size: it needs a loss and its gradient, and a few dozen evaluations.
 # The features are brought to mean 0 and standard deviation 1 with the numbers of the *training* set: whatever touches the validation set must come from the training set alone.
 
-# %%
+# %% look=true
 centre, spread = train_features.mean(0), train_features.std(0) + 1e-6
 
 
@@ -1271,7 +1271,7 @@ with check.edge("a factor of one"):
 check.score()
 
 
-# %%
+# %% look=true
 def fresh_model(start=0):
     """The pretrained encoder with a new head, whose random weights depend on `start` alone."""
     seed(start)
@@ -1665,7 +1665,7 @@ check.score()
 # *Before you run it:* will it beat the frozen features?
 # What should the loss of the first batches be, for a head that guesses?
 
-# %%
+# %% look=true
 from transformers import get_linear_schedule_with_warmup
 
 validation_batches = pretrained.Moved(make_loader(validation_set, 64, training=False, pad_id=PAD), place)
@@ -1851,7 +1851,7 @@ check.score()
 # Draw both losses as you expect them.
 # What will the validation accuracy do when the validation loss rises?
 
-# %%
+# %% look=true
 overfit_count = pick(smoke=16, laptop=200, gpu=400)
 overfit_epochs = pick(smoke=3, laptop=6, gpu=12)
 overfit_set = ReviewDataset(train_rows[:overfit_count], corpus.train.labels[:overfit_count])
@@ -2523,7 +2523,7 @@ check.score()
 # On a laptop a trial sees only a few hundred sentences, so that a search takes a minute or two.
 # With `COURSE_SCALE=gpu` every trial trains on the whole training set.
 
-# %%
+# %% look=true
 space = pick(
     smoke={"count": 2, "low": 1e-4, "high": 1e-2, "batch_sizes": [8, 16], "epochs": [1]},
     laptop={"count": 7, "low": 1e-5, "high": 1e-3, "batch_sizes": [8, 16], "epochs": [1, 2]},
@@ -2554,7 +2554,7 @@ ranking
 # The number of epochs does not carry over from a few hundred sentences to thousands: what counts is the number of steps, and one epoch now has more of them than all epochs of a trial had.
 # So on a laptop one epoch it is.
 
-# %%
+# %% look=true
 winner_setting = {**{key: search_results[chosen][key] for key in ("rate", "batch_size", "epochs")}}
 winner_setting["epochs"] = pick(smoke=1, laptop=1, gpu=winner_setting["epochs"])
 searched, _, searched_history = fine_tune(
@@ -2736,7 +2736,7 @@ check.score()
 # *Before you run it:* how far will test and validation accuracy be apart?
 # Compare with the length of the interval.
 
-# %%
+# %% look=true
 test_rows = tokenised(corpus.test.sentences())
 test_set = ReviewDataset(test_rows, [0] * len(test_rows))  # the labels are sealed: these zeros are never used
 
@@ -2852,6 +2852,7 @@ def sign_p(n_a, n_b):
     return min(1.0, 2 * sum(math.comb(n, k) for k in range(min(n_a, n_b) + 1)) / 2**n)
 
 
+# %% look=true
 frozen_choices = head_predictions(validation_features, w_frozen, b_frozen).tolist()
 tuned_choices = class_predictions(tuned, validation_set)
 right_or_not = [(a == y, b == y) for a, b, y in zip(frozen_choices, tuned_choices, corpus.validation.labels)]
