@@ -122,7 +122,8 @@ def cost_and_memory(folder: Path) -> None:
         alone, again = cells_alone(made, job.path or "", data[own.id]["modules"])
         limits = limits_of(made, own)
         sizes, spent = [], []
-        with Pool(1, data[own.id]["modules"], limits.output_kb << 10) as pool:
+        with Pool(1, data[own.id]["modules"], limits.output_kb << 10, stays=False) as pool:
+            assert pool.process is not None
             pool.prepare(own.id, data)
             for number in range(count):
                 before = cpu_of_tree(pool.process.pid)

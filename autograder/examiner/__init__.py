@@ -2,8 +2,10 @@
 
 pool.py              the front's side: workers that prepare an assignment, examine submissions and try variants
 worker.py            the warm process behind it: starts the nursery, forks the workers; messages.py
+warm.py              the same for a process that stays between calls
 sandbox.py           what the operating system protects, and how it is asked to; cgroups.py, protections.py
 job.py               one submission, from the file to the record
+result_keys.py       what decides a result, and the use of results that nothing has changed
 repair/              damaged notebooks become gradable ones, every repair on the record
 examination.py       runs the student's cells, makes clones and has them tested
 process.py           the student's process and its clones: how they are asked, what is believed of the answers

@@ -19,10 +19,14 @@ ROOMS = ("examiner", "inside", "model")
 def tools_digest() -> str:
     digest = hashlib.sha256()
     for folder in (*PACKAGES, *(Path(__file__).parents[1] / room for room in ROOMS)):
-        for path in sorted(folder.rglob("*.py")):
+        for path in sorted(filter(is_source, folder.rglob("*"))):  # widgets and system call filters, too
             digest.update(path.read_bytes())
     digest.update(json.dumps(versions()).encode())
     return digest.hexdigest()
+
+
+def is_source(path: Path) -> bool:
+    return path.is_file() and not any(part.startswith((".", "__pycache__")) for part in path.parts[-3:])
 
 
 def versions() -> dict[str, str]:

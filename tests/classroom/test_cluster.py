@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import TOOLS, run_course
+from conftest import ROOT, TOOLS, run_course
 
 from autograder import demo
 from autograder.examiner import sandbox
@@ -31,23 +31,28 @@ WORKER = ("dask_worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--d
 
 
 class Cluster:
-    """A scheduler on loopback, and workers."""
+    """A scheduler, on loopback or another address of this machine, and workers."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, host: str = "127.0.0.1") -> None:
+        self.folder, self.host = folder, host
         with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
+            free.bind((host, 0))
             self.port = free.getsockname()[1]
         self.processes: list[subprocess.Popen[bytes]] = []
         self.scheduler = self.start_scheduler()
 
     @property
     def address(self) -> str:
-        return f"tcp://127.0.0.1:{self.port}"
+        return f"tcp://{self.host}:{self.port}"
 
-    def start(self, program: str, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+    def start(
+        self, program: str, *arguments: str, before: tuple[str, ...] = (), **environment: str
+    ) -> subprocess.Popen[bytes]:
+        return self.run(*before, sys.executable, "-m", f"distributed.cli.{program}", *arguments, **environment)
+
+    def run(self, *line: str, **environment: str) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
-            [sys.executable, "-m", f"distributed.cli.{program}", *arguments],
+            line,
             cwd=self.folder,
             env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
             stdout=subprocess.DEVNULL,
@@ -57,7 +62,7 @@ class Cluster:
         return process
 
     def start_scheduler(self) -> subprocess.Popen[bytes]:
-        return self.start("dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
+        return self.start("dask_scheduler", "--host", self.host, "--port", str(self.port), "--no-dashboard")
 
     def start_worker(self, **environment: str) -> subprocess.Popen[bytes]:
         return self.start(*WORKER, self.address, **environment)
@@ -189,3 +194,63 @@ def test_student_code_cannot_reach_the_scheduler(small_course: Path, cluster: Cl
     assert code == 0, errors
     assert scores_in(report) == {"s00": 2.0, "eve": 0.0}
     socket.create_connection(("127.0.0.1", cluster.port), 5).close()  # it was there to be reached
+
+
+HOST, GUEST = "10.231.77.1", "10.231.77.2"  # the two ends of a cable between this machine and a namespace
+
+
+@pytest.fixture
+def namespace() -> Iterator[str]:
+    """A network namespace that is one cable away, as another machine would be."""
+    name = f"course{os.getpid()}"
+    near, far = f"c{os.getpid()}n", f"c{os.getpid()}f"
+    inside = ("ip", "netns", "exec", name)
+    try:
+        for line in (
+            ("ip", "netns", "add", name),
+            ("ip", "link", "add", near, "type", "veth", "peer", "name", far),
+            ("ip", "link", "set", far, "netns", name),
+            ("ip", "addr", "add", f"{HOST}/30", "dev", near),
+            ("ip", "link", "set", near, "up"),
+            (*inside, "ip", "addr", "add", f"{GUEST}/30", "dev", far),
+            (*inside, "ip", "link", "set", far, "up"),
+            (*inside, "ip", "link", "set", "lo", "up"),
+        ):
+            subprocess.run(line, check=True, capture_output=True)
+        yield name
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no network namespace can be made here: {error}")
+    finally:
+        subprocess.run(["ip", "link", "del", near], check=False, capture_output=True)
+        subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+
+
+def test_workers_in_network_namespaces_of_their_own(
+    small_course: Path, namespace: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The only worker is one cable away: every file travels, and student code there reaches neither end."""
+    class_of(small_course, 4)
+    student = (small_course / "notebooks" / "01-small" / "01-small.ipynb").read_text(encoding="utf-8")
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"), HOST)
+    try:
+        hand_in(small_course, student, "eve", REACH.replace("127.0.0.1", HOST).format(port=cluster.port))
+        worker = cluster.start(*WORKER, cluster.address, before=("ip", "netns", "exec", namespace))
+        code, report, errors = graded(small_course, cluster)
+        assert code == 0, errors
+        assert scores_in(report) == {"s00": 2.0, "s01": 2.0, "s02": 0.0, "s03": 2.0, "eve": 0.0}
+        assert os.readlink(f"/proc/{worker.pid}/ns/net") != os.readlink("/proc/self/ns/net")
+        socket.create_connection((HOST, cluster.port), 5).close()
+    finally:
+        cluster.end()
+
+
+def test_workers_that_the_slurm_job_starts(small_course: Path, cluster: Cluster) -> None:
+    """The job file as Slurm runs it: by bash, with the variables that Slurm sets."""
+    scores = class_of(small_course, 6)
+    job = str(ROOT / "docs" / "cluster" / "workers.slurm")
+    cluster.run(
+        "bash", job, SCHEDULER=cluster.address, COURSE_PYTHON=sys.executable, SLURM_CPUS_PER_TASK="2", SLURM_JOB_ID="7"
+    )
+    code, report, errors = graded(small_course, cluster)
+    assert code == 0, errors
+    assert scores_in(report) == scores
