@@ -286,7 +286,7 @@ beside(
     INSIDE
     + """
 import os, time
-devices = [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "console")]
+devices = [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "console")]
 shared = [*devices, "/", "/dev", "/usr/bin/env", "/course", "/course/helpers/__init__.py", "/run/proc/meminfo"]
 shared = [path for path in shared if os.path.exists(path)]
 def said():
