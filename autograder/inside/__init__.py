@@ -7,7 +7,8 @@ server.py           answers the examiner's requests there: cells, names, calls, 
 shell.py            a notebook shell that records outputs (the examiner uses it for tests, too)
 wire.py             how plain data crosses (used on both sides)
 audit.py            reports what student code tried, and which names it replaced
-rights.py           limits, user, capabilities, hidden files
+rights.py           limits, user, capabilities, what files may be used
+landlock.py         rules on files
 seccomp.py          the list of system calls, and filters
 scratch.py          namespaces, scratch folders, what is seen of /proc
 memory_watch.py     which process has to end when memory is short

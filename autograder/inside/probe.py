@@ -58,6 +58,9 @@ def network_closed(settings: dict[str, Any]) -> tuple[bool, str]:
 def files_closed(settings: dict[str, Any]) -> tuple[bool, str]:
     """Are the grader's files out of reach, and the system's read only?"""
     open_ = [] if fails(lambda: os.open(settings["file"], os.O_RDONLY)) else ["it reads a file of the grader's"]
+    for path in ("/dev/null", "/dev/urandom"):
+        if settings["namespaces"]:
+            open_ += [] if fails(partial(os.utime, path)) else [f"it sets the time of {path}"]
     for place in ("/usr", "/dev", "/", *settings["shared"]):
         open_ += [] if fails(partial(write, f"{place}/probe", 1)) else [f"it writes to {place}"]
     return not open_, "; ".join(open_)

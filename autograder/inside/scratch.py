@@ -14,6 +14,7 @@ from .system_calls import system_call
 HOME = "/student"
 OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm")  # folders that every user of a machine can write to
 PROC_COPIES = "/run/proc"  # made by sandbox.py
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")  # that bubblewrap puts into /dev
 INODES = 20_000  # files and folders that one scratch folder can hold
 MOST_ENTRIES = 50_000  # files and folders that are compared before and after a test
 NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
@@ -66,6 +67,9 @@ def mount_private_view(settings: dict[str, Any]) -> dict[str, int]:
     if not settings["own_tmp"]:  # all submissions see the nursery's /tmp: none may write there
         mount(None, "/tmp", None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
     mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,max=64")
+    for name in DEVICES:  # they can still be written to, but nobody can set their times, which others would see
+        if os.path.exists(f"/dev/{name}"):
+            mount(None, f"/dev/{name}", None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOEXEC)
     if not settings["group"]:  # a shared mapping of /dev/zero is uncounted memory (see seccomp.refuse_shared_memory)
         mount("/dev/null", "/dev/zero", None, MS_BIND)
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=2")

@@ -9,8 +9,8 @@ process.
 
 Not listed, and why: what changes the system or other processes (mount, ptrace, bpf, setuid, …); io_uring and aio, whose
 operations no filter sees; what reads or changes the state of memory that all submissions share (mincore, fadvise64,
-readahead, cachestat, preadv2 with RWF_NOWAIT, sysinfo); what outlives a process (System V objects, message queues,
-keys) or uses up a limit of the whole machine (inotify, fanotify).
+readahead, cachestat, preadv2 with RWF_NOWAIT, sysinfo), or tells how full the disk is (statfs); what outlives a process
+(System V objects, message queues, keys) or uses up a limit of the whole machine (inotify, fanotify).
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # the kernel's AUDIT_A
 
 NAMES = """
 access brk chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fallocate
-fchdir fchmod fchmodat fchown fchownat fdatasync fgetxattr flistxattr fstat fstatfs fsync ftruncate futimesat getcwd
+fchdir fchmod fchmodat fchown fchownat fdatasync fgetxattr flistxattr fstat fsync ftruncate futimesat getcwd
 getdents getdents64 getxattr lchown lgetxattr link linkat listxattr llistxattr lseek lstat mkdir mkdirat newfstatat
 open openat pread64 preadv pwrite64 pwritev read readlink readlinkat readv rename renameat renameat2 rmdir sendfile
-stat statfs statx symlink symlinkat truncate umask unlink unlinkat utime utimensat utimes write writev
+stat statx symlink symlinkat truncate umask unlink unlinkat utime utimensat utimes write writev
 
 epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2 pipe pipe2 poll ppoll
 pselect6 select signalfd signalfd4 timerfd_create timerfd_gettime timerfd_settime

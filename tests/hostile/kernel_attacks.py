@@ -276,3 +276,61 @@ print("all of it")
 """,
     outputs="all of it",
 )
+
+# ---- what shared files say about themselves --------------------------------------------------------------------------
+
+family("what shared files say about themselves")
+
+beside(
+    "times of shared files",
+    INSIDE
+    + """
+import os, time
+devices = [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "console")]
+shared = [*devices, "/", "/dev", "/usr/bin/env", "/course", "/course/helpers/__init__.py", "/run/proc/meminfo"]
+shared = [path for path in shared if os.path.exists(path)]
+def said():
+    found = {path: os.stat(path) for path in shared}
+    return {path: (s.st_atime_ns, s.st_mtime_ns, s.st_ctime_ns, s.st_mode, s.st_nlink) for path, s in found.items()}
+before = said()
+for path in shared:
+    changes = [lambda: os.utime(path), lambda: os.chmod(path, 0o666), lambda: os.truncate(path, 0)]
+    for change in [*changes, lambda: os.setxattr(path, "user.a", b"1"), lambda: os.link(path, "here")]:
+        try:
+            change()
+            print("HOLE: changed", path)
+        except OSError:
+            pass
+for path in ["/dev/null", "/dev/full", "/dev/zero"]:
+    with open(path, "r+b", buffering=0) as file:
+        try:
+            file.read(1), file.write(b"x")
+        except OSError:
+            pass
+open("/usr/bin/env", "rb").read(1), open("/run/proc/meminfo", "rb").read(1), os.listdir("/usr/share")
+print("HOLE: times", [path for path in shared if said()[path] != before[path]]) if said() != before else None
+print("tried")
+""",
+    outputs="tried",
+)
+beside(
+    "how full the disk is",
+    INSIDE
+    + """
+import os
+for path in ("/", "/usr", "/course", "/dev/shm"):
+    try:
+        os.statvfs(path)
+        print("HOLE: statvfs", path)
+    except OSError:
+        pass
+    try:
+        os.fstatvfs(os.open(path, os.O_RDONLY))
+        print("HOLE: fstatvfs", path)
+    except OSError:
+        pass
+print("tried")
+""",
+    outputs="tried",
+    repeat=False,
+)

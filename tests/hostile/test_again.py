@@ -96,6 +96,7 @@ def still_running(pids: set[int]) -> list[int]:
     return found
 
 
+@pytest.mark.thorough
 def test_killed_at_any_instant_nothing_is_lost_and_nothing_twice(tmp_path: Path, undisturbed: Path) -> None:
     root = small_class(tmp_path / "killed")
     rng = random.Random(7)
@@ -172,6 +173,7 @@ def test_odd_folders_and_other_files_do_not_stop_the_class(tmp_path: Path, undis
     assert not (graded / "old.csv").exists()
 
 
+@pytest.mark.thorough
 def test_same_scores_as_nbgrader_cell_for_cell(tmp_path: Path, undisturbed: Path) -> None:
     """Honest students, perfect, half done and wrong, under nbgrader's own Execute."""
     root = tmp_path / "stock"

@@ -119,7 +119,12 @@ def meanwhile(work: Callable[[], None]) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    "victims", [("examiner", "student", "init"), ("worker", "nursery"), ("bubblewrap", "pool")], ids=" and ".join
+    "victims",
+    [
+        pytest.param(("examiner", "student", "init"), id="examiner, student and init"),
+        pytest.param(("worker", "nursery"), id="worker and nursery"),
+        pytest.param(("bubblewrap", "pool"), id="bubblewrap and pool", marks=pytest.mark.thorough),
+    ],
 )
 def test_whoever_is_killed_while_there_are_results_no_score_is_lost(graded: Path, victims: tuple[str, ...]) -> None:
     before = gradebook(graded)
