@@ -826,6 +826,8 @@ with check.part("classes that occur"):
 with check.edge("a float"):
     is_float = check.run(lambda: type(mean_recall(torch.tensor([[1, 1], [0, 2]]))) is float)
     check.equal(is_float, True, "mean_recall: give a Python float (`.item()`), not a tensor")
+with check.edge("the matrix unchanged"):
+    check.unchanged(mean_recall, torch.tensor([[3.0, 1.0], [2.0, 2.0]]))
 ### END HIDDEN TESTS
 with check.idea("majority_accuracy"):
     most = "class 1 is most frequent in training; 2 of the 8 test labels are 1"

@@ -455,6 +455,14 @@ def mean_over_real(x, real):
     ],
     "evaluate": [
         Mistake(
+            "divided in place",
+            change={
+                "total = matrix.sum(dim=1)\n    there = total > 0\n    return (matrix.diagonal()[there] / total[there]).mean().item()": "there = matrix.sum(dim=1) > 0\n    if matrix.is_floating_point():\n        matrix /= matrix.sum(dim=1, keepdim=True).clamp(min=1)\n    else:\n        matrix = matrix / matrix.sum(dim=1, keepdim=True).clamp(min=1)\n    return matrix.diagonal()[there].mean().item()"
+            },
+            hint="your code changes its input in place",
+            gravity="edge",
+        ),
+        Mistake(
             "counts as floats",
             change={"minlength=K * K).view(K, K)": "minlength=K * K).view(K, K).float()"},
             hint="the counts are whole numbers",
