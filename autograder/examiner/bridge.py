@@ -383,6 +383,9 @@ class Bridge:
     def seed(self, number: int) -> None:
         self.ask("seed", number)
 
+    def settings(self) -> Any:
+        return self.ask("settings", None)
+
     def meter(self) -> kernel_cost.ProcessMeter:
         return kernel_cost.ProcessMeter(self)
 

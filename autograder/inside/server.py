@@ -282,6 +282,9 @@ class Server:
         # torch.manual_seed would also look for other devices: there are none.
         torch.default_generator.manual_seed(value)
 
+    def do_settings(self, value: Any) -> list[Any]:
+        return [str(torch.get_default_dtype()), torch.is_grad_enabled()]
+
     def do_run(self, value: Any) -> Any:
         """Run a function of the check library here, from the source that the examiner sends."""
         sources, module, name, args, kwargs = value

@@ -20,6 +20,11 @@ from helpers.checks.quiet import RAISED, failure_of, guarded
 NO_RESULT = "this check had no result to look at: "
 ONLY_RIGHT = "not checked yet: first make a result above right, then this counts"
 ANOTHER = "your code raised another exception"
+OTHER_DTYPE = (
+    "torch's default dtype is another one afterwards, for everybody: give a dtype to the tensors that you make, and do"
+    " not call `torch.set_default_dtype`"
+)
+NO_GRADIENTS = "gradients stay switched off afterwards, for everybody: use `with torch.no_grad():`, not a global switch"
 
 
 class Requiring:
@@ -50,6 +55,7 @@ class Recorder:
         self._broken = False  # a requirement's own lines raised an exception
         self._can_speak: dict[str, bool] = {}  # names in `wrong=`, while the test itself is tested
         self._random_state = student_side.random_state()
+        self._settings = student_side.settings()
         random_numbers.begin(name)
         missing.explain_in(calling_frame().f_code.co_filename)
 
@@ -119,6 +125,7 @@ class Recorder:
         student_side.restore_random_state(self._random_state)
         if not self.outcome.reached:
             raise RuntimeError(f"the test cell of {self.outcome.name} reached no check")
+        self._look_at_settings()
         self._name_the_mistake()
         if self.outcome.requirements:
             self._audit()
@@ -126,6 +133,17 @@ class Recorder:
         if self.outcome.unwritten and not self.outcome.passed:  # what to write is all there is to say
             self.outcome.findings = []
         return report.show(self.outcome)
+
+    def _look_at_settings(self) -> None:
+        """Student code that leaves torch's settings changed fails an edge that no other answer has."""
+        now = student_side.settings()
+        if now == self._settings:
+            return
+        student_side.restore_settings(self._settings)
+        if self.outcome.requirements:
+            self._begin(credit.Requirement("torch's settings left alone", "edge"))
+        self._record(False, OTHER_DTYPE if now[:1] != self._settings[:1] else NO_GRADIENTS, named=True)
+        self._requirement = None
 
     def _name_the_mistake(self) -> None:
         """In the examiner: an answer that gives in every call what a named mistake gives is told which one it is."""

@@ -97,6 +97,21 @@ def restore_random_state(state: tuple[Any, ...]) -> None:
     torch.set_rng_state(state[2])
 
 
+# ---- torch's settings ------------------------------------------------------------------------------------------------
+
+
+def settings() -> list[Any]:
+    """What outlives a call of student code: torch's default dtype, and whether gradients are recorded."""
+    return [str(torch.get_default_dtype()), torch.is_grad_enabled()] if remote is None else remote.settings()
+
+
+def restore_settings(known: Sequence[Any]) -> None:
+    """In a kernel of its own the next test would meet them; the examiner's copy of the student's process ends."""
+    if remote is None:
+        torch.set_default_dtype(getattr(torch, known[0].removeprefix("torch.")))
+        torch.set_grad_enabled(known[1])
+
+
 # ---- objects that stay where they are -------------------------------------------------------------------------------
 
 

@@ -252,7 +252,7 @@ with check.idea("states and predictions"):
             found.append(psi(net.W_hh @ (found[-1] if source is None else source) + net.W_hx @ x_now))
         return torch.stack(found)
 
-    for sizes in [(5, 2, 3, 4), (4, 3, 2, 6), (6, 5, 3, 2)]:
+    for sizes in [(5, 2, 3, 4), (4, 3, 2, 6), (6, 5, 3, 2), (5, 2, 3, 4)]:  # the first sizes again: another network
         net = derivation.single(derivation.instance(None, *sizes))
         handed = (net.x, net.h0, net.W_hh, net.W_hx, net.W_yh)
         h = check.run(lambda *a: forward(*a)[0], *handed, shape=(sizes[0] + 1, sizes[2]), hint=rows)
@@ -419,7 +419,7 @@ with check.idea("back in time"):
     link = "link 2 is wrong for t − i = 3: one factor for every arrow on the way back"
     check.close(got, truth.right, link, wrong=truth.slips, **derivation.TOLERANCE)
     ### BEGIN HIDDEN TESTS
-    for classes, width in [(3, 4), (5, 2), (2, 6)]:
+    for classes, width in [(3, 4), (5, 2), (2, 6), (3, 4)]:  # the first sizes again: another network
         some = derivation.instance(None, T=6, n_h=width, n_y=classes)
         g_out = derivation.output_step(some, 6).right
         for i in (1, 2, 4, 5, 6):
@@ -523,6 +523,7 @@ with check.idea("gradients of a sum"):
         answer = derivation.total_step(some)
         got = check.run(grad_W_total, parts)
         check.close(got, answer.right, "link 4 is wrong for another number of steps", wrong=answer.slips, **derivation.TOLERANCE)
+    check.close(check.run(grad_W_total, 3 * three), [[33.0, 66.0], [399.0, 132.0]], "three larger losses: J = J_1 + J_2 + J_3")
     ### END HIDDEN TESTS
 with check.edge("input unchanged"):
     check.unchanged(grad_W_total, three)
@@ -576,8 +577,7 @@ with check.idea("the gradient of J"):
     by_hand = "h_1 = 0.5 · 2 = 1, ŷ = (0.75, 0.25), g_o = (0.5, −0.5), g_h = log(3) / 2, and that times h_0 = 2"
     check.close(derivation.total_of(check.run(chain, *halves)), [[1.098612]], by_hand, atol=1e-5)
     ### BEGIN HIDDEN TESTS
-    for length in (5, 2, 4):
-        some = derivation.instance(None, T=length)
+    for some in [*(derivation.instance(None, T=length) for length in (5, 2, 4)), derivation.instance(None, 3, 3, 4, 2)]:
         several = check.run(chain, *some)
         flaw = derivation.first_wrong(some, several) or "`total` is wrong on a network of another size"
         check.close(derivation.total_of(several), derivation.total_step(some).right, flaw, **derivation.TOLERANCE)
@@ -933,7 +933,7 @@ with check.idea("back in one sweep"):
         got = check.run(lambda *a, place=place: rnn_bptt(*a)[place], *(torch.tensor(v) for v in small))
         check.close(got, numbers, by_hand, atol=1e-4)
     ### BEGIN HIDDEN TESTS
-    for sizes in [(1, 6, 3, 5, 4), (1, 4, 2, 4, 5), (1, 5, 5, 3, 6)]:
+    for sizes in [(1, 6, 3, 5, 4), (1, 4, 2, 3, 5), (1, 5, 5, 3, 6)]:
         lone = derivation.general(None, *sizes)
         handed = derivation.seen(lone)
         answers = derivation.general_step(lone)
@@ -985,9 +985,11 @@ with check.edge("one step, width one"):
             check.close(got, derivation.general_step(several)[weight].right, narrow, **derivation.SINGLE)
 with check.edge("float64 input"):
     several = derivation.general(None, 1, 3, 4, 3, 2)
-    got = check.run(lambda *a: rnn_bptt(*a)[0], several.x, several.y, *derivation.general_run(several), several.W_hh, several.W_yh)
+    handed = (several.x, several.y, *derivation.general_run(several), several.W_hh, several.W_yh)
     digits = "with float64 input it fails, or digits are lost: new tensors must keep the type"
-    check.close(got, derivation.general_step(several)["W_hh"].right, digits, **derivation.TOLERANCE)
+    for slot, weight in enumerate(("W_hh", "W_hx", "W_yh")):
+        got = check.run(lambda *a, slot=slot: rnn_bptt(*a)[slot], *handed)
+        check.close(got, derivation.general_step(several)[weight].right, digits, **derivation.TOLERANCE)
 ### END HIDDEN TESTS
 check.score()
 
@@ -1424,6 +1426,8 @@ with check.idea("the next character"):
                 "the targets are shifted by two": letters[:, begin + 2 : begin + length + 2],
             },
         )
+    first = check.run(lambda streams: next_chunk(streams, 4, 3)[0], 30 - rows, shape=(2, 3))
+    check.equal(first, [[26, 25, 24], [16, 15, 14]], "other streams, the same place: the inputs are theirs")
     ### END HIDDEN TESTS
 with check.edge("input unchanged"):
     check.unchanged(next_chunk, rows, 4, 3)
@@ -1557,6 +1561,8 @@ with check.part("the last state"):
     check.close(
         check.run(step(2), *handed), after[:, -1], "h_last is not the state after the last character", **derivation.SINGLE, wrong=slips
     )
+    turned = check.run(step(2), *pair[:4], pair[5], pair[4])
+    check.close(turned, [[0.6]], "the same weights with another chunk: h_last is the state after *its* last character", atol=1e-4)
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(lambda *a: training_step(list(a[:3]), *a[3:], 0.1), *pair)
@@ -1574,6 +1580,8 @@ with check.edge("float64 weights"):
     precise = check.run(lambda *a: step(1)(*a)[0], net.W_hh, net.W_hx, net.W_yh, net.h0, text[:, :-1], text[:, 1:], shape=(5, 5))
     digits = "with float64 weights it fails, or digits are lost: convert the one-hot vectors to the weights' type"
     check.close(precise, truths["W_hh"].right / positions, digits, **derivation.TOLERANCE)
+    last = check.run(step(2), net.W_hh, net.W_hx, net.W_yh, net.h0, text[:, :-1], text[:, 1:])
+    check.close(last, after[:, -1], digits, **derivation.TOLERANCE)
 ### END HIDDEN TESTS
 check.score()
 

@@ -730,7 +730,6 @@ with check.idea("every score moves every weight"):
         s = 2 * randn(count, dtype=torch.float64)
         p = s.softmax(0)
         jacobian = check.run(softmax_jacobian, p, shape=(count, count))
-        again = p.softmax(0)
         for i in range(count):
             check.derivative(
                 jacobian[i],
@@ -745,6 +744,10 @@ with check.edge("input unchanged"):
 with check.edge("a single weight"):
     alone = check.run(softmax_jacobian, torch.ones(1, dtype=torch.float64), shape=(1, 1))
     check.close(alone, [[0.0]], "a single weight is always one: its derivative is zero", atol=1e-9)
+with check.edge("float64 in, float64 out"):
+    p = randn(6, dtype=torch.float64).softmax(0)
+    entries = check.run(softmax_jacobian, p)
+    check.close(entries, p.diag() - p[:, None] * p, "given float64, digits are lost: do you convert to float32 on the way?")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1004,14 +1007,11 @@ def attention(q, k, v, mask=None):
 # %% test="attention" points=4
 check = Check("attention", points=4)
 q, k, v = randn(2, 3, 5, 8), randn(2, 3, 4, 8), randn(2, 3, 4, 6)
-only, causal_rule = torch.tensor([False, False, True, False]), torch.ones(6, 6, dtype=torch.bool).tril()
 with check.idea("scaled dot-product attention"):
-    out = check.run(
-        attention, q[0, 0], k[0, 0], v[0, 0], shape=(5, 6), hint="without a mask (mask is None): one row per query, as wide as v"
-    )
+    sides = "without a mask (mask is None): one row per query, as wide as v"
+    out = check.run(attention, q[0, 0], k[0, 0], v[0, 0], shape=(5, 6), hint=sides)
     wide = check.run(attention, torch.ones(1, 16), torch.stack([torch.ones(16), torch.zeros(16)]), torch.tensor([[1.0], [0.0]]))
-    four = "two vectors of 16 ones have the score 16, scaled 4: are the scores divided by √d, where d is the last axis of k?"
-    check.close(wide, [[1 / (1 + math.exp(-4.0))]], four)
+    check.close(wide, [[0.982014]], "16 ones times 16 ones have the score 16: divided by √d, d the last axis of k, it is 4", rtol=1e-5)
     own, runs = "write attention yourself: do not call `scaled_dot_product_attention`", lambda: attention(q[0, 0].clone(), k[0, 0], v[0, 0])
     check.avoids(attention, "scaled_dot_product_attention", hint=own, forbid=["attention"], runs=runs)
     ### BEGIN HIDDEN TESTS
@@ -1031,8 +1031,7 @@ with check.idea("scaled dot-product attention"):
     )
     ### END HIDDEN TESTS
 with check.part("batch axes"):
-    axes_of = "with two batch axes: transpose the last two axes of k only, and leave the others alone"
-    batch = check.run(attention, q, k, v, shape=(2, 3, 5, 6), hint=axes_of)
+    batch = check.run(attention, q, k, v, shape=(2, 3, 5, 6), hint="with two batch axes: transpose the last two axes of k only")
     ### BEGIN HIDDEN TESTS
     check.close(
         batch,
@@ -1042,11 +1041,11 @@ with check.part("batch axes"):
     ### END HIDDEN TESTS
 with check.part("mask"):
     no_truth = "with a mask of shape (4,), which is broadcast: ask for `mask is None`, a tensor itself has no truth value"
-    picked = check.run(attention, q, k, v, only, shape=(2, 3, 5, 6), hint=no_truth)
+    picked = check.run(attention, q, k, v, torch.arange(4) == 2, shape=(2, 3, 5, 6), hint=no_truth)
     unused, seen = "the mask is not used: the output is that of no mask at all", "if only key 2 may be seen, the output is its value"
     check.close(picked, v[:, :, 2:3].expand(2, 3, 5, 6), seen, wrong={unused: batch})
     later = "with a causal mask a later position still changes an earlier output: is the mask applied before the softmax?"
-    check.causal(lambda x: attention(x, x, x, causal_rule), randn(6, 8), later)
+    check.causal(lambda x: attention(x, x, x, torch.ones(6, 6, dtype=torch.bool).tril()), randn(6, 8), later)
     ### BEGIN HIDDEN TESTS
     rule = rand(2, 1, 5, 4) > 0.5
     rule[..., 0] = True

@@ -513,6 +513,14 @@ def weights(q, k):
             gravity="idea",
         ),
         Mistake(
+            "float32 on the way",
+            change={
+                "return torch.diag(p) - torch.outer(p, p)": "q = p.float()\n    return (torch.diag(q) - torch.outer(q, q)).to(p.dtype)"
+            },
+            hint="digits are lost",
+            gravity="edge",
+        ),
+        Mistake(
             "plus",
             change={"torch.diag(p) - ": "torch.diag(p) + "},
             says="the sign of the product p_i p_j is wrong: Z stands in the denominator",
@@ -1381,7 +1389,6 @@ EQUIVALENT = {
         "gradient: *": NO_GRADIENT,
     },
     "average-two": {
-        "dtype: * rounded to float16": "the weights may be wrong by 0.001, and these are not",
         "dtype: torch.tensor(*) without dtype": "the text does not ask for other dtypes than the notebook's float32",
         "dtype: keys.dtype → torch.float32": "the text does not ask for other dtypes than the notebook's float32",
         "gradient: *": NO_GRADIENT,

@@ -112,6 +112,8 @@ with check.idea("squares up to the share"):
                 + 1,
             },
         )
+    steep = "four values of which the first holds most: one is enough for 0.6"
+    check.equal(check.run(rank_holding, torch.tensor([5.0, 1.0, 1.0, 1.0]), 0.6), 1, steep)
     ### END HIDDEN TESTS
 with check.edge("exactly the share"):
     half = 'of four equal values two hold exactly one half, and "at least" one half was asked for: look at < and <='
@@ -292,7 +294,7 @@ with check.idea("what is lost, in two norms"):
     check.close(check.run(one_of(0), known, 2), 4.0, spectral)
     check.close(check.run(one_of(1), known, 2), 5.0, "Frobenius norm (the second of two results): √(4² + 3²) of what is lost")
     ### BEGIN HIDDEN TESTS
-    for rows, columns, kept in ((9, 7, 3), (4, 9, 1), (6, 6, 4)):
+    for rows, columns, kept in ((9, 7, 3), (4, 9, 1), (6, 6, 4), (4, 9, 2)):
         matrix = randn(rows, columns, dtype=torch.float64)
         u, s, wt = torch.linalg.svd(matrix, full_matrices=False)
         rest = matrix - (u[:, :kept] * s[:kept]) @ wt[:kept]
@@ -1000,8 +1002,8 @@ with check.idea("elu plus one"):
     slips |= {"this is softplus, a smooth relative: φ(0) should be 1": [0.31326, 0.69315, 2.12693]}
     check.close(phi, [0.36788, 1.0, 3.0], "φ(−1) = e^−1, φ(0) = 1, φ(2) = 3", atol=1e-4, wrong=slips)
     ### BEGIN HIDDEN TESTS
-    for sizes in ((7,), (4, 3), (2, 5, 3)):
-        x = 3 * randn(*sizes)
+    for sizes in ((7,), (4, 3), (2, 5, 3), (3,)):
+        x = 3 * randn(*sizes).clamp(-2.5, 2.5)  # what happens to large inputs is an edge below
         exact = torch.where(x > 0, x + 1, x.clamp(max=0).exp())
         check.close(check.run(features, x), exact, "for other shapes φ is not elu + 1 entry by entry")
     ### END HIDDEN TESTS
@@ -1536,7 +1538,8 @@ with check.idea("operations", share=3):
 with check.idea("break-even lengths"):
     check.close(check.run(even("kernel"), 3, 1), 3, "kernel: set its count equal to the quadratic one and solve for n")
     ### BEGIN HIDDEN TESTS
-    check.close(check.run(even("svd"), wide, inner), inner, "break-even of svd: 4 n k h = 4 n² h")
+    for rank_given in (inner, inner + 9):
+        check.close(check.run(even("svd"), wide, rank_given), rank_given, "break-even of svd: 4 n k h = 4 n² h")
     check.close(
         check.run(even("projected"), wide, inner),
         2 * inner,

@@ -1142,7 +1142,7 @@ def causal_linear_attention(Q, K, V):
             gravity="idea",
         ),
         Mistake("svd even at h", change={'"svd": k, ': '"svd": h, '}, hint="break-even of svd: 4 n k h = 4 n² h", gravity="idea"),
-        Mistake("missing key", change={', "kernel": 4 * n * h * h': ""}, hint="your code raised KeyError: 'kernel'", gravity="idea"),
+        Mistake("missing key", change={', "kernel": 4 * n * h * h': ""}, hint="your code raised KeyError", gravity="idea"),
         Right("term by term", change={"8 * n * k * h": "2 * k * n * h + 2 * k * n * h + 2 * n * h * k + 2 * n * k * h"}),
         Right("floats", change={"4 * n * n * h": "4.0 * n**2 * h", '"svd": k,': '"svd": float(k),'}),
         Right("solved", change={'"projected": 2 * k': '"projected": 8 * k * h / (4 * h)'}),
@@ -1268,4 +1268,19 @@ def chunked_attention(Q, K, V, c):
             "mask by where", change={"(q @ k.mT).tril()": "torch.where(torch.ones(len(q), len(q), dtype=torch.bool).tril(), q @ k.mT, 0.0)"}
         ),
     ],
+}
+
+# Mutants that `course verify --mutate` makes and that are no mistakes.
+NO_GRADIENT = "the introduction lists the exercises that gradients have to flow through, and this is none of them"
+UNTRAINED = ("rank-holding", "svd-attention", "truncation-errors", "softmax-free", "right-singular-vectors", "factors")
+UNTRAINED += ("random-projection", "linear-step", "bonus-chunked")
+EQUIVALENT = {name: {"gradient: *": NO_GRADIENT} for name in UNTRAINED}
+EQUIVALENT["truncation-errors"]["dtype: S.new_zeros *"] = "zero is the same number in every dtype"
+EQUIVALENT["factors"]["constant: factored_attention, k → *"] = (
+    "with more rows than the rank, the further singular vectors have the value zero: the result is the same"
+)
+EQUIVALENT["random-projection"]["dtype: * rounded to float16"] = "these are random numbers: their last digits mean nothing"
+EQUIVALENT["causal-linear"] = {
+    "constant: K.shape[1] → 1*": "the first sums are zero, and one row of zeros is broadcast to all",
+    "dtype: V.new_zeros as torch.zeros*": "zero is exact in float32, and sums with float64 are float64",
 }

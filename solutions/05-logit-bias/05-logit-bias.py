@@ -133,6 +133,10 @@ with check.idea("softmax(logits + bias)"):
                 ),
             },
         )
+    turned, factor = p.flip(0), torch.ones(7, dtype=torch.float64)
+    factor[3] = math.exp(2.5)
+    again = "another distribution, the same word and bias: the result depends on p"
+    check.close(check.run(biased, turned, 3, 2.5), turned * factor / (turned * factor).sum(), again, rtol=1e-4)
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(biased, p, 1, 1.0)
@@ -1143,6 +1147,8 @@ with check.idea("nucleus", share=3):
                 "nucleus: softmax changes the proportions; divide by the sum": torch.where(exact > 0, p, -torch.inf).softmax(0),
             },
         )
+    sure = torch.tensor([0.9, 0.025, 0.025, 0.025, 0.025], dtype=torch.float64)
+    check.close(check.run(nucleus, sure, 0.6), [1.0, 0.0, 0.0, 0.0, 0.0], "nucleus: one word of 0.9 is enough for 0.6")
     ### END HIDDEN TESTS
 with check.edge("exactly the mass"):
     enough = "nucleus: 0.5 + 0.25 is exactly 0.75, and that is enough: at least the mass, not more than it"
@@ -1488,7 +1494,7 @@ with check.idea("rank of centred rows"):
             ],
         },
     )
-    for count, size, width in [(30, 90, 17), (19, 21, 2)]:
+    for count, size, width in [(12, 40, 3), (30, 90, 17), (19, 21, 2)]:
         log_p = log_probabilities(count, size, width)
         check.equal(check.run(hidden_width, log_p), width, f"{count} contexts, {size} words and width {width} come out wrong")
     ### END HIDDEN TESTS

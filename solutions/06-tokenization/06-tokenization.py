@@ -117,6 +117,8 @@ with check.idea("bytes_of"):
 ### BEGIN HIDDEN TESTS
 with check.edge("bytes_of: no ids"):
     check.equal(check.run(bytes_of, [], table), b"", "no ids: no bytes")
+with check.edge("bytes_of: ids unchanged"):
+    check.unchanged(bytes_of, [3, 0, 7], table, hint="`bytes_of` changes the list of ids that it is given")
 ### END HIDDEN TESTS
 with check.idea("text_of", share=2):
     join = "text_of: a token may end inside a character: join all bytes first, decode once"
@@ -1407,6 +1409,9 @@ with check.edge("random texts"):
 with check.edge("hardly any text"):
     check.equal(check.run(safe_cut, ""), 0, "an empty buffer: 0")
     check.equal(check.run(safe_cut, "abc", [END]), 0, "a buffer shorter than the special token: nothing is certain")
+with check.edge("special tokens unchanged"):
+    sorting = "your code changes the list of special tokens: `sort()` sorts in place, `sorted(…)` makes a new list"
+    check.unchanged(safe_cut, "one two <s> three", ["<s>", "<s>longer"], hint=sorting)
 ### END HIDDEN TESTS
 check.score()
 

@@ -36,6 +36,14 @@ def simple_encoder(change: dict[str, str]) -> str:
 VARIANTS = {
     "decode": [
         Mistake(
+            "takes the ids out of the list",
+            change={
+                'return b"".join(vocab[number] for number in ids)': 'out = b""\n    while ids:\n        out += vocab[ids.pop(0)]\n    return out'
+            },
+            hint="changes the list of ids that it is given",
+            gravity="edge",
+        ),
+        Mistake(
             "each token by itself",
             change={
                 'bytes_of(ids, vocab).decode("utf-8", errors="replace")': '"".join(vocab[n].decode("utf-8", errors="replace") for n in ids)'
@@ -1114,6 +1122,14 @@ def encode_word(word, ranks):
         ),
     ],
     "safe-cut": [
+        Mistake(
+            "sorts the special tokens in place",
+            change={
+                "    cut = start = 0\n": "    if special_tokens:\n        special_tokens.sort(key=len, reverse=True)\n    cut = start = 0\n"
+            },
+            hint="`sort()` sorts in place",
+            gravity="edge",
+        ),
         Mistake(
             "at the end",
             code="def safe_cut(text, special_tokens=()):\n    return len(text)",

@@ -635,6 +635,9 @@ with check.idea("what a shift at j does to i"):
 with check.edge("inputs unchanged"):
     after = check.measure(checks.inout, influence, torch.tanh, x, shift)[1]
     check.equal(after[1], x, "your code changes x in place: work on a copy")
+    ### BEGIN HIDDEN TESTS
+    check.equal(after[2], shift, "your code changes delta in place: work on a copy")
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.edge("one position"):
     lone = check.run(influence, checks.Counted(torch.sin), torch.zeros(1, 2), torch.tensor([0.3, 0.4]))

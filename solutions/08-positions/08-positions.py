@@ -242,6 +242,7 @@ with check.idea("f(Px) against P f(x)"):
 with check.edge("inputs unchanged"):
     after = check.measure(checks.inout, equivariance_gap, torch.tanh, x, turn_round)[1]
     check.equal(after[1], x, "your code changes x in place: work on a new tensor")
+    check.equal(after[2], turn_round, "your code changes `order` in place: work on a new tensor")
 ### BEGIN HIDDEN TESTS
 with check.edge("rounding stays small"):
     wide, mix = randn(6, 4), torch.tensor([5, 3, 1, 0, 2, 4])
@@ -313,13 +314,9 @@ with check.idea("equal factors from 1 on"):
     eight = check.run(frequencies, 8, shape=(4,), hint="D / 2 frequencies, one for each pair of columns")
     spread = "the last frequency is 1/base already: it is the next one, which is not there, that would have it"
     steep = "the frequencies fall too fast: after all D/2 steps, not after half of them, one would be at 1/base"
-    slips = {spread: [10000.0 ** (-i / 3) for i in range(4)], steep: [10000.0 ** (-i / 2) for i in range(4)]}
-    slips["the frequencies fall too slowly: 1/base would be reached after D steps, but there are D/2"] = [
-        10000.0 ** (-i / 8) for i in range(4)
-    ]
-    slips["the frequencies rise; hands become slower"] = [1.0, 10.0, 100.0, 1000.0]
+    slow = "the frequencies fall too slowly: 1/base would be reached after D steps, but there are D/2"
+    slips = {told: [10000.0 ** (-i / steps) for i in range(4)] for told, steps in [(spread, 3), (steep, 2), (slow, 8)]}
     slips["the first frequency is 1: one factor too many"] = [0.1, 0.01, 0.001, 0.0001]
-    slips["the order is reversed: the largest frequency comes first"] = [0.001, 0.01, 0.1, 1.0]
     four = "for D = 8 there are four, 1, 0.1, 0.01 and 0.001: one more factor of 0.1 would give 1/10000"
     check.close(eight, [1.0, 0.1, 0.01, 0.001], four, wrong=slips)
     ### BEGIN HIDDEN TESTS
@@ -333,6 +330,10 @@ with check.idea("equal factors from 1 on"):
                     1, 10000.0 ** (2 / width - 1), width // 2
                 ),
                 "the factor is 0.1 whatever D is: it depends on D": [0.1**i for i in range(width // 2)],
+                "the frequencies rise; hands become slower": [10000.0 ** (2 * i / width) for i in range(width // 2)],
+                "the order is reversed: the largest frequency comes first": [
+                    10000.0 ** (2 * (i + 1) / width - 1) for i in range(width // 2)
+                ],
             },
         )
     ### END HIDDEN TESTS
@@ -392,6 +393,9 @@ with check.idea("sines and cosines, interleaved"):
         return torch.stack([sines, cosines], -1).flatten(-2) if layout == "interleaved" else torch.cat([sines, cosines], -1)
 
     loose = 2e-4  # angles up to 250 carry a float32 rounding of 1e-5 and more
+    check.close(
+        check.run(sinusoidal, torch.tensor([5, 2]), 4), exact(torch.tensor([5, 2]), 4), "for positions 5 and 2 it is wrong", atol=loose
+    )
     check.close(
         check.run(sinusoidal, spots, 10, shape=(6, 10)),
         exact(spots),
@@ -497,6 +501,10 @@ with check.idea("a cosine for each pair"):
         return here.sin() * there.sin(), here.cos() * there.cos()
 
     loose = 1e-3  # angles up to 60, in float32, summed
+    three = torch.tensor([2, 9, 5])
+    check.close(
+        check.run(sinusoidal_product, three, 4), sum(product_at(three, 4)).sum(-1), "for D = 4 other distances are wrong", atol=loose
+    )
     sines, cosines = product_at(far, 10)
     check.close(
         check.run(sinusoidal_product, far, 10),
@@ -688,6 +696,10 @@ with check.part("start"):
     check.close(check.run(add_learned, x, rows, 2), x + rows[2:5], "with start = 2 the rows are 2, 3, 4", wrong=slips)
 with check.part("nothing beyond the table"):
     check.raises(add_learned, randn(2, 7, 4), rows, error="ValueError", hint="seven positions, six rows: raise a ValueError")
+    ### BEGIN HIDDEN TESTS
+    shorter = "five positions, four rows: raise a ValueError, however long the table is"
+    check.raises(add_learned, randn(2, 5, 4), rows[:4], error="ValueError", hint=shorter)
+    ### END HIDDEN TESTS
 with check.part("inputs and gradients"):  # an input that is changed in place has no gradient
     check.unchanged(add_learned, x, rows)
     ### BEGIN HIDDEN TESTS
@@ -741,33 +753,43 @@ def relative_index(q_positions, k_positions, clip):
 # %% test="relative-index" points=2
 check = Check("relative-index", points=2)
 with check.idea("the row of a distance"):
-    got = check.run(
-        relative_index, torch.arange(3), torch.arange(3), 2, shape=(3, 3), hint="one row for each query, one column for each key"
-    )
-    slips = {
-        "the sign is wrong: the distance is the key's position minus the query's, and rows are queries": [[2, 1, 0], [3, 2, 1], [4, 3, 2]]
-    }
+    sides = "one row for each query, one column for each key"
+    got = check.run(relative_index, torch.arange(3), torch.arange(3), 2, shape=(3, 3), hint=sides)
+    sign = "the sign is wrong: the distance is the key's position minus the query's, and rows are queries"
+    slips = {sign: [[2, 1, 0], [3, 2, 1], [4, 3, 2]]}
     slips["a negative index counts from the end of the table, without any error: row 0 is for −c"] = [[0, 1, 2], [-1, 0, 1], [-2, -1, 0]]
-    slips["the sign of the distance is lost: before and after are different"] = [[2, 3, 4], [3, 2, 3], [4, 3, 2]]
     table = "clip 2 has the rows −2, −1, 0, 1, 2: distance 0 is row 2, one to the right is row 3, two to the left is row 0"
     check.equal(got, [[2, 3, 4], [1, 2, 3], [0, 1, 2]], table, wrong=slips)
     ### BEGIN HIDDEN TESTS
+    shifted = check.run(relative_index, torch.tensor([4, 5, 6]), torch.tensor([5, 4, 6]), 2)
+    check.equal(shifted, [[3, 2, 4], [2, 1, 3], [1, 0, 2]], "queries at 4, 5, 6 and keys at 5, 4, 6: use the positions that are given")
     asks, keys_at = 20 + randperm(9)[:3], 20 + randperm(9)[:5]
     check.equal(
-        check.run(relative_index, asks, keys_at, 11, shape=(3, 5), hint="one row for each query, one column for each key"),
+        check.run(relative_index, asks, keys_at, 11, shape=(3, 5), hint=sides),
         (keys_at[None] - asks[:, None] + 11).tolist(),
         "queries and keys at other places: use the positions that are given, not 0, 1, 2, …",
-        wrong={"the sign is wrong: the distance is the key's position minus the query's": (asks[:, None] - keys_at[None] + 11).tolist()},
+        wrong={
+            sign: (asks[:, None] - keys_at[None] + 11).tolist(),
+            "the sign of the distance is lost: before and after are different": ((keys_at[None] - asks[:, None]).abs() + 11).tolist(),
+        },
     )
     ### END HIDDEN TESTS
 with check.part("far is far"):
     far = check.run(relative_index, torch.arange(4), torch.arange(4), 1, shape=(4, 4))
-    slips = {"the distances are not clipped: the table ends at row 2 · clip": [[1, 2, 3, 4], [0, 1, 2, 3], [-1, 0, 1, 2], [-2, -1, 0, 1]]}
     clipped = "clip 1 leaves three rows: everything before is row 0, everything after is row 2"
-    check.equal(far, [[1, 2, 2, 2], [0, 1, 2, 2], [0, 0, 1, 2], [0, 0, 0, 1]], clipped, wrong=slips)
+    check.equal(far, [[1, 2, 2, 2], [0, 1, 2, 2], [0, 0, 1, 2], [0, 0, 0, 1]], clipped)
     ### BEGIN HIDDEN TESTS
     spread = check.run(relative_index, torch.tensor([9, 3]), torch.tensor([0, 8, 9, 12, 30]), 4)
-    check.equal(spread, [[0, 3, 4, 7, 8], [1, 8, 8, 8, 8]], "distances from −9 to 27 with clip 4: both sides must be clipped")
+    check.equal(
+        spread,
+        [[0, 3, 4, 7, 8], [1, 8, 8, 8, 8]],
+        "distances from −9 to 27 with clip 4: both sides must be clipped",
+        wrong={
+            "the distances are not clipped: the table ends at row 2 · clip": [[-5, 3, 4, 7, 25], [1, 9, 10, 13, 31]],
+            "only the future is clipped: distances below −clip have row 0": [[-5, 3, 4, 7, 8], [1, 8, 8, 8, 8]],
+            "only the past is clipped: distances above clip have the last row": [[0, 3, 4, 7, 25], [1, 9, 10, 13, 31]],
+        },
+    )
     ### END HIDDEN TESTS
 with check.edge("whole numbers"):
     check.equal(got.dtype.is_floating_point, False, "these are rows of a table: whole numbers, an integer tensor")
@@ -1432,6 +1454,10 @@ with check.idea("far costs more"):
     check.close(got[0], [[-2.0, -1.0, 0.0], [-3.0, -2.0, -1.0]], costs)
     check.close(got[1], [[-0.5, -0.25, 0.0], [-0.75, -0.5, -0.25]], "slope 1/4: every head has its own slope, from `slopes`")
     ### BEGIN HIDDEN TESTS
+    nearer = check.run(alibi_bias, torch.tensor([5, 3]), torch.arange(3), torch.tensor([2.0, 1.0, 0.5]), shape=(3, 2, 3), hint=order)
+    check.close(
+        nearer[0], [[-10.0, -8.0, -6.0], [-6.0, -4.0, -2.0]], "slope 2, queries at 5 and 3: the bias is not minus slope times distance"
+    )
     late, keys_at, slope = 50 + randperm(20)[:2], randperm(50)[:5], rand(3) + 0.1
     gap = (late[:, None] - keys_at).float()  # all keys before the queries
     check.close(
@@ -1455,10 +1481,7 @@ with check.idea("far costs more"):
 with check.part("keys in the future"):
     ahead = check.run(alibi_bias, torch.arange(2), torch.arange(4), torch.tensor([1.0]), shape=(1, 2, 4))
     slips = {"one side is rewarded: the distance has a sign here, take its absolute value": [[0.0, 1.0, 2.0, 3.0], [-1.0, 0.0, 1.0, 2.0]]}
-    slips["distances in the future are set to 0: the formula looks both ways, hiding is the mask's work"] = [
-        [0.0] * 4,
-        [-1.0, 0.0, 0.0, 0.0],
-    ]
+    slips["distances in the future are set to 0: the formula looks both ways, hiding is the mask's work"] = [[0.0] * 4, [-1.0] + [0.0] * 3]
     both = "the formula looks both ways: keys at 0, 1, 2, 3 give a query at 0 the biases 0, −1, −2, −3"
     check.close(ahead[0], [[0.0, -1.0, -2.0, -3.0], [-1.0, 0.0, -1.0, -2.0]], both, wrong=slips)
 with check.edge("inputs unchanged"):
@@ -1520,6 +1543,8 @@ with check.idea("exact, then logarithmic"):
     thirds = "32 buckets: r = 0 … 15 are exact; r = 32 and 64 are one and two thirds of the way from log 16 to log 128, buckets 21 and 26"
     check.equal(got, [0, 1, 15, 16, 17, 21, 26, 30], thirds, wrong=slips)
     ### BEGIN HIDDEN TESTS
+    few_back = check.run(t5_bucket, -torch.tensor([3, 2, 1, 0, 4, 5, 6, 7]), False)
+    check.equal(few_back, [3, 2, 1, 0, 4, 5, 6, 7], "32 buckets: r = 0 … 15 are exact, in any order")
 
     def by_powers(gap, total, most, both_ways):  # in whole numbers: (most/E)^(s/(N−E)) ≤ r/E, without any logarithm
         size = total // 2 if both_ways else total

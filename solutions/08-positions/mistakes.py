@@ -1192,3 +1192,19 @@ def t5_bucket(distance, bidirectional, buckets=32, max_distance=128):
         ),
     ],
 }
+
+# Mutants that `course verify --mutate` makes and that are no mistakes.
+NOTHING_LEARNED = "made of positions and sizes alone: nothing that is learned stands in front of it"
+EQUIVALENT = {
+    "equivariance-gap": {
+        "gradient: *": "the gap is a number to look at: no model is trained through it",
+        "state: *, the first result of these shapes": "the function is part of what is remembered, and every call has another one",
+    },
+    "frequencies": {"gradient: *": NOTHING_LEARNED},
+    "sinusoidal": {"gradient: *": NOTHING_LEARNED},
+    "sinusoidal-product": {"gradient: *": NOTHING_LEARNED},
+    "shift-matrix": {"gradient: *": NOTHING_LEARNED},
+    "stretched": {"gradient: *": NOTHING_LEARNED},
+    "alibi-slopes": {"gradient: *": NOTHING_LEARNED},
+    "alibi-bias": {"gradient: *": "the slopes are fixed, not learned, and nothing else stands in front of the bias"},
+}

@@ -179,6 +179,10 @@ with check.edge("one sentence"):
 with check.edge("the list unchanged"):
     in_place = "your code changes the list that it is given: `sort()` sorts in place, `sorted(lengths)` makes a new list"
     check.unchanged(limit_for, four, 0.5, hint=in_place)
+    ### BEGIN HIDDEN TESTS
+    check.unchanged(covered, [9, 2, 5], 4, hint=in_place)
+    check.unchanged(words_lost, [9, 2, 5], 4, hint=in_place)
+    ### END HIDDEN TESTS
 check.score()
 
 # %% look=true
@@ -1574,6 +1578,9 @@ with check.part("the level"):
     )
 with check.edge("one common seed"):
     check.equal(check.run(three, {0: 1.0, 4: 9.0}, {0: 2.0, 5: 1.0})[2], "not separated", "one common seed can separate nothing")
+with check.edge("results unchanged"):
+    kept = "your code changes the results that it is given: the next comparison needs them, too"
+    check.unchanged(paired, {0: 1.0, 1: 2.0, 5: 4.0}, {1: 2.5, 0: 2.5, 7: 1.0}, hint=kept)
     ### END HIDDEN TESTS
 with check.edge("touching 0"):
     touches = check.run(three, {0: 1.0, 1: 1.0}, {0: 1.0, 1: 1.0})[2]
@@ -1623,8 +1630,7 @@ def next_word(logits, temperature, banned=()):
 
 # %% test="sample" points=3
 check = Check("sample", points=3)
-draws, odds = 8000, torch.tensor([0.0, 1.0, 2.0, 1.5, -1.0])
-bound = (2 / draws * (5 * math.log(2) + math.log(1e9))) ** 0.5  # a right answer exceeds it with probability below 1e-9, see 09
+draws, odds, bound = 8000, torch.tensor([0.0, 1.0, 2.0, 1.5, -1.0]), 0.0778  # a right answer is further off once in 1e9 times: see 09
 
 
 def frequencies(temperature, banned=()):
@@ -1634,12 +1640,8 @@ def frequencies(temperature, banned=()):
 
 with check.idea("draw from the softmax"):
     seen = check.run(frequencies, 1.0)
-    greedy = "the likeliest word always wins: draw instead of taking the largest"
-    hint = (
-        greedy
-        if (seen == 1).any()
-        else "temperature 1: by the softmax of their logits the words have the probabilities 0.06, 0.17, 0.46, 0.28 and 0.02"
-    )
+    hint = "temperature 1: by the softmax of their logits the words have the probabilities 0.06, 0.17, 0.46, 0.28 and 0.02"
+    hint = "the likeliest word always wins: draw instead of taking the largest" if (seen == 1).any() else hint
     check.true((seen - torch.tensor([0.0627, 0.1704, 0.4631, 0.2809, 0.0231])).abs().sum() < bound, hint)
     ### BEGIN HIDDEN TESTS
     rows = 60 * torch.eye(5)

@@ -21,6 +21,14 @@ LIMIT = "next(limit for limit in sorted(set(lengths)) if covered(lengths, limit)
 VARIANTS = {
     "lengths": [
         Mistake(
+            "sorts the list",
+            change={
+                "return sum(length <= limit for length in lengths) / len(lengths)": "lengths.sort()\n    return sum(length <= limit for length in lengths) / len(lengths)"
+            },
+            hint="`sort()` sorts in place",
+            gravity="edge",
+        ),
+        Mistake(
             "strictly shorter",
             change={"length <= limit for": "length < limit for"},
             hint="a sentence of exactly `limit` words fits",

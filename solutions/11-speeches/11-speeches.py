@@ -238,6 +238,8 @@ with check.edge("signs of the text"):
     check.equal(own, [4, 2, 5, 3], "the text's own signs are tokens like others")
 with check.edge("Python integers"):
     check.equal(check.run(lambda: type(encode("We", small)[0]) is int), True, "encode gives a list of Python integers")
+with check.edge("the words unchanged"):
+    check.unchanged(encode, "We act. They wait.", small, hint="`encode` changes the vocabulary: an unknown token becomes 1, not a new word")
 ### END HIDDEN TESTS
 check.score()
 
@@ -595,6 +597,12 @@ with check.part("gradients"):
         (q, k, v),
         "with a mask the gradients through your attention are wrong, or do not flow",
     )
+    check.gradients(
+        lambda a, shift: attend(a, k, v, None, shift),
+        lambda a, shift: (a @ k.mT / 6**0.5 + shift).softmax(-1) @ v,
+        (q, randn(3, 4, 5)),
+        "the gradients do not reach the bias, or are wrong there: a learned bias needs them",
+    )
 with check.edge("mask and bias together"):
     check.close(
         check.run(attend, q, k, v, allowed, tilt),
@@ -605,7 +613,7 @@ with check.edge("mask and bias together"):
             "with a bias the mask is not used": exact(None, tilt),
         },
     )
-with check.edge("nowhere to look"):
+with check.part("nowhere to look"):
     nowhere = allowed.clone()
     nowhere[0] = False
     gone = check.run(attend, q, k, v, nowhere)
@@ -617,6 +625,8 @@ with check.edge("float64, one token"):
     fine = [part.double() for part in (q, k, v)]
     digits = "with float64 input digits are lost: the result has the dtype of q, k and v"
     check.close(check.run(attend, *fine), (fine[0] @ fine[1].mT / 6**0.5).softmax(-1) @ fine[2], digits)
+    number_types = check.run(lambda: [str(attend(*given).dtype) for given in ((q, k, v), fine)])
+    check.equal(number_types, ["torch.float32", "torch.float64"], "the result has the dtype of q, k and v: float32 in, float32 out")
     alone = check.run(attend, randn(1, 1, 1, 2), randn(1, 1, 1, 2), randn(1, 1, 1, 2))
     check.shape(alone, (1, 1, 1, 2), "one token: this must work")
 ### END HIDDEN TESTS
@@ -764,6 +774,8 @@ with check.idea("confusion_matrix", share=2):
     entry_is = "entry [a, b] counts the segments of class a that were taken for b"
     check.equal(check.run(confusion_matrix, said, truth, 3), [[2, 1, 1], [2, 0, 0], [0, 0, 1]], entry_is)
     ### BEGIN HIDDEN TESTS
+    turned = "guesses and labels exchanged: rows and columns are exchanged, too"
+    check.equal(check.run(confusion_matrix, truth, said, 3), [[2, 2, 0], [1, 0, 0], [1, 0, 1]], turned)
     some_said, some_truth = torch.cat([randint(0, 5, (200,)), torch.arange(5)]), torch.cat([randint(0, 5, (200,)), torch.arange(5)])
     counted = torch.zeros(5, 5)
     for a, b in zip(some_truth.tolist(), some_said.tolist(), strict=True):
@@ -826,11 +838,15 @@ with check.part("classes that occur"):
 with check.edge("a float"):
     is_float = check.run(lambda: type(mean_recall(torch.tensor([[1, 1], [0, 2]]))) is float)
     check.equal(is_float, True, "mean_recall: give a Python float (`.item()`), not a tensor")
+with check.edge("the matrix unchanged"):
+    check.unchanged(mean_recall, torch.tensor([[3.0, 1.0], [2.0, 2.0]]))
 ### END HIDDEN TESTS
 with check.idea("majority_accuracy"):
     most = "class 1 is most frequent in training; 2 of the 8 test labels are 1"
     check.close(check.run(majority_accuracy, torch.tensor([1, 1, 1, 0, 2]), torch.tensor([0, 0, 0, 1, 2, 0, 1, 0])), 0.25, most, rtol=1e-5)
     ### BEGIN HIDDEN TESTS
+    twos = check.run(majority_accuracy, torch.tensor([2, 0, 2, 2, 1]), torch.tensor([2, 2, 2, 1, 0, 2, 1, 0]))
+    check.close(twos, 0.5, "class 2 is most frequent in training; 4 of the 8 test labels are 2", rtol=1e-5)
     learned, tested = torch.tensor([2] * 9 + [0] * 4 + [1] * 7), torch.tensor([0] * 11 + [1] * 3 + [2] * 2)
     check.close(
         check.run(majority_accuracy, learned, tested),
@@ -850,6 +866,8 @@ with check.idea("majority_accuracy"):
 with check.edge("not in the test set"):
     absent = check.run(majority_accuracy, torch.tensor([2, 2, 0]), torch.tensor([0, 1]))
     check.close(absent, 0.0, "the majority class need not occur in the test set", rtol=1e-5)
+with check.edge("labels unchanged"):
+    check.unchanged(majority_accuracy, torch.tensor([1, 1, 0]), torch.tensor([0, 1]))
 with check.edge("another float"):
     is_float = check.run(lambda: type(majority_accuracy(truth, truth)) is float)
     check.equal(is_float, True, "majority_accuracy: give a Python float (`.item()`), not a tensor")
@@ -1023,6 +1041,9 @@ with check.part("real queries only"):
 ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(sanity, bad, seen, True)
+    ### BEGIN HIDDEN TESTS
+    check.unchanged(sanity, -bad, seen, True)
+    ### END HIDDEN TESTS
 with check.part("padding"):
     keys = "one weight lies on a padding key: 0.07 on key 4 of the second segment"
     check.close(check.run(lambda: answered["padding"]), 0.07, keys, atol=1e-5)

@@ -18,6 +18,14 @@ def layer_parameters(D, hidden):
 VARIANTS = {
     "vocabulary": [
         Mistake(
+            "new words are added",
+            change={
+                "return [place.get(token, 1) for token in speeches.tokens(text)]": "numbers = [place.get(token, 1) for token in speeches.tokens(text)]\n    words += [token for token in speeches.tokens(text) if token not in place]\n    return numbers"
+            },
+            hint="`encode` changes the vocabulary",
+            gravity="edge",
+        ),
+        Mistake(
             "test files, too",
             change={'        if name.startswith("train_"):\n            found': "        if name:\n            found"},
             hint="test files are in the vocabulary",
@@ -292,6 +300,18 @@ def decoder_parameters(V, T, D, L, hidden):
     ],
     "attend": [
         Mistake(
+            "bias detached",
+            change={"scores = scores + bias": "scores = scores + bias.detach()"},
+            hint="the gradients do not reach the bias",
+            gravity="part",
+        ),
+        Mistake(
+            "float64 comes back",
+            change={"return scores.softmax(dim=-1) @ v": "return (scores.softmax(dim=-1) @ v).double()"},
+            hint="float32 in, float32 out",
+            gravity="edge",
+        ),
+        Mistake(
             "float32 inside",
             change={"scores = q @ k.mT": "q, k, v = q.float(), k.float(), v.float()\n    scores = q @ k.mT"},
             hint="with float64 input digits are lost",
@@ -322,13 +342,13 @@ def decoder_parameters(V, T, D, L, hidden):
             "NaN for nobody",
             change={"torch.finfo(scores.dtype).min": "-torch.inf", ".masked_fill(~mask, 0) @ v": " @ v"},
             hint="a query that may look nowhere gets zeros",
-            gravity="edge",
+            gravity="part",
         ),
         Mistake(
             "mean for nobody",
             change={".masked_fill(~mask, 0) @ v": " @ v"},
             hint="a query that may look nowhere gets zeros",
-            gravity="edge",
+            gravity="part",
         ),
         Mistake("no bias", change={"scores = scores + bias": "pass"}, hint="the bias is not used", gravity="part"),
         Mistake("bias subtracted", change={"scores + bias": "scores - bias"}, hint="the bias is subtracted", gravity="part"),
@@ -454,6 +474,14 @@ def mean_over_real(x, real):
         ),
     ],
     "evaluate": [
+        Mistake(
+            "divided in place",
+            change={
+                "total = matrix.sum(dim=1)\n    there = total > 0\n    return (matrix.diagonal()[there] / total[there]).mean().item()": "there = matrix.sum(dim=1) > 0\n    if matrix.is_floating_point():\n        matrix /= matrix.sum(dim=1, keepdim=True).clamp(min=1)\n    else:\n        matrix = matrix / matrix.sum(dim=1, keepdim=True).clamp(min=1)\n    return matrix.diagonal()[there].mean().item()"
+            },
+            hint="your code changes its input in place",
+            gravity="edge",
+        ),
         Mistake(
             "counts as floats",
             change={"minlength=K * K).view(K, K)": "minlength=K * K).view(K, K).float()"},
@@ -1004,4 +1032,23 @@ def sign_test(a, b):
 """,
         ),
     ],
+}
+
+# Mutants that `course verify --mutate` makes and that are no mistakes.
+LOOKED_AT = "these are numbers to look at: no model is trained through them"
+EQUIVALENT = {
+    "vocabulary": {
+        "iterator: encode, text *": "a text is a string: it has a length and as many starts as one likes",
+        "iterator: encode, words *": "the docstring says that `words` is a list",
+    },
+    "pad": {"dtype: *": "a row without tokens has no number to lose: it is written into an int64 tensor"},
+    "attend": {"dtype: scores.dtype → torch.float32": "the smallest float32 is hidden in float64 as well: its exponential is 0"},
+    "pool": {"dtype: x.dtype → torch.float32": "zeros and ones are exact in float32, and products with float64 are float64"},
+    "sanity": {"gradient: *": LOOKED_AT},
+    "perplexities": {"gradient: *": LOOKED_AT},
+    "interval": {"iterator: paired_interval, b *": "the accuracies are lists: they have a length and several starts"},
+    "follow": {
+        "gradient: *": LOOKED_AT,
+        "dtype: weights.new_zeros *": "zero is exact in float32, and sums with float64 are float64",
+    },
 }

@@ -981,8 +981,8 @@ def answer_of(result, place):
 
 
 with check.idea("loss"):
-    zero = torch.zeros(1)
-    even = check.run(head_gradient, torch.tensor([[2.0], [4.0]]), torch.tensor([1.0, 0.0]), zero, torch.tensor(0.0), 0.0)
+    given = (torch.tensor([[2.0], [4.0]]), torch.tensor([1.0, 0.0]), torch.zeros(1), torch.tensor(0.0), 0.0)
+    even = check.run(head_gradient, *given)
     triple = type(even) in (tuple, list) and len(even) == 3 if even is None or even else even
     check.true(triple, "three things come back: the loss, its gradient by w, its gradient by b")
     check.close(answer_of(even, 0), 0.693147, "w = 0 and b = 0 give every sentence p = 1/2, and the loss log 2", rtol=1e-5)
@@ -1028,13 +1028,10 @@ with check.edge("large scores"):
 with check.edge("inputs unchanged"):
     check.unchanged(head_gradient, randn(5, 3), torch.ones(5), randn(3), torch.tensor(0.5), 3.0)
 with check.idea("gradient by w", share=2):
-    half = "features 2 and 4 with the labels 1 and 0, w = b = 0: the residuals are −½ and ½, and their mean with the features is ½"
-    check.close(answer_of(even, 1), [0.5], half)
-    own, given = "derive the gradients on paper: do not let autograd do it", (torch.tensor([[2.0], [4.0]]), torch.tensor([1.0, 0.0]))
+    check.close(answer_of(even, 1), [0.5], "features 2 and 4, residuals −½ and ½ (w = b = 0): the mean of their products is ½")
+    own = "derive the gradients on paper: do not let autograd do it"
     bans = ("backward", "autograd", "requires_grad_", "vmap", "jacrev", "jacfwd", "jvp", "vjp")
-    check.avoids(
-        head_gradient, *bans, hint=own, forbid=["autograd"], runs=lambda: head_gradient(*given, torch.zeros(1), torch.tensor(0.0), 0.0)
-    )
+    check.avoids(head_gradient, *bans, hint=own, forbid=["autograd"], runs=lambda: head_gradient(*given))
     ### BEGIN HIDDEN TESTS
     check.shape(
         answer_of(bare, 1), (4,), "the gradient by w has one entry per feature: residuals times features, summed over the sentences"
@@ -1075,7 +1072,7 @@ with check.edge("one sentence"):
     check.close(answer_of(lonely, 1), (torch.sigmoid(X[0] @ w + bias) - 1) * X[0], "one sentence: the gradient by w is (p − y) f")
 ### END HIDDEN TESTS
 with check.idea("gradient by b"):
-    two = check.run(head_gradient, torch.tensor([[2.0], [4.0]]), torch.tensor([0.0, 0.0]), zero, torch.tensor(0.0), 0.0)
+    two = check.run(head_gradient, given[0], torch.zeros(2), *given[2:])
     check.close(answer_of(two, 2), 0.5, "two sentences with the label 0, w = b = 0: the mean of the residuals is ½")
     ### BEGIN HIDDEN TESTS
     check.derivative(

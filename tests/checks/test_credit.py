@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -49,6 +49,24 @@ def test_what_is_left(outcomes: list[tuple[str, list[bool]]], earned: float) -> 
     score = cell(4, outcomes).score()
     assert type(score) is float
     assert score == earned
+
+
+@pytest.mark.parametrize(
+    ("left_behind", "hint"),
+    [
+        (lambda: torch.set_default_dtype(torch.float64), "default dtype"),
+        (lambda: torch.set_grad_enabled(False), "gradients stay switched off"),
+    ],
+)
+def test_settings_that_are_left_changed_fail_an_edge_and_are_put_back(
+    left_behind: Callable[[], Any], hint: str
+) -> None:
+    check = Check("example", points=4)
+    with check.idea("idea"):
+        check.equal(check.run(lambda: (left_behind(), 1)[1]), 1, "")
+    assert check.score() == 3.2
+    assert [hint in finding.hint for finding in check.outcome.findings] == [True]
+    assert (torch.get_default_dtype(), torch.is_grad_enabled()) == (torch.float32, True)
 
 
 def test_functions_share_the_points_of_a_cell() -> None:
