@@ -1,159 +1,30 @@
-"""The student's own copies: `work/` mirrors `notebooks/`, and a file there that somebody changes is theirs from then
-on.
-
-What arrives later is put beside such a file, never over it. `work/.handed-out.json` remembers what has been handed out,
-so that nothing is offered twice. Needs nothing but the standard library: it runs at every start of the lab.
+"""The student's own copies in a staff repository: data files come from solutions/, where a released package has them
+beside the notebooks.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from autograder.authoring import authorship
-from autograder.model.course import Course, is_hidden, write_whole
-
-FOLDER = "work"
-RECORD = ".handed-out.json"
-
-
-@dataclass
-class Original:
-    """A file of the course that students get a copy of, by its name below `work/`."""
-
-    name: str
-    path: Path
-    is_data: bool  # of the assignment's own; anything else in notebooks/ may be somebody's work
-
-    @property
-    def is_notebook(self) -> bool:
-        return self.path.suffix == ".ipynb"
+from autograder.model.course import Course
+from helpers.student import work
+from helpers.student.work import FOLDER as FOLDER
+from helpers.student.work import RECORD as RECORD
+from helpers.student.work import Original
 
 
-def originals(course: Course) -> Iterator[Original]:
-    """Everything in notebooks/, and the assignments' data files."""
-    found: dict[str, Original] = {}
-    given = course.root / "notebooks"
-    for path in sorted(given.rglob("*")):
-        name = path.relative_to(given)
-        if path.is_file() and not is_hidden(name):
-            found[name.as_posix()] = Original(name.as_posix(), path, False)
-    for assignment in course.assignments:
-        for label, path in assignment.data_files().items():
-            found[f"{assignment.id}/{label}"] = Original(f"{assignment.id}/{label}", path, True)
-    return iter(found.values())
+def data_files(course: Course) -> dict[str, Path]:
+    """The assignments' data files, by their names below `work/`."""
+    return {
+        f"{assignment.id}/{label}": path
+        for assignment in course.assignments
+        for label, path in assignment.data_files().items()
+    }
+
+
+def originals(course: Course) -> list[Original]:
+    return work.originals(course.root, data_files(course))
 
 
 def prepare(course: Course) -> list[str]:
-    """Bring work/ up to date without changing anything that a person changed.
-
-    Gives a line for what is worth knowing.
-    """
-    place = course.root / FOLDER
-    record = read_record(place / RECORD)
-    before = json.dumps(record)
-    lines: list[str] = []
-    for original in originals(course):
-        entry = record.setdefault(original.name, {"stamp": "", "seen": []})
-        copy = place / original.name
-        state = original.path.stat()
-        stamp = f"{state.st_size}-{state.st_mtime_ns}"
-        if copy.exists() and entry["stamp"] == stamp:
-            continue
-        content = original.path.read_bytes()
-        lines += hand_out(original, content, copy, entry["seen"])
-        digest = hashlib.sha256(content).hexdigest()
-        entry["stamp"] = stamp
-        entry["seen"] = [*(seen for seen in entry["seen"] if seen != digest), digest]
-    if json.dumps(record) != before:
-        write_whole(place / RECORD, json.dumps(record, indent=1) + "\n")
-    return lines
-
-
-def hand_out(original: Original, content: bytes, copy: Path, seen: list[str]) -> list[str]:
-    """Put one file where the student finds it: in its place if that is free or untouched, else beside.
-
-    `seen` are the digests of what was handed out before.
-    """
-    answered = original.is_notebook and authorship.is_a_persons(original.path)
-    name = f"{FOLDER}/{original.name}"
-    taken_over = f"notebooks/{original.name} has been changed: go on with the copy {name}; notebooks/ is left alone"
-    if not copy.exists() and not copy.is_symlink():
-        write_whole(copy, content)
-        return [taken_over] if answered else []
-    if not copy.is_file() or copy.read_bytes() == content:
-        return []
-    if is_untouched(original, copy, seen):
-        write_whole(copy, content)
-        return [
-            taken_over if answered else f"{name} has been renewed: there is a new version, and you had not changed it"
-        ]
-    if hashlib.sha256(content).hexdigest() in seen:
-        return []
-    if not original.is_notebook:
-        return [f"{name} is not what the course has now: it stays as it is, and is made afresh if you move it away"]
-    if not answered and same_version(copy, content):
-        return []
-    beside = put_beside(copy, content, "from notebooks" if answered else "new version")
-    if beside is None:
-        return []
-    what = "has also been changed in notebooks/" if answered else "has a new version"
-    return [f"{name} {what}: yours stays as it is, the other one lies beside it as {beside.name!r}"]
-
-
-def is_untouched(original: Original, copy: Path, seen: list[str]) -> bool:
-    """Is this still exactly what a build wrote? Of a data file: what was handed out?
-
-    That a notebook was handed out proves nothing: it may have been answered in notebooks/ before, and notebooks/
-    restored since.
-    """
-    if copy.is_symlink():
-        return False
-    if original.is_notebook:
-        return authorship.untouched(authorship.read(copy))
-    return original.is_data and hashlib.sha256(copy.read_bytes()).hexdigest() in seen
-
-
-def same_version(copy: Path, content: bytes) -> bool:
-    """Was the student's copy made from a notebook with these cells?"""
-    mine = authorship.read(copy)
-    digest = None if mine is None else authorship.digest_in(mine)
-    return digest is not None and digest == digest_in_bytes(content)
-
-
-def digest_in_bytes(content: bytes) -> Any:
-    try:
-        return authorship.digest_in(json.loads(content))
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
-
-
-def put_beside(copy: Path, content: bytes, label: str) -> Path | None:
-    """A copy under the first name that is free or untouched. None if it is there already."""
-    number = 1
-    while True:
-        path = copy.with_name(f"{copy.stem} ({label}{'' if number == 1 else f' {number}'}){copy.suffix}")
-        if not path.exists() and not path.is_symlink():
-            break
-        if (path.is_file() and path.read_bytes() == content) or same_version(path, content):
-            return None
-        if authorship.untouched(authorship.read(path)):
-            break
-        number += 1
-    write_whole(path, content)
-    return path
-
-
-def read_record(path: Path) -> dict[str, dict[str, Any]]:
-    """What was handed out before. Without it nothing is lost: a version may be offered once more."""
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        return {
-            name: {"stamp": entry["stamp"], "seen": list(map(str, entry["seen"]))} for name, entry in record.items()
-        }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}
+    return work.prepare(course.root, data_files(course))

@@ -21,8 +21,9 @@ from typing import Any
 import pytest
 from conftest import ROOT, SMALL, TOOLS, run_course
 
-from autograder.authoring import authorship, headers
+from autograder.authoring import headers
 from autograder.model.notebook import Cell
+from helpers.student import authorship
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install playwright")
 

@@ -28,6 +28,7 @@ MADE = (
     ".venv",
     "autograded",
     "class",
+    "class.html",
     "demo",
     "feedback",
     "gradebook.db",

@@ -92,7 +92,8 @@ def test_student_notebook_has_no_outputs_and_starts_with_the_colab_cell(assignme
     notebook = nbformat.read(assignment.student_notebook, as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert all(cell.outputs == [] and cell.execution_count is None for cell in code)
-    assert code[0].source.count("\n") == 3, "the set-up for Colab is four lines"
+    assert notebook.cells[0].source.startswith("# "), "a notebook opens with its title"
+    assert code[0].source.count("\n") == 5, "the set-up for Colab is a title, what it does, and four lines"
     assert code[0].source.endswith(")")
     assert "colab.ready(" in code[0].source
     assert "torch" not in code[0].source

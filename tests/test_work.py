@@ -13,9 +13,9 @@ import pytest
 from conftest import ROOT
 
 from autograder import lab, work
-from autograder.authoring import authorship
 from autograder.model import course
 from autograder.model.course import Course, CourseError
+from helpers.student import authorship
 
 NAME = "01-small/01-small.ipynb"
 
@@ -49,7 +49,7 @@ def built(small_course: Path) -> Course:
     given = small_course / "notebooks" / "01-small"
     given.mkdir(parents=True)
     (given / "01-small.ipynb").write_text(notebook("first version"))
-    (given.parent / "start.ipynb").write_text(notebook("start"))
+    (given.parent / "reading.ipynb").write_text(notebook("a list of books"))
     (small_course / "solutions" / "01-small" / "table.csv").write_text("1,2\n")
     (small_course / "solutions" / "01-small" / "mistakes.py").write_text("VARIANTS = {}\n")
     return course.load(small_course)
@@ -241,7 +241,7 @@ def test_a_start_that_is_interrupted_leaves_whole_files_and_the_next_one_goes_on
     monkeypatch.undo()
     assert len(files_in(built.root / "work")) == 1
     work.prepare(built)
-    assert set(files_in(built.root / "work")) == {NAME, "start.ipynb", "01-small/table.csv"}
+    assert set(files_in(built.root / "work")) == {NAME, "reading.ipynb", "01-small/table.csv"}
 
 
 def test_a_source_that_was_edited_is_named_and_not_built(built: Course) -> None:

@@ -19,16 +19,18 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.authoring import authorship, headers, source, statements
-from autograder.authoring.pages import as_text, graded_cells, start_page, with_table
+from autograder.authoring import folding, headers, source, statements
+from autograder.authoring.pages import as_text, graded_cells, with_table
 from autograder.authoring.problem import Problem
 from autograder.authoring.rules import problems
 from autograder.model.course import Assignment, Course, CourseError, write_whole
 from autograder.model.notebook import Cell
 from autograder.model.regions import MARKERS
+from helpers.student import authorship
 
 # A solution line this short (without spaces) may well stand in given code too: `return x` gives nothing away.
 DISTINCTIVE = 20
+ABOUT_SETUP = "The set-up cell installs the course on Colab; where the course is installed it does nothing."
 
 
 class BuildError(CourseError):
@@ -54,8 +56,12 @@ def relative(problem: Problem, root: Path) -> Problem:
 
 
 def instructor_notebook(course: Course, assignment: Assignment, cells: list[Cell]) -> str:
-    """The instructor's notebook as text: generated cells first, then the source's cells, with derived ids."""
-    nodes = [*generated_cells(course, assignment), *(as_node(cell) for cell in cells)]
+    """The instructor's notebook as text: the source's cells, with the generated ones below the title, and derived
+    ids.
+    """
+    nodes = [as_node(cell) for cell in cells]
+    below = 1 if cells and cells[0].kind == "markdown" else 0
+    nodes[below:below] = generated_cells(course, assignment)
     seen: set[str] = set()
     for node in nodes:
         node["id"] = derived_id(node, seen)
@@ -68,13 +74,14 @@ def as_node(cell: Cell) -> Any:
 
 
 def generated_cells(course: Course, assignment: Assignment) -> list[Any]:
-    """The Colab badge and the set-up cell: written here once, the same in every notebook."""
+    """The link to Colab (in words: a badge is a broken picture without a network) and the set-up cell: written here
+    once, the same in every notebook.
+    """
     mark = {"course": {"generated": True}}
-    badge = (
-        f"[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({course.colab_link(assignment)})"
-    )
+    link = f"<small>[Open this notebook in Colab]({course.colab_link(assignment)}). {ABOUT_SETUP}</small>"
     needs = ", ".join(repr(name) for name in assignment.needs)
     setup = (
+        f"{folding.title('Set-up: run this cell first')}\n# {ABOUT_SETUP}\n"
         'import importlib.util, os, subprocess, sys; found = importlib.util.find_spec("helpers")\n'
         'if found and not os.path.exists(os.path.join(os.path.dirname(found.origin or ""), "kit", "colab.py")): '
         "raise ImportError("
@@ -92,7 +99,10 @@ def generated_cells(course: Course, assignment: Assignment) -> list[Any]:
         "solution": False,
         "task": False,
     }
-    return [new_markdown_cell(badge, metadata=mark), new_code_cell(setup, metadata={**mark, "nbgrader": locked})]
+    return [
+        new_markdown_cell(link, metadata=mark),
+        new_code_cell(setup, metadata={**mark, **folding.FOLDED, "nbgrader": locked}),
+    ]
 
 
 def derived_id(node: Any, seen: set[str]) -> str:
@@ -110,8 +120,8 @@ def derived_id(node: Any, seen: set[str]) -> str:
 
 
 class Stamp(NbGraderPreprocessor):
-    """The last step of `nbgrader generate_assignment`: the student's notebook has no headers of the script, and the
-    digest of what was made.
+    """The last step of `nbgrader generate_assignment`: the student's notebook has no headers of the script, its tests
+    are folded, and it carries the digest of what was made.
     """
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
@@ -122,6 +132,7 @@ class Stamp(NbGraderPreprocessor):
 def for_students(notebook: Any) -> None:
     for cell in notebook.cells:
         cell.metadata = nbformat.from_dict(headers.shortened(cell.metadata))
+    folding.fold_tests(notebook)
     authorship.stamp(notebook)
 
 
@@ -296,7 +307,6 @@ def outputs(course: Course, chosen: list[Assignment]) -> tuple[dict[Path, str], 
         warnings += found
     if broken:
         raise BuildError(broken)
-    files[course.root / "notebooks" / "start.ipynb"] = start_page(course)
     readme = course.root / "README.md"
     if readme.exists():
         files[readme] = with_table(course, readme.read_bytes().decode())

@@ -1,4 +1,4 @@
-"""What the build makes of all assignments together: the start page and the README's table, with points and times."""
+"""What the build makes of all assignments together: the README's table, with points and times."""
 
 from __future__ import annotations
 
@@ -7,22 +7,35 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from nbformat.v4 import new_markdown_cell, new_notebook
+from nbformat.v4 import new_notebook
 
-from autograder.authoring import authorship, source
+from autograder.authoring import source
 from autograder.authoring.statements import sums
 from autograder.model.course import Assignment, Course, CourseError
 from autograder.model.notebook import Cell, Notebook
+from helpers.student import authorship
 
 # `course build` keeps the README's table of assignments between these two.
 TABLE = re.compile(r"(<!-- assignments: made by `course build` -->).*?(<!-- end of assignments -->)", re.DOTALL)
+
+# What JupyterLab notes about a kernel's language. All of it has to be there, or a notebook just opened counts as
+# changed. The version is that of the kernel, which `course lab` knows: see `helpers/student/work.py`.
+LANGUAGE = {
+    "codemirror_mode": {"name": "ipython", "version": 3},
+    "file_extension": ".py",
+    "mimetype": "text/x-python",
+    "name": "python",
+    "nbconvert_exporter": "python",
+    "pygments_lexer": "ipython3",
+    "version": "3",
+}
 
 
 def as_text(nodes: list[Any]) -> str:
     """A notebook of these cells, as nbformat writes it: sorted keys, no timestamps, no machine's versions."""
     notebook = new_notebook(cells=nodes)
     kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-    notebook.metadata = nbformat.from_dict({"kernelspec": kernel, "language_info": {"name": "python"}})
+    notebook.metadata = nbformat.from_dict({"kernelspec": kernel, "language_info": LANGUAGE})
     authorship.stamp(notebook)
     nbformat.validate(notebook)
     return nbformat.writes(notebook, version=4) + "\n"
@@ -65,50 +78,6 @@ def links(assignment: Assignment, folder: str) -> str:
     if len(paths) == 1:
         return f"[{assignment.title}]({folder}{assignment.id}/{paths[0].name})"
     return f"{assignment.title}: " + ", ".join(f"[{path.stem}]({folder}{assignment.id}/{path.name})" for path in paths)
-
-
-def start_page(course: Course) -> str:
-    """The workbook's first page: a notebook with the list of assignments.
-
-    Its links lead to the notebooks beside it, here and in work/.
-    """
-    lines = [
-        f"# {course.title}",
-        "",
-        (
-            "Open an assignment, read, predict, write code, run the test below it. A failing test names the likely"
-            " mistake."
-        ),
-    ]
-    part = ""
-    for assignment in course.assignments:
-        if assignment.part != part:
-            part = assignment.part
-            lines += ["", f"## Part {part}", "", "| | assignment | points | time |", "| --- | --- | --- | --- |"]
-        hours = f"about {assignment.minutes / 60:.2g} h"
-        lines.append(f"| {number_of(assignment)} | {links(assignment, '')} | {worth(assignment)} | {hours} |")
-    lines += [
-        "",
-        (
-            "**How to work.** Write your code where it says `YOUR CODE HERE` and run the cell, then the test cell below"
-            " it. Cells with tests are locked; everything else is yours to change. *Validate* in the toolbar runs the"
-            " whole notebook from the top, as grading does."
-        ),
-        "",
-        (
-            "**Your copies.** The notebooks behind these links lie in the folder `work` and are yours: nothing that you"
-            " save there is ever overwritten. When the course brings a new version of a notebook that you have changed,"
-            " it is put beside yours."
-        ),
-        "",
-        (
-            "**Scale.** `COURSE_SCALE=smoke`, `laptop` (default) or `gpu` decides how large the experiments are. The"
-            " code is the same."
-        ),
-    ]
-    node = new_markdown_cell("\n".join(lines))
-    node["id"] = "start"
-    return as_text([node])
 
 
 def readme_table(course: Course) -> str:

@@ -6,9 +6,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from autograder.authoring import authorship, build
+from autograder.authoring import build
 from autograder.authoring.github_classroom import workflow_files
 from autograder.model.course import Assignment, Course, CourseError, replace_folder
+from helpers.student import authorship
 
 
 def release(course: Course, assignment: Assignment, target: Path) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,12 +15,12 @@ from typing import Any
 
 from autograder.model.policy import Policy, moment
 from autograder.model.regrade import checked_address
+from helpers.student import files
+from helpers.student.files import CourseError as CourseError
+from helpers.student.files import is_hidden
+from helpers.student.files import write_whole as write_whole
 
 STUDENTS_FOLDERS = ("submitted", "autograded", "feedback")  # below the course's root: what students wrote lies there
-
-
-class CourseError(Exception):
-    """A user's mistake or a machine's lack: one clear line that says what to do."""
 
 
 @dataclass(frozen=True)
@@ -128,22 +127,9 @@ class Course:
         return f"https://colab.research.google.com/github/{path}/blob/{self.tag}/notebooks/{assignment.id}/{name}"
 
 
-def is_hidden(name: Path) -> bool:
-    """A checkpoint, a cache or anything else that its maker keeps out of sight."""
-    return any(part.startswith(".") or part == "__pycache__" for part in name.parts)
-
-
 def find_root(start: Path | None = None) -> Path:
-    """The folder with `course.toml`: $COURSE_ROOT, or this folder or one above it."""
-    if os.environ.get("COURSE_ROOT"):
-        return not_handed_in(Path(os.environ["COURSE_ROOT"]).resolve())
-    here = (start or Path.cwd()).resolve()
-    for folder in (here, *here.parents):
-        if (folder / "course.toml").is_file():
-            return not_handed_in(folder)
-    raise CourseError(
-        f"no course.toml in {here} or above it: run `course` inside the course folder, or set COURSE_ROOT"
-    )
+    """The folder with `course.toml`, unless that came with a submission."""
+    return not_handed_in(files.find_root(start))
 
 
 def not_handed_in(root: Path) -> Path:
@@ -206,29 +192,6 @@ def due_date(entry: Mapping[str, Any], zone: tzinfo | None) -> datetime | None:
         return moment(entry["due"], zone)
     except ValueError as error:
         raise ValueError(f"due of {entry['id']}: {error}") from None
-
-
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write to a temporary file beside the target, then rename: a full disk or a kill leaves the old file, never half a
-    new one.
-    """
-    data = content.encode() if isinstance(content, str) else content
-    temporary = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as handle:
-            temporary = handle.name
-            handle.write(data)
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except OSError as error:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
-        raise CourseError(
-            f"cannot write {path}: {error.strerror or error}. Free some space or choose a folder you may write to."
-        ) from None
 
 
 def remove_stale_folders(place: Path, prefix: str) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 
 from autograder.model import names, regions
 
+TITLE = "# @title"  # a cell's first line may give it a title, which Colab shows when the cell is folded
+
 
 class Role(Enum):
     """What a cell is for."""

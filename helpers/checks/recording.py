@@ -125,8 +125,7 @@ class Recorder:
             self.outcome.findings = first_causes(self.outcome)
         if self.outcome.unwritten and not self.outcome.passed:  # what to write is all there is to say
             self.outcome.findings = []
-        report.show(self.outcome)
-        return self.outcome.score
+        return report.show(self.outcome)
 
     def _name_the_mistake(self) -> None:
         """In the examiner: an answer that gives in every call what a named mistake gives is told which one it is."""

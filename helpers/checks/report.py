@@ -1,16 +1,19 @@
-"""How the outcome of a test cell is shown: tidy HTML in a notebook, plain text in a terminal, and data for programs.
+"""The outcome of a test cell: as data for programs, as text for a terminal, and as the box of a notebook.
 
 Never on standard error.
 """
 
 from __future__ import annotations
 
-import html
 import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from helpers.checks import credit
+from helpers.checks import credit, verdict
+from helpers.checks.box import box, code_marks, grouped, readable
+from helpers.kit import progress
+
+__all__ = ["MIME_TYPE", "Finding", "Outcome", "as_data", "as_html", "code_marks", "show", "text"]
 
 MIME_TYPE = "application/vnd.sequence-models.check+json"  # the outcome as data, beside its text and HTML
 
@@ -69,28 +72,13 @@ class Outcome:
         return " · ".join(f"{r.name} {'✓' if r.met else '✗'}" for r in self.requirements) if shown else ""
 
 
-def grouped(findings: list[Finding]) -> list[tuple[str, list[str]]]:
-    """Hints in order, each once, with what was seen under it; the same observation is not repeated."""
-    groups: dict[str, list[str]] = {}
-    for finding in findings:
-        seen = groups.setdefault(finding.hint, [])
-        text = f"{finding.seen} (hidden check)".strip() if finding.hidden else finding.seen
-        if text and text not in seen:
-            seen.append(text)
-    return list(groups.items())
-
-
-def told(outcome: Outcome) -> list[tuple[str, list[str]]]:
-    """What is still to be written comes first: one sentence each, without the checks that had nothing to look at."""
-    return [(sentence, []) for sentence in outcome.unwritten.values()] + grouped(outcome.findings)
-
-
 def text(outcome: Outcome) -> str:
     mark = "✓" if outcome.passed == outcome.reached else "✗"
-    lines = [f"{mark} {outcome.headline}  ({outcome.score:g} of {outcome.points:g} points)"]
+    lines = [f"{mark} {outcome.headline}  ({readable(outcome.score)} of {readable(outcome.points)} points)"]
     if outcome.by_name:
         lines.append(f"  {outcome.by_name}")
-    for hint, seen in told(outcome):
+    lines += [f"  ✗ {sentence}" for sentence in outcome.unwritten.values()]  # what is to be written comes first
+    for hint, seen in grouped(as_data(outcome)["findings"]):
         lines.append(f"  ✗ {hint}" if hint else "  ✗")
         lines += [f"      {line}" for line in seen]
     lines += [f"  note: {note}" for note in outcome.notes]
@@ -102,6 +90,7 @@ def as_data(outcome: Outcome) -> dict[str, Any]:
     return {
         "version": 1,
         "name": outcome.name,
+        "headline": outcome.headline,
         "points": float(outcome.points),
         "score": outcome.score,
         "passed": outcome.passed,
@@ -121,58 +110,25 @@ def as_data(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-CODE = "font-family:var(--jp-code-font-family,monospace);font-size:0.92em"
-
-
 def as_html(outcome: Outcome) -> str:
-    good = outcome.passed == outcome.reached
-    colour = "#029e73" if good else "#d55e00"  # the green and the orange of the colour-blind-safe palette
-    parts = [
-        (
-            f'<div class="course-check" style="border-left:4px solid {colour};padding:4px 12px;margin:4px'
-            ' 0;line-height:1.45">'
-        ),
-        (
-            f'<div><b style="color:{colour}">{"✓" if good else "✗"}</b> <b>{html.escape(outcome.headline)}</b>'
-            f' <span style="opacity:0.7">· {outcome.score:g} of {outcome.points:g} points</span></div>'
-        ),
-    ]
-    if outcome.by_name:
-        parts.append(f'<div style="opacity:0.8">{html.escape(outcome.by_name)}</div>')
-    for hint, seen in told(outcome):
-        parts.append(f'<div style="margin:6px 0 0 0"><span style="color:{colour}">✗</span> {code_marks(hint)}</div>')
-        parts += [f'<div style="margin-left:1.4em;opacity:0.8;{CODE}">{code_marks(line)}</div>' for line in seen]
-    parts += [f'<div style="margin-top:6px;opacity:0.7">note: {html.escape(note)}</div>' for note in outcome.notes]
-    return "".join(parts) + "</div>"
-
-
-def code_marks(line: str) -> str:
-    """Escape, and show what stands between back-ticks as code."""
-    pieces = html.escape(line).split("`")
-    if len(pieces) % 2 == 0:  # an odd back-tick: leave the text as it is
-        return html.escape(line)
-    return "".join(f'<code style="{CODE}">{p}</code>' if i % 2 else p for i, p in enumerate(pieces))
+    return box(as_data(outcome))
 
 
 last_shown: Outcome | None = None  # for whoever runs test cells and asks what kind of outcome there was
 
 
-def show(outcome: Outcome) -> None:
-    """HTML, the same as text and as data where there is a kernel, else print. `last_shown` is set in both cases."""
+def show(outcome: Outcome) -> float:
+    """Show the outcome, and give the points earned: the value that the test cell has to end with.
+
+    `last_shown` is set in every case.
+    """
     global last_shown
     last_shown = outcome
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        shell = None
-    else:
-        shell = get_ipython()
-    if shell is not None and getattr(shell, "kernel", None) is not None:
-        from IPython.display import display
-
-        display({"text/plain": text(outcome), "text/html": as_html(outcome), MIME_TYPE: as_data(outcome)}, raw=True)
-    else:
-        print(text(outcome))
+    score = float(outcome.score)
+    verdict.show(score, {"text/plain": text(outcome), "text/html": as_html(outcome), MIME_TYPE: as_data(outcome)})
+    if verdict.a_person_looks_on(verdict.notebook_shell()):
+        progress.record(outcome.name, score, float(outcome.points))
     strict = os.environ.get("COURSE_STRICT_CHECKS") == "1"
     if strict and outcome.passed < outcome.reached:
         raise AssertionError(text(outcome))
+    return score

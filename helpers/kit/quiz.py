@@ -153,12 +153,11 @@ class Question:
         if self.verdict is None:
             raise RuntimeError(f"the test cell of {self.name} has read no answer: call `answer` first")
         try:
-            report.show(self.verdict)
+            return report.show(self.verdict)
         finally:  # in strict mode `report.show` raises for a lost point
             lines = explained(self.ticked, self.right, self.wrong)
             if lines := [line for line in lines if line.good or self.ticked is None]:  # the verdict tells the others
                 emit(as_text(lines), as_html(lines))
-        return self.verdict.score
 
 
 # ---- after grading --------------------------------------------------------------------------------------------------

@@ -15,10 +15,12 @@ from typing import Any
 import nbformat
 import pytest
 from conftest import ROOT, TOOLS, run_course
+from nbgrader.utils import compute_checksum
 
-from autograder.authoring import authorship, build, headers, pages, source
+from autograder.authoring import build, headers, pages, source
 from autograder.authoring.build import BuildError, checked_cells
 from autograder.model import course
+from helpers.student import authorship
 
 SOURCE = "solutions/01-small/01-small.py"
 
@@ -330,7 +332,35 @@ def test_our_own_stub_and_nbgraders_agree(small_course: Path) -> None:
     by_id = {cell.id: cell.source for cell in student.cells}
     for cell in cells:
         if cell.grade_id:
-            assert cell.given == by_id[cell.grade_id]
+            lines = by_id[cell.grade_id].split("\n")
+            assert cell.given == "\n".join(lines[1:] if cell.is_test else lines)  # a test's first line is its title
+
+
+def test_tests_are_folded_with_a_title_and_say_so_to_nbgrader(small_course: Path) -> None:
+    change(small_course, "# Twice as much.", "# ### 1.1 Twice as much <small>2 points</small>")
+    this = course.load(small_course)
+    instructor, text, _ = build.build(this, this.assignments[0])
+    student = nbformat.reads(text, as_version=4)
+    test = next(cell for cell in student.cells if cell.id == "double-test")
+    assert test.source.startswith("# @title Test of 1.1 Twice as much: run this cell\ncheck = Check(")
+    assert test.metadata["jupyter"] == {"source_hidden": True}
+    assert test.metadata["cellView"] == "form"
+    assert test.metadata.nbgrader["checksum"] == compute_checksum(test)
+    assert "Test of" not in instructor
+    unfolded = json.loads(text)
+    for cell in unfolded["cells"]:
+        cell["metadata"].pop("jupyter", None)
+    assert authorship.untouched(unfolded), "to open a folded cell is no change"
+
+
+def test_a_notebook_opens_with_its_title_and_the_set_up_says_what_it_does(small_course: Path) -> None:
+    script = small_course / "solutions" / "01-small" / "01-small.py"
+    script.write_text("# %% [markdown]\n# # Doubling\n\n" + script.read_text())
+    this = course.load(small_course)
+    first, link, setup = nbformat.reads(build.build(this, this.assignments[0])[1], as_version=4).cells[:3]
+    assert first.source == "# Doubling"
+    assert "![" not in link.source, "a picture from the network is broken without one"
+    assert setup.source.startswith(f"# @title Set-up: run this cell first\n# {build.ABOUT_SETUP}\n")
 
 
 @pytest.mark.slow
@@ -341,7 +371,6 @@ def test_command_builds_checks_and_notices_an_edited_notebook(small_course: Path
     assert set(json.loads(built.stdout)["written"]) == {
         os.path.join("solutions", "01-small", "01-small.ipynb"),
         os.path.join("notebooks", "01-small", "01-small.ipynb"),
-        os.path.join("notebooks", "start.ipynb"),
     }
     assert run_course("build", "--check", cwd=small_course).returncode == 0
     notebook = small_course / "notebooks" / "01-small" / "01-small.ipynb"

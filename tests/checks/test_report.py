@@ -9,6 +9,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
+from nbgrader.utils import determine_grade
 
 from autograder.inside.shell import new_shell, run_cell
 from helpers.checks import Check, report
@@ -76,14 +77,41 @@ def test_the_examiners_shell_records_the_data_and_nothing_of_a_hidden_check_but_
     assert "123454321" not in json.dumps(data)
 
 
-@pytest.mark.slow
-def test_a_kernel_stores_the_data_and_a_page_shows_the_html() -> None:
-    """nbclient runs the cell (as nbgrader does), the notebook is valid, and nbconvert (as for feedback) shows the HTML."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL.strip())])
+def run_in_kernel(monkeypatch: pytest.MonkeyPatch, *cells: str, grading: str) -> list[list[Any]]:
+    """Outputs of these cells, run in one kernel, for a person or in grading."""
+    monkeypatch.setenv("NBGRADER_EXECUTION", grading) if grading else monkeypatch.delenv("NBGRADER_EXECUTION", False)
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell.strip()) for cell in cells])
     NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     nbformat.validate(notebook)
-    again = nbformat.reads(nbformat.writes(notebook), as_version=4)
-    assert displayed(again.cells[0].outputs)[report.MIME_TYPE]["score"] == 1.0
-    page, _ = HTMLExporter().from_notebook_node(again)
+    return [cell.outputs for cell in nbformat.reads(nbformat.writes(notebook), as_version=4).cells]
+
+
+@pytest.mark.slow
+def test_in_grading_a_kernel_stores_the_data_and_a_page_shows_the_html(monkeypatch: pytest.MonkeyPatch) -> None:
+    """nbclient runs the cell (as nbgrader does), and nbconvert (as for feedback) shows the HTML."""
+    (outputs,) = run_in_kernel(monkeypatch, CELL, grading="autograde")
+    assert displayed(outputs)[report.MIME_TYPE]["score"] == 1.0
+    assert outputs[-1]["data"] == {"text/plain": "1.0"}
+    cell = nbformat.v4.new_code_cell("", outputs=outputs)
+    page, _ = HTMLExporter().from_notebook_node(nbformat.v4.new_notebook(cells=[cell]))
     assert 'class="course-check"' in page
     assert report.MIME_TYPE not in page
+
+
+@pytest.mark.slow
+def test_a_person_sees_one_box_and_no_bare_number_and_nbgrader_reads_the_points(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    unused = CELL.replace("check.score()", "value = check.score(); type(value)")
+    ordinary = "1.0"  # another cell with the same number as its value
+    outputs, shown_at_the_end, number = run_in_kernel(monkeypatch, CELL, unused, ordinary, grading="")
+    (verdict,) = outputs
+    assert verdict["output_type"] == "execute_result"
+    assert set(verdict["data"]) == {"text/plain", "text/html", report.MIME_TYPE}
+    about = {"grade": True, "grade_id": "twice-test", "solution": False, "locked": True, "points": 3}
+    cell = nbformat.v4.new_code_cell("", outputs=outputs, metadata={"nbgrader": {**about, "schema_version": 3}})
+    assert determine_grade(cell) == (1.0, 3.0)
+    assert [output["output_type"] for output in shown_at_the_end] == ["execute_result", "display_data"]
+    assert shown_at_the_end[0]["data"]["text/plain"] == "float"
+    assert "course-check" in shown_at_the_end[1]["data"]["text/html"]
+    assert set(number[0]["data"]) == {"text/plain"}

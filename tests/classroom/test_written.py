@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
+from autograder.classroom import written
 from autograder.classroom.gradebook import open_gradebook
-from autograder.classroom.written import server_arguments
 from autograder.classroom.written.answers import answer_html
 from autograder.classroom.written.marks import (
     ChangedMeanwhileError,
@@ -32,6 +32,7 @@ from autograder.classroom.written.questions import question_of, question_text, q
 from autograder.model import course as courses
 from autograder.model.notebook import Cell
 from autograder.model.rubric import Rubric, RubricItem
+from helpers.student import lab
 
 RUBRIC = Rubric("", (RubricItem(1, "why"), RubricItem(2, "how"), RubricItem(-0.5, "wrong")))
 STUDENTS = [f"zoe-{number}" for number in range(6)]
@@ -194,7 +195,14 @@ def test_the_server_asks_for_its_token_and_for_the_page_s_own_and_names_nobody(g
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-P", "-m", "jupyter_server", *server_arguments(), f"--ServerApp.port={port}"]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "jupyter_server",
+        lab.extension(written.__name__),
+        f"--ServerApp.port={port}",
+    ]
     command += ["--no-browser", "--allow-root", "--IdentityProvider.token=abc", "--ServerApp.port_retries=0"]
     environment = {**os.environ, "COURSE_ROOT": str(graded_class.root)}
     server = subprocess.Popen(command, cwd=graded_class.root, env=environment, stderr=subprocess.DEVNULL)

@@ -160,7 +160,7 @@ def test_after_grading_every_option_is_explained_and_those_to_think_about_come_f
     graded(lambda: {"B", "C"})
     shown = capsys.readouterr().out.splitlines()
     assert shown == [
-        "✗ sample: 1 of 2 right options ticked, 1 of 3 wrong ones  (0.333333 of 2 points)",
+        "✗ sample: 1 of 2 right options ticked, 1 of 3 wrong ones  (0.33 of 2 points)",
         "  ✗ C (ticked, but it does not apply): no, c",
         "  ✗ D (not ticked, but it applies): yes, d",
         "  ✓ A (not ticked, and it does not apply): no, a",

@@ -10,11 +10,6 @@ from typing import Any
 PAGE = "/course/written"
 
 
-def server_arguments() -> list[str]:
-    """What `jupyter lab` is told in order to have the page."""
-    return [f"--ServerApp.jpserver_extensions={__name__}=True"]
-
-
 def _jupyter_server_extension_points() -> list[dict[str, str]]:
     return [{"module": __name__}]
 

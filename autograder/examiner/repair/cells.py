@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograder.model.notebook import Cell
+from autograder.model.notebook import TITLE, Cell
 from autograder.model.record import Repair, RepairKind, Sign, SignKind
 
 
@@ -50,8 +50,11 @@ class Mending(Repaired):
 
 
 def normal(text: str) -> str:
-    """A text without the blanks at line ends and around it that editors add and take away."""
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+    """A text without its title, which earlier notebooks did not have, and without the blanks at line ends and around it
+    that editors add and take away.
+    """
+    lines = text.strip().splitlines()
+    return "\n".join(line.rstrip() for line in (lines[1:] if lines and lines[0].startswith(TITLE) else lines))
 
 
 def released_metadata(cell: Cell) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-PASSING = {"trusted"}  # metadata of a cell that an editor keeps for itself
+PASSING = {"trusted", "jupyter", "cellView"}  # metadata of a cell that an editor keeps for itself: what is folded
 
 
 def source_of(cell: Any) -> str:
