@@ -100,6 +100,10 @@ def check(notebook: Path, as_json: bool) -> None:
     """Run a notebook's tests as grading does (visible ones); exit 1 if any fails."""
     from helpers.kit import validate
 
+    if courses.course_that_got(notebook.resolve()) is not None:
+        raise CourseError(
+            f"{notebook} was handed in, and `course check` would run it with your rights: `course grade` has a sandbox"
+        )
     with err.status(f"running {notebook}"):
         try:
             results = validate.check_notebook(notebook)
@@ -145,6 +149,11 @@ def check(notebook: Path, as_json: bool) -> None:
     type=click.Choice(["holes", "classical", "all"]),
     help="Which mutants: slips that only one more case would show (holes, the default), signs and axes, or all.",
 )
+@click.option(
+    "--looks",
+    is_flag=True,
+    help="Once more with the cells marked look=true, which grading leaves out: scores and hints must be the same.",
+)
 @json_option
 @command
 def verify(
@@ -155,6 +164,7 @@ def verify(
     variants: Path | None,
     mutate: bool,
     operators: str | None,
+    looks: bool,
     as_json: bool,
 ) -> None:
     """Test the tests: solution full marks, blank zero, every named mistake caught, every right variant accepted."""
@@ -178,7 +188,9 @@ def verify(
             name = assignment.id
             told = lambda text: status.update(f"{name} · {text}")  # noqa: B023, E731
             group = (operators or "holes") * mutate
-            reports.append(verifier.verify(this, assignment, told, sample, exercise, seeds=seeds, operators=group))
+            reports.append(
+                verifier.verify(this, assignment, told, sample, exercise, seeds=seeds, operators=group, both_ways=looks)
+            )
     if as_json:
         print(json.dumps([report.as_dict() for report in reports], ensure_ascii=False))
     else:
@@ -240,28 +252,28 @@ def try_file(
 
 
 @course.command()
-@click.argument("assignment")
+@click.argument("assignments", nargs=-1)
 @click.option(
     "--to",
     "target",
     type=click.Path(path_type=Path),
     required=True,
-    help="Folder that receives the assignment's folder.",
+    help="Folder, such as a clone of the students' repository, or a file .zip.",
 )
 @json_option
 @command
-def release(assignment: str, target: Path, as_json: bool) -> None:
-    """Put an assignment's student notebook, with its data files, into a folder for students."""
+def release(assignments: tuple[str, ...], target: Path, as_json: bool) -> None:
+    """Make the students' package: notebooks, the wheel they install, requirements and a README, without any answer."""
     from autograder.authoring.release import release as release_to
 
     this = courses.load()
-    (chosen,) = this.select([assignment])
+    chosen = this.select(assignments)
     with err.status("building"):
         place = release_to(this, chosen, target)
     if as_json:
-        print(json.dumps({"released": str(place)}))
+        print(json.dumps({"released": str(place), "assignments": [assignment.id for assignment in chosen]}))
     else:
-        out.print(f"released {chosen.id} to {place}")
+        out.print(f"released {', '.join(assignment.id for assignment in chosen)} to {place}")
 
 
 @course.command()

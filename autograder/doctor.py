@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from importlib import metadata
 
+from autograder.examiner import warm
 from autograder.examiner.protections import protections
 
 NEEDED = ["torch", "jupyterlab", "nbgrader", "nbclient", "jupytext", "ipywidgets", "seaborn"]
@@ -40,6 +41,21 @@ def accelerator() -> Finding:
     return Finding("GPU", False, "none", "not needed: the course runs on a CPU; COURSE_SCALE=gpu wants one")
 
 
+def warm_processes() -> Finding:
+    """What stays between calls, so that the next one starts at once."""
+    if not warm.minutes():
+        return Finding("warm process", True, "not wanted (COURSE_WARM=0)")
+    if warm.folder() is None:
+        return Finding("warm process", False, "none", "it needs Linux and a folder that only you can enter")
+    found = [
+        f"process {one['pid']}, {one['mb']} MB, "
+        + (f"{one['pools']} in use" if one["pools"] else f"idle for {one['idle_seconds']} s")
+        for one in warm.all_warm()
+    ]
+    stays = f"it ends after {warm.minutes():g} minutes without work"
+    return Finding("warm process", True, "; ".join(found) or f"none now; {stays}")
+
+
 def examine() -> list[Finding]:
     """Look at Python, the packages, the tools beside them, and the accelerator."""
     version = sys.version.split()[0]
@@ -57,6 +73,7 @@ def examine() -> list[Finding]:
         )
     )
     findings += [Finding(p.name, p.active, p.detail, p.advice) for p in protections()]
+    findings.append(warm_processes())
     if findings[1].good:
         findings.append(accelerator())
     return findings

@@ -26,7 +26,7 @@ def cells_of(path: str) -> list[tuple[str, str, dict[str, object]]]:
 def main(submission: str, instructor: str, modules: list[str]) -> None:
     import torch
 
-    from autograder.examiner import pool
+    from autograder.examiner import worker
     from autograder.inside import nursery
     from autograder.inside import shell as shells
 
@@ -37,7 +37,7 @@ def main(submission: str, instructor: str, modules: list[str]) -> None:
         if kind == "code" and known.get("locked")
     }
     code = [tests.get(known.get("grade_id"), source) for kind, source, known in cells_of(submission) if kind == "code"]
-    shells.import_all([*pool.WARM, *pool.STUDENTS, *modules])
+    shells.import_all([*worker.WARM, *worker.STUDENTS, *modules])
     shell = shells.new_shell(1 << 20)
     for source in (nursery.WARM_UP, shells.FIRST_ERROR):
         shells.run_cell(shell, source)

@@ -19,6 +19,9 @@ TOOLS = Path(sys.executable).parent
 # for every small operation: what takes a second takes minutes.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# A test's processes end with it; tests of the process that stays have one of their own (examiner/test_warm.py).
+os.environ["COURSE_WARM"] = "0"
+
 
 def run_course(*args: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
     """The `course` command as a user runs it."""

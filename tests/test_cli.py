@@ -117,7 +117,7 @@ def test_no_command_runs_code_of_the_submission_it_is_started_in(small_course: P
         "verify": [],
         "doctor": [],
         "demo": ["01-small", "--students", "2", "--to", str(small_course / "demo")],
-        "lab": ["--no-browser", "--", "--version"],
+        "lab": ["--instructor", "--no-browser", "--", "--version"],
         "new": ["02-more"],
     }
     assert set(commands) == set(command.commands)
@@ -152,6 +152,19 @@ def test_a_course_that_came_with_a_submission_is_refused(place: str, small_cours
         done = run_course("export", cwd=folder, **environment)
         assert done.returncode == 2
         assert f"came with a submission and is not used: run `course` in {small_course}" in one_line(done.stderr)
+    assert not (small_course / "ran").exists()
+
+
+def test_a_submission_is_not_run_with_the_instructor_s_rights(small_course: Path) -> None:
+    assert run_course("build", cwd=small_course).returncode == 0
+    folder = small_course / "submitted" / "eve" / "01-small"
+    folder.mkdir(parents=True)
+    shutil.copy(small_course / "notebooks" / "01-small" / "01-small.ipynb", folder)
+    (folder / "torch.py").write_text(f"open({str(small_course / 'ran')!r}, 'w')\n")
+    for place, name in ((small_course, str(folder / "01-small.ipynb")), (folder, "01-small.ipynb")):
+        done = run_course("check", name, cwd=place)
+        assert done.returncode == 2
+        assert "was handed in, and `course check` would run it with your rights" in one_line(done.stderr)
     assert not (small_course / "ran").exists()
 
 
@@ -292,18 +305,6 @@ def test_missing_source(small_course: Path) -> None:
     done = run_course("build", cwd=small_course)
     assert done.returncode == 2
     assert "is missing" in one_line(done.stderr)
-
-
-def test_release_is_complete_private_and_repeatable(small_course: Path, tmp_path: Path) -> None:
-    (small_course / "solutions" / "01-small" / "table.csv").write_text("1,2\n")
-    (small_course / "solutions" / "01-small" / "mistakes.py").write_text("VARIANTS = {}\n")
-    target = tmp_path / "class"
-    for _ in range(2):
-        done = run_course("release", "01-small", "--to", str(target), cwd=small_course)
-        assert done.returncode == 0, done.stderr
-        assert sorted(p.name for p in (target / "01-small").iterdir()) == ["01-small.ipynb", "table.csv"]
-    assert "secret of doubling" not in (target / "01-small" / "01-small.ipynb").read_text()
-    assert sorted(p.name for p in target.iterdir()) == ["01-small"]
 
 
 def test_release_to_a_file_is_refused(small_course: Path, tmp_path: Path) -> None:

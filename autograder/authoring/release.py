@@ -1,49 +1,145 @@
-"""`course release`: an assignment's folder as students get it, complete or not at all."""
+"""`course release`: all that students need, as a folder or a zip file, complete or not at all.
+
+The folder is the content of the students' repository: notebooks, the wheel that they and Colab install, pinned
+requirements, a README with two commands. Nothing that lies there besides is touched: `.git`, or a `work/` of somebody.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import tempfile
+import tomllib
+import zipfile
 from pathlib import Path
 
-from autograder.authoring import build
-from autograder.authoring.github_classroom import workflow_files
-from autograder.model.course import Assignment, Course, CourseError, replace_folder
+from autograder.authoring import build, github_classroom, package, release_leaks, release_texts
+from autograder.model.course import Assignment, Course, CourseError, remove_stale_folders, replace_folder, write_whole
 from helpers.student import authorship
 
 
-def release(course: Course, assignment: Assignment, target: Path) -> Path:
-    """Build afresh, add the assignment's data files, and put the folder in place in one step."""
-    made = build.student_texts(course, assignment)
+def release(course: Course, chosen: list[Assignment], target: Path) -> Path:
+    """Make the package of these assignments, look for leaks, and put it in place."""
+    package.check_tag(course)
     target = target.resolve()
+    if target.suffix == ".zip":
+        return release_zip(course, chosen, target)
     if target.exists() and not target.is_dir():
-        raise CourseError(f"{target} is a file: give a folder with --to")
-    refuse_to_replace_work(target / assignment.id, made)
+        raise CourseError(f"{target} is a file: give a folder or a .zip with --to")
     try:
         target.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target, prefix=".release-") as folder:
-            new = Path(folder) / assignment.id
-            new.mkdir()
-            for name, path in assignment.data_files().items():
-                (new / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(path, new / name)
-            for name, text in {**workflow_files(course, assignment), **made}.items():
-                (new / name).parent.mkdir(parents=True, exist_ok=True)
-                (new / name).write_text(text, encoding="utf-8")
-            replace_folder(new, target / assignment.id)
+        remove_stale_folders(target, ".release-")
+        with tempfile.TemporaryDirectory(dir=target, prefix=f".release-{os.getpid()}-") as folder:
+            new = Path(folder)
+            make(course, chosen, released_before(course, chosen, target), new)
+            refuse_to_replace_work(new, target)
+            put_in_place(new, target)
     except OSError as error:
         raise CourseError(
             f"cannot write to {target}: {error.strerror or error}. Choose a folder you may write to, with some space"
             " left."
         ) from None
-    return target / assignment.id
+    return target
 
 
-def refuse_to_replace_work(folder: Path, made: dict[str, str]) -> None:
-    """A released folder in which somebody has worked is not replaced by a new release."""
-    for path in sorted(folder.rglob("*.ipynb")):
-        as_released = path.name in made and path.read_bytes() == made[path.name].encode()
-        if not as_released and authorship.is_a_persons(path):
+def released_before(course: Course, chosen: list[Assignment], target: Path) -> list[Assignment]:
+    """The chosen assignments and those that the folder has from earlier releases, in the course's order."""
+    try:
+        known = tomllib.loads((target / "course.toml").read_text(encoding="utf-8")).get("assignment", [])
+    except FileNotFoundError:
+        known = []
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CourseError(f"{target / 'course.toml'} is not valid TOML: {error}") from None
+    there = {str(entry.get("id")) for entry in known} | {assignment.id for assignment in chosen}
+    return [assignment for assignment in course.assignments if assignment.id in there]
+
+
+def make(course: Course, chosen: list[Assignment], listed: list[Assignment], folder: Path) -> None:
+    """The package in an empty folder: the notebooks of `chosen`, and texts that speak of all that are `listed`."""
+    for assignment in chosen:
+        place = folder / "notebooks" / assignment.id
+        place.mkdir(parents=True)
+        for name, path in assignment.data_files().items():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, place / name)
+        for name, text in build.student_texts(course, assignment).items():
+            (place / name).write_text(text, encoding="utf-8")
+    for name, text in files(course, listed).items():
+        write_whole(folder / name, text)
+    package.build_wheel(course, folder)
+    release_leaks.check(course, folder)
+
+
+def files(course: Course, assignments: list[Assignment]) -> dict[str, str]:
+    """Every file of the package beside notebooks and wheel, by its path. What a package is to have more goes here."""
+    return {
+        "README.md": release_texts.readme(course, assignments),
+        "AGENTS.md": release_texts.agents(),
+        "course.toml": description(course, assignments),
+        "requirements.txt": package.requirements(course, assignments),
+        ".gitignore": ".venv/\nwork/\n.ipynb_checkpoints/\n",
+        **github_classroom.workflow_files(assignments),
+    }
+
+
+def description(course: Course, assignments: list[Assignment]) -> str:
+    """The student's course.toml: what `course lab` and the start page need, and nothing of dates or limits."""
+    head = {"title": course.title, "course_id": course.course_id, "version": package.version(course)}
+    lines = ["# Made by `course release`.", *(f"{key} = {json.dumps(value)}" for key, value in head.items())]
+    for assignment in assignments:
+        lines += [
+            "",
+            "[[assignment]]",
+            f"id = {json.dumps(assignment.id)}",
+            f"title = {json.dumps(assignment.title, ensure_ascii=False)}",
+            f"part = {json.dumps(assignment.part, ensure_ascii=False)}",
+            f"minutes = {assignment.minutes}",
+        ]
+        data = sorted(assignment.data_files())
+        lines += [f"data = {json.dumps(data, ensure_ascii=False)}"] if data else []
+    return "\n".join(lines) + "\n"
+
+
+def refuse_to_replace_work(new: Path, target: Path) -> None:
+    """A notebook in which somebody has worked is not replaced by a new release."""
+    for path in sorted((new / "notebooks").rglob("*.ipynb")):
+        old = target / path.relative_to(new)
+        if not os.path.lexists(old) or (not old.is_symlink() and old.read_bytes() == path.read_bytes()):
+            continue
+        if authorship.is_a_persons(old):
             raise CourseError(
-                f"{path} was changed by a person: nothing was released. Move it away, or release to another folder"
+                f"{old} was changed by a person: nothing was released. Move it away, or release to another folder"
             )
+
+
+def put_in_place(new: Path, target: Path) -> None:
+    """Folders of assignments first, then files; the wheel of an earlier version goes last."""
+    for folder in sorted(path for path in (new / "notebooks").iterdir() if path.is_dir()):
+        replace_folder(folder, target / "notebooks" / folder.name)
+    made = sorted(path for path in new.rglob("*") if path.is_file())
+    wheels = {path.name for path in made if path.suffix == ".whl"}
+    for path in made:
+        place = target / path.relative_to(new)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(path, place)
+    pattern = f"{package.DISTRIBUTION.replace('-', '_')}-*.whl"
+    for old in target.glob(pattern):
+        if old.name not in wheels:
+            old.unlink()
+
+
+def release_zip(course: Course, chosen: list[Assignment], target: Path) -> Path:
+    """The same as one file, the same bytes every time."""
+    with tempfile.TemporaryDirectory() as folder:
+        new = Path(folder) / course.course_id
+        new.mkdir()
+        make(course, chosen, chosen, new)
+        packed = Path(folder) / "packed.zip"
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(path for path in new.rglob("*") if path.is_file()):
+                entry = zipfile.ZipInfo(path.relative_to(new.parent).as_posix())
+                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+                archive.writestr(entry, path.read_bytes())
+        write_whole(target, packed.read_bytes())
+    return target

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from autograder.authoring import headers, statements
+from autograder.authoring import headers, looks, statements
 from autograder.authoring.problem import Problem
 from autograder.authoring.source import bound_names, free_names, imported_names, line_of_name
 from autograder.model import regions
@@ -293,7 +293,7 @@ def short_tests(path: Path, cells: list[Cell]) -> Iterator[Problem]:
 
 
 STRUCTURE: list[Rule] = [conflicts, headers.problems, headers.long_headers, metadata, duplicate_ids, markers, syntax]
-MEANING: list[Rule] = [statements.points, tests_present, leaves, contract, short_tests]
+MEANING: list[Rule] = [statements.points, tests_present, leaves, contract, short_tests, looks.not_needed]
 
 
 def problems(path: Path, cells: list[Cell]) -> list[Problem]:

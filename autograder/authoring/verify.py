@@ -14,9 +14,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from autograder.authoring import build, gravity, recordings, survivors
+from autograder.authoring import build, gravity, looks, recordings, survivors
 from autograder.authoring.answers import submission
-from autograder.authoring.engines import VISIBLE, Candidate, Engine, Sheet, Tested, engine_for
+from autograder.authoring.engines import VISIBLE, Candidate, Engine, Sheet, Tested, engine_for, sheet_of
 from autograder.authoring.mistakes import Mistake, Variant, load
 from autograder.examiner import recognition
 from autograder.model.course import Assignment, Course, CourseError
@@ -122,11 +122,13 @@ def verify(
     engine_for: EngineFor = engine_for,
     seeds: int = 0,
     operators: str = "",
+    both_ways: bool = False,
 ) -> Report:
     """Run the gate for one assignment.
 
     With `sample`, for every so many variants only; with `exercise`, for that one alone; with `seeds`, also with the
-    hidden inputs of so many other secrets; with `operators`, a group of them, also for mutants.
+    hidden inputs of so many other secrets; with `operators`, a group of them, also for mutants; with `both_ways`, once
+    more with the cells that only show something.
     """
     if assignment.ordinary_notebooks:
         return verify_ordinary(course, assignment, progress, engine_for)
@@ -147,8 +149,9 @@ def verify(
         else:
             progress("solution and untouched notebook")
             report.failures += judge_notebooks(engine, sheet, assignment, cells)
-        kept, speaking = [], []
+        kept, speaking, found = [], [], []
         for outcome in tried(engine, sheet, exercises, progress, sample):
+            found.append(outcome.as_dict())
             report.variants += outcome.verdict != DOES_NOT_APPLY
             report.failures += judge(outcome)
             speaking += [outcome] if outcome.calls else []
@@ -157,6 +160,13 @@ def verify(
         report.kept = gravity.mean_kept(kept)
         report.failures += judge_recordings(speaking)
         report.failures += judge_seeds(engine, sheet, exercises, seeds, progress)
+    if both_ways and any(cell.is_look for cell in cells):
+        shown = replace(sheet, looks=False)
+        with closing(engine_for(course, assignment, [shown])) as engine:
+            if not exercise:
+                report.failures += judge_notebooks(engine, shown, assignment, cells)
+            again = [outcome.as_dict() for outcome in tried(engine, shown, exercises, progress, sample)]
+        report.failures += looks.differences(found, again)
     if operators:
         report.mutants = survivors.hunt(
             course, assignment, cells, exercises, known.equivalent, operators, sheet, progress, engine_for
@@ -222,11 +232,6 @@ def chosen(name: str, exercises: list[Exercise]) -> Exercise:
             else f"unknown exercise {name!r}: there is none"
         )
     return known[name]
-
-
-def sheet_of(course: Course, assignment: Assignment, cells: list[Cell]) -> Sheet:
-    instructor = build.instructor_notebook(course, assignment, cells)
-    return Sheet(assignment.id, instructor, build.student_notebook(course, assignment, instructor))
 
 
 def enough_variants(cells: list[Cell], variants: dict[str, list[Variant]], exempt: dict[str, str]) -> list[str]:

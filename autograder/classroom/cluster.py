@@ -187,7 +187,7 @@ class WarmPool:
         digest = hashlib.sha256(json.dumps([data, level], sort_keys=True).encode()).hexdigest()
         if self.pool is None or self.digest != digest:
             self.close()
-            self.pool, self.digest = Pool(1, modules_of(data), limits.output_kb << 10, level), digest
+            self.pool, self.digest = Pool(1, modules_of(data), limits.output_kb << 10, level, stays=False), digest
             self.pool.prepare(assignment, data)
         return self.pool
 

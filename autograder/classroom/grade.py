@@ -102,7 +102,9 @@ def grade(
         on_start(len(todo), summary.skipped)
         if todo:
             data = with_recordings(course, assignment, data, summary)
-        queue = [*own.jobs, *(job for jobs in todo.values() for job in jobs)] if todo else []
+        for job in (queue := [*own.jobs, *(job for jobs in todo.values() for job in jobs)] if todo else []):
+            job.tools = tools_of(limits, level)
+            job.record = None if force or job.student == OWN else writer.folder(job.student) / RECORD
         if scheduler is not None:
             answers = cluster.on_cluster(scheduler, assignment.id, queue, data, limits, level)
         else:
@@ -143,7 +145,7 @@ def with_recordings(
         return data
     from autograder.authoring import recordings
     from autograder.authoring.build import checked_cells
-    from autograder.authoring.verify import sheet_of
+    from autograder.authoring.engines import sheet_of
 
     try:
         cells, _ = checked_cells(assignment)
@@ -242,6 +244,11 @@ def environment_digest(course: Course, data: dict[str, dict[str, Any]], limits: 
     digest = hashlib.sha256(json.dumps([data, limits.as_dict()], sort_keys=True).encode())
     digest.update(tools_digest().encode())
     return digest.hexdigest()
+
+
+def tools_of(limits: Limits, level: Level) -> str:
+    """Of that, what decides the result of every test: in one word, for the keys of results."""
+    return hashlib.sha256(json.dumps([tools_digest(), limits.as_dict(), level.value]).encode()).hexdigest()
 
 
 def processors() -> int:

@@ -52,7 +52,8 @@ def register(course: Course, assignment: Assignment) -> dict[str, dict[str, Any]
             nbgrader(course, "generate_assignment", assignment.id, "--force", *only, release)
     layouts = released_notebooks(assignment)
     with open_gradebook(course) as book:
-        return {name: notebooks.from_gradebook(book, assignment.id, name, layout) for name, layout in layouts.items()}
+        found = {name: notebooks.from_gradebook(book, assignment.id, name, layout) for name, layout in layouts.items()}
+    return {name: {**data, "looks": {}} if course.figures else data for name, data in found.items()}
 
 
 def released_notebooks(assignment: Assignment) -> dict[str, dict[str, Any]]:

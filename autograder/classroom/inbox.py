@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from autograder.classroom.kept_results import kept_results
 from autograder.examiner.limits import Limits
 from autograder.examiner.pool import Submission
 from autograder.examiner.repair import MOST_BYTES, Unreadable, normal, read
@@ -54,10 +55,24 @@ class Job:
     digest: str
     tries: int = 0
     given: list[str] = field(default_factory=list)  # those of the files that are the instructor's
+    tools: str = ""  # a digest of tools, versions and limits
+    record: Path | None = None  # where the results of the last run are, if they may be used again
 
     def submission(self, assignment: str, limits: Limits) -> Submission:
         """The same as a pool takes it."""
-        return Submission(assignment, self.notebook, limits, self.path, None, self.repairs, self.files, self.given)
+        known = kept_results(self.record, self.notebook) if self.record is not None else None
+        return Submission(
+            assignment,
+            self.notebook,
+            limits,
+            self.path,
+            None,
+            self.repairs,
+            self.files,
+            self.given,
+            self.tools,
+            known,
+        )
 
 
 def likely_modules(assignment: Assignment) -> list[str]:

@@ -42,6 +42,7 @@ class Examine(NbGraderPreprocessor):
         ]
         data = notebooks.from_cells(instructor_cells(this, about, cells))
         data["secret"] = secret.known_secret(this)
+        data["looks"] = {}  # nbgrader has cleared what was handed in: only a run can show their figures
         folder = Path(resources["metadata"]["path"])
         for path in copies_of_links(this.root / "submitted" / about["student"] / about["assignment"], folder):
             self.log.warning("%s: %s was a link; it was left out", about["student"], path.name)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
+import math
 import os
 import signal
 import socket
@@ -26,13 +26,12 @@ from autograder.examiner.process import (
     ProcessLost,
     StaleAnswer,
     ask,
+    end_strays,
     head_and_value,
     pair,
     parent_of,
-    processes_in,
     ready,
     refuse,
-    running,
 )
 from autograder.examiner.tester import Prepared, Test
 from autograder.examiner.worker import die_with
@@ -56,6 +55,8 @@ class Result:
     outputs: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     ungraded: dict[int, Reason] = field(default_factory=dict)
     seconds: dict[int, float] = field(default_factory=dict)
+    processor: dict[int, float] = field(default_factory=dict)  # seconds of processor time
+    handed_in: dict[int, list[dict[str, Any]]] = field(default_factory=dict)  # outputs of cells that were left out
     incidents: list[Event] = field(default_factory=list)
     integrity: list[Sign] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)  # cells in which the student's process ended, nobody here knows why
@@ -98,6 +99,8 @@ class Examination:
         self.kept = OutputBudget(limits.output_kb << 10)
         self.names: dict[int, str] = {}
         self.given: set[int] = set()  # cells that are as the instructor wrote them
+        self.first_hidden = math.inf  # index of the first test with a hidden part, be it run or not
+        self.left_out: set[int] = set()  # those of them that only show something, and are not run
         self.attempts: list[Sign] = []
         self.meter = KernelMeter(
             (os.getpid(),), min(limits.cell_seconds, limits.test_seconds, limits.submission_seconds)
@@ -105,8 +108,14 @@ class Examination:
         self.meter.stopped_inside = self.lifeline.stopped_inside
         self.budget = LoadAwareDeadline(self.meter, limits.submission_seconds)
 
+    def note_hidden(self, cells: list[tuple[int, str, str, bool]]) -> None:
+        """What later tests say is kept short from the first hidden part on, even if that test is not run."""
+        hidden = (index for index, _, source, is_test in cells if is_test and regions.has_hidden(source))
+        self.first_hidden = min(self.first_hidden, *hidden, math.inf)
+
     def run(self, control: socket.socket, cells: list[tuple[int, str, str, bool]]) -> Result:
         """`cells` are (index, name, source, is it a test), code cells only, in order."""
+        self.note_hidden(cells)
         self.start(control, cells)
         self.run_cells(cells)
         self.finish()
@@ -149,10 +158,13 @@ class Examination:
                 if not self.clone(index) and self.restore(cells, place):
                     self.clone(index)
                 continue
-            started = time.monotonic()
+            if index in self.left_out:
+                continue
+            started, used = time.monotonic(), self.used()
             if not self.run_one(index, source) and index not in self.broken and self.restore(cells, place):
                 self.run_one(index, source)
             self.result.seconds[index] = time.monotonic() - started
+            self.result.processor[index] = max(0.0, self.used() - used)
 
     def run_one(self, index: int, source: str) -> bool:
         """One cell of the student; False where the process had to be ended, for what this cell or the one before
@@ -259,7 +271,7 @@ class Examination:
                 self.drop(start)
                 continue
             for index, _, source, is_test in cells[:place]:
-                if index <= start or is_test or index in self.broken:
+                if index <= start or is_test or index in self.broken or index in self.left_out:
                     continue
                 before = self.result.outputs.get(index)
                 if not self.run_one(index, source):
@@ -322,32 +334,8 @@ class Examination:
         the tests.
         """
         keep = {process.pid for process in [*self.clones.values(), *([self.student] if self.student else [])]}
-        try:
-            ours = os.readlink(f"/proc/{next(iter(keep))}/ns/pid")
-            if ours == os.readlink(
-                "/proc/self/ns/pid"
-            ):  # no sandbox, no namespace of the student's own: everybody else is in there
-                return
-        except (OSError, StopIteration):
-            return
-        ended: set[int] = set()
-        quiet = 0
-        for _ in range(100):
-            strays = [pid for pid in processes_in(ours) if pid not in keep and pid != dying and running(pid)]
-            fresh = [pid for pid in strays if pid not in ended]
-            for number in (
-                (signal.SIGSTOP,) if fresh else (signal.SIGKILL,)
-            ):  # all of them stand still before the first one dies
-                for pid in strays:
-                    with contextlib.suppress(OSError):
-                        os.kill(pid, number)
-            ended.update(fresh)
-            quiet = 0 if strays else quiet + 1
-            if quiet == (3 if ended else 1):  # one that was just being made is not seen at once
-                break
-            time.sleep(0.002 if ended else 0)
-        if ended:
-            self.result.note(EventKind.PROCESSES_ENDED, count=len(ended))
+        if ended := end_strays(keep, dying):
+            self.result.note(EventKind.PROCESSES_ENDED, count=ended)
             self.lifeline.ask(b"R")
 
     def out_of_time(self, cells: list[tuple[int, str, str, bool]]) -> None:
@@ -359,6 +347,10 @@ class Examination:
         self.result.note(EventKind.NOT_RESTORED)
         reason = Reason.of(ReasonKind.STATE_NOT_RESTORED)
         self.result.ungraded.update({index: reason for index, _, _, is_test in cells if is_test})
+
+    def used(self) -> float:
+        """Processor time of the student's process so far."""
+        return processor_seconds(self.student.pid) if self.student is not None else 0.0
 
     def account(self, process: Process) -> None:
         cpu, peak = usage(process.pid)
@@ -401,7 +393,7 @@ class Examination:
                 clone.sock if clone else None,
                 clone.pid if clone else 0,
                 clone.handle if clone else -1,
-                any(regions.has_hidden(earlier.source) for earlier in tests),
+                index > self.first_hidden,
                 self.result.ungraded.get(index),
                 before,
                 partial(self.started, index),
@@ -492,6 +484,7 @@ class Examination:
         index = message["index"]
         self.result.outputs[index] = message["outputs"]
         self.result.seconds[index] = message["seconds"]
+        self.result.processor[index] = message.get("processor", 0.0)
         if message["lost"] is not None:
             self.result.ungraded[index] = Reason.from_json(message["lost"])
         if message.get("ended") and not self.lifeline.out_of_memory():

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from autograder.examiner import repair
+from autograder.examiner import repair, result_keys
 from autograder.examiner.deadline import MachineFault
 from autograder.examiner.examination import Examination, Result
 from autograder.examiner.limits import Limits
@@ -19,9 +19,10 @@ from autograder.examiner.outputs import encodable, error_output
 from autograder.examiner.repair import Cell, Repaired, Unreadable
 from autograder.examiner.tester import Prepared
 from autograder.inside import shell as shells
-from autograder.model import wording
+from autograder.model import looks, wording
 from autograder.model.record import EventKind, Reason, ReasonKind, Record, Repair
 
+MODULES = (".py", ".pyc", ".so")
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
@@ -33,8 +34,11 @@ def grade(
     control: socket.socket,
     lifeline: socket.socket,
     begin: Callable[[int], None] | None = None,
-) -> Record:
-    """The record of one notebook of one submission. `begin`: see Examination."""
+) -> Record | None:
+    """The record of one notebook of one submission. `begin`: see Examination.
+
+    None where the kept results that came with the job do not settle it: it is to be examined without them.
+    """
     instructor = [Cell(**cell) for cell in notebook["cells"]]
     released = notebook["released"]
     limits = Limits(**job["limits"])
@@ -59,8 +63,43 @@ def grade(
     examination.meter.alive = job["alive"]
     given = {repair.normal(cell.source) for cell in instructor if cell.kind == "code" and not cell.written_by_student}
     examination.given = {index for index, _, source, _ in code if repair.normal(source) in given}
-    result = examination.run(control, code)
-    return record(mended, result, limits)
+    asked = {name for name in prepared.looks.values() if name and answered(name, mended.cells, released)}
+    unasked = {text for text, question in prepared.looks.items() if question not in asked}
+    examination.left_out = left_out(code, unasked, examination.given, job)
+    handed_in = {index: examination.kept.handed_in(mended.cells[index].outputs) for index in examination.left_out}
+    if not job.get("tools"):
+        result = examination.run(control, code)
+        result.handed_in = handed_in
+        return record(mended, result, limits)
+    keys = result_keys.keys_of(job, notebook, code, files, examination.given, examination.left_out)
+    known = result_keys.known_of(job["known"], keys, code)
+    if known.run is not None:
+        result = known.run
+    else:
+        examination.note_hidden(code)
+        result = examination.run(control, [cell for cell in code if cell[0] not in known.tests])
+    result = result_keys.completed(result, known)
+    if known.tests and not result_keys.went_well(result, limits):
+        return None
+    result.handed_in = handed_in
+    names = {index: name for index, name, _, _ in code}
+    kept = result_keys.to_keep(keys, result, limits, names)
+    return replace(record(mended, result, limits), decided_by=kept, reused=len(known.tests))
+
+
+def left_out(code: list[tuple[int, str, str, bool]], known: set[str], given: set[int], job: dict[str, Any]) -> set[int]:
+    """The cells that need not run. A module of the student's own could reach every name: then all of them run."""
+    if not known or any(name.endswith(MODULES) for name, _ in job["files"] if name not in job["given"]):
+        return set()
+    shown = [place for place, (_, _, source, _) in enumerate(code) if repair.normal(source) in known]
+    own = [place for place, (index, _, _, is_test) in enumerate(code) if not is_test and index not in given]
+    return {code[place][0] for place in looks.left_out([source for _, _, source, _ in code], shown, own)}
+
+
+def answered(question: str, cells: list[Cell], released: dict[str, str]) -> bool:
+    """Is there something of the student's in the cell of this written question?"""
+    texts = [repair.normal(cell.source) for cell in cells if cell.name == question]
+    return any(text not in ("", repair.normal(released.get(question, ""))) for text in texts)
 
 
 def files_beside(job: dict[str, Any]) -> list[tuple[str, bytes]]:
@@ -125,6 +164,9 @@ def record(mended: Repaired, result: Result, limits: Limits) -> Record:
         ungraded={cells[index].name or str(index): reason for index, reason in sorted(result.ungraded.items())},
         ended=tuple(result.ended),
         times={cells[i].name or f"cell {i + 1}": round(seconds, 3) for i, seconds in sorted(result.seconds.items())},
+        processor={
+            cells[i].name or f"cell {i + 1}": round(seconds, 4) for i, seconds in sorted(result.processor.items())
+        },
         cpu_seconds=round(result.cpu, 3),
         peak_mb=result.peak >> 20,
     )
@@ -144,6 +186,9 @@ def notebook_text(mended: Repaired, result: Result) -> str:
             node["attachments"] = cell.attachments
         if cell.kind == "code":
             outputs = result.outputs.get(index, [])
+            if index in result.handed_in:
+                outputs = result.handed_in[index]
+                node["metadata"] = {**cell.metadata, "course": {"outputs": "as handed in"}}
             if index in result.ungraded:
                 outputs = [*outputs, error_output(wording.NOT_GRADED, wording.sentence(result.ungraded[index]))]
             count += bool(cell.source.strip())

@@ -53,7 +53,8 @@ def from_gradebook(book: Gradebook, assignment: str, notebook: str, layout: dict
                 }
             )
         else:
-            cells.append({"kind": entry["cell_type"], "source": source, "metadata": {}, "id": entry.get("id", "")})
+            look = {"look": metadata["look"]} if Cell.from_json(entry).is_look else {}
+            cells.append({"kind": entry["cell_type"], "source": source, "metadata": look, "id": entry.get("id", "")})
     return {**described(cells), "released": given}
 
 
@@ -90,6 +91,7 @@ def described(cells: list[dict[str, Any]]) -> dict[str, Any]:
         "imported": sorted(imported - exports),
         "exports": sorted(exports),
         "modules": list(modules),
+        "looks": {cell.source: cell.look_for for cell in notebook if cell.is_look},
     }
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import selectors
 import socket
 import subprocess
@@ -23,7 +24,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from autograder.examiner import sandbox
+from autograder.examiner import sandbox, warm
 from autograder.examiner.limits import Limits
 from autograder.examiner.messages import PoolEnded, receive, send
 from autograder.examiner.sandbox import Level
@@ -40,6 +41,7 @@ SAME_AS_STUDENT = [
     "PYTHONHASHSEED",
 ]
 SAME_AS_STUDENT += ["HF_HUB_OFFLINE", "PYTHONWARNINGS"]
+SECONDS_TO_END = 10  # for workers that have nothing more to do
 WORKER_ENDED = {"error": "its worker ended", "pool": True}
 
 Answer = dict[str, Any]  # a record, or {"error": why there is none, "late": no use to try again, "pool": it ended}
@@ -58,6 +60,8 @@ class Submission:
     repairs: list[dict[str, Any]] = field(default_factory=list)  # `Repair`s as JSON
     files: list[tuple[str, str]] = field(default_factory=list)  # beside the notebook: name and path
     given: list[str] = field(default_factory=list)  # those of the files that are the instructor's
+    tools: str = ""  # a digest of tools, versions and limits; "" where no result is to be used again
+    known: dict[str, Any] | None = None  # results of an earlier run (classroom/kept_results.py)
 
     def message(self) -> dict[str, Any]:
         made = {
@@ -68,6 +72,8 @@ class Submission:
             "given": self.given,
             "limits": self.limits.as_dict(),
             "rlimits": self.limits.settings(),
+            "tools": self.tools,
+            "known": self.known,
         }
         return {**made, "path": self.path} if self.cells is None else {**made, "cells": self.cells}
 
@@ -118,32 +124,34 @@ def modules_of(notebooks: dict[str, dict[str, Any]]) -> list[str]:
 class Pool:
     """Workers that examine. Usable at once: they warm up meanwhile."""
 
-    def __init__(self, workers: int, modules: list[str], output_bytes: int, level: Level = Level.NAMESPACES) -> None:
+    def __init__(
+        self,
+        workers: int,
+        modules: list[str],
+        output_bytes: int,
+        level: Level = Level.NAMESPACES,
+        stays: bool = True,
+    ) -> None:
+        """`stays`: what is warm may be that of an earlier pool, and stays for the next one."""
         if (reason := level.why_not()) is not None:
             raise CourseError(f"student code cannot be sandboxed here: {reason}. {level.others()}")
         pairs = [socket.socketpair() for _ in range(workers)]
-        fds = [theirs.fileno() for _, theirs in pairs]
+        self.sockets = [ours for ours, _ in pairs]
+        theirs = [socket for _, socket in pairs]
+        fixed = {name: sandbox.ENVIRONMENT[name] for name in SAME_AS_STUDENT}
         settings = {
-            "fds": fds,
             "packages": [str(path) for path in PACKAGES],
             "modules": modules,
             "output_bytes": output_bytes,
             "level": level,
-            "parent": os.getpid(),
         }
-        environment = {**os.environ, **{name: sandbox.ENVIRONMENT[name] for name in SAME_AS_STUDENT}}
-        self.process = subprocess.Popen(  # -P and a folder of ours: no file of a submission is ever imported by it
-            [sys.executable, "-P", "-m", "autograder.examiner.worker", json.dumps(settings)],
-            pass_fds=fds,
-            env=environment,
-            cwd=HOME,
-            process_group=0,  # Ctrl-C is for the process that grades, which ends this one
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-        )
-        for _, theirs in pairs:
-            theirs.close()
-        self.sockets = [ours for ours, _ in pairs]
+        environment = {**os.environ, **fixed}
+        # Without namespaces students share folders, which must not outlive the run.
+        stays = stays and level is Level.NAMESPACES
+        self.line = warm.joined(settings, fixed, theirs) if stays else None
+        self.process = None if self.line is not None else started(settings, environment, theirs)
+        for one in theirs:
+            one.close()
 
     def prepare(self, assignment: str, notebooks: dict[str, dict[str, Any]], folder: Path | None = None) -> None:
         """Have every worker run the set-up of these notebooks.
@@ -204,9 +212,16 @@ class Pool:
         """End the pool: when its workers are done, or at once."""
         for sock in self.sockets:
             sock.close()
+        if self.line is not None:
+            if not at_once:
+                select.select([self.line], [], [], SECONDS_TO_END)  # it is closed there when all have ended
+            self.line.close()
+            self.line = None
+        if self.process is None:
+            return
         if not at_once:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(10)
+                self.process.wait(SECONDS_TO_END)
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
@@ -217,3 +232,20 @@ class Pool:
 
     def __exit__(self, kind: Any, *unused: Any) -> None:
         self.close(at_once=kind is not None)
+
+
+def started(
+    settings: dict[str, Any], environment: dict[str, str], sockets: list[socket.socket]
+) -> subprocess.Popen[bytes]:
+    """A process for this pool alone."""
+    fds = [one.fileno() for one in sockets]
+    given = {**settings, "fds": fds, "parent": os.getpid()}
+    return subprocess.Popen(  # -P and a folder of ours: no file of a submission is ever imported by it
+        [sys.executable, "-P", "-m", "autograder.examiner.worker", json.dumps(given)],
+        pass_fds=fds,
+        env=environment,
+        cwd=HOME,
+        process_group=0,  # Ctrl-C is for the process that grades, which ends this one
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )

@@ -24,6 +24,7 @@ from autograder.examiner import bridge
 from autograder.examiner.deadline import LoadAwareDeadline, MachineFault
 from autograder.examiner.outputs import output_of_test
 from autograder.examiner.recognition import Known
+from autograder.examiner.repair import normal
 from autograder.inside import shell as shells
 from autograder.inside import wire
 from autograder.model import names as analyser
@@ -31,7 +32,10 @@ from autograder.model import regions
 from autograder.model.notebook import Cell
 from autograder.model.record import Reason, ReasonKind
 from helpers.checks import random_numbers, student_side
+from helpers.checks.meter import processor_seconds
 from helpers.kit.seeding import seed
+
+STUDENT_SEED = 20_113  # another than the examiner's own, or both sides would draw the same numbers
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ class Prepared:
     )  # what earlier tests of a foreign notebook made, for later ones
     secret: str = random_numbers.PUBLIC  # of the class: hidden inputs are drawn from it
     audit: bool = False  # the tests themselves are tested
+    # Texts of the cells that only show something, with the written question that is about it.
+    looks: dict[str, str] = field(default_factory=dict)
     recorded: dict[str, list[Known]] = field(default_factory=dict)  # named mistakes by the text of the test they fail
 
 
@@ -107,6 +113,7 @@ def prepare(shell: shells.Shell, notebook: dict[str, Any]) -> Prepared:
     made = Prepared(found, set(notebook["exports"]) - (set(found) - before), imported)
     made.secret = notebook.get("secret", random_numbers.PUBLIC)
     made.audit = bool(notebook.get("audit"))
+    made.looks = {normal(source): question for source, question in notebook.get("looks", {}).items()}
     for cell in (Cell(**entry) for entry in notebook["cells"]):
         if cell.is_test:
             names_of(cell.source, made)
@@ -199,7 +206,7 @@ def run_test(shell: shells.Shell, prepared: Prepared, test: Test, budget: LoadAw
         return {**nothing, "lost": (test.reason or Reason.of(ReasonKind.NO_STATE)).to_json()}
     if budget.remaining() <= 0:
         return {**nothing, "lost": Reason.of(ReasonKind.SUBMISSION_TIME, seconds=budget.seconds).to_json()}
-    started = time.monotonic()
+    started, used = time.monotonic(), time.process_time() + processor_seconds(test.pid)
     meter = budget.meter
     meter.main = test.pid
     link = bridge.Bridge(test.sock, test.call_seconds, lambda: test.cells, test.pid, test.started, meter)
@@ -215,6 +222,7 @@ def run_test(shell: shells.Shell, prepared: Prepared, test: Test, budget: LoadAw
         link.lost = link.lost or lost.reason
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+        used = time.process_time() + processor_seconds(test.pid) - used
         student_side.remote = None
         test.sock.close()
         if test.handle >= 0:
@@ -228,6 +236,7 @@ def run_test(shell: shells.Shell, prepared: Prepared, test: Test, budget: LoadAw
         "outputs": outputs,
         "lost": link.lost.to_json() if link.lost is not None else None,
         "seconds": time.monotonic() - started,
+        "processor": max(0.0, used),
         "ended": link.ended,
         **({"calls": link.calls_made} if test.recording else {}),
     }
@@ -256,6 +265,8 @@ def outputs_of(shell: shells.Shell, prepared: Prepared, test: Test, link: bridge
     link.discreet = test.discreet
     link.given = prepared.exports | prepared.imported | set(prepared.namespace)
     student_side.remote = link
+    if not foreign:  # so that no draw in a cell, which may have been left out, decides a verdict
+        link.seed(STUDENT_SEED)
     random_numbers.secret = test.secret or prepared.secret
     link.auditing = prepared.audit
     link.known = prepared.recorded.get(test.source, [])

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from autograder.examiner import repair
 from autograder.examiner.deadline import LoadAwareDeadline, MachineFault
 from autograder.examiner.examination import Examination, Result
 from autograder.examiner.job import files_beside
@@ -20,7 +21,7 @@ from autograder.examiner.pool import Trial
 from autograder.examiner.process import Process
 from autograder.examiner.tester import Prepared, Test
 from autograder.inside import shell as shells
-from autograder.model import regions, wording
+from autograder.model import looks, regions, wording
 
 TRIES = 2  # at a variant whose process ended: its own code would do that each time, a kill from outside would not
 
@@ -33,7 +34,18 @@ def tried(
     examination = VariantExamination(shell, prepared, Limits(**job["limits"]), files_beside(job), lifeline)
     examination.meter.alive = job["alive"]
     examination.start(control, cells)
-    return examination.outcomes(cells, [Trial(**trial) for trial in job["trials"]])
+    trials = [Trial(**trial) for trial in job["trials"]]
+    examination.left_out = left_out(cells, prepared.looks, trials)
+    return examination.outcomes(cells, trials)
+
+
+def left_out(cells: list[tuple[int, str, str, bool]], known: dict[str, str], trials: list[Trial]) -> set[int]:
+    """The cells that no grading of these variants would run."""
+    texts = [source for _, _, source, _ in cells]
+    shown = [place for place, source in enumerate(texts) if repair.normal(source) in known]
+    answers = list(dict.fromkeys(trial.answer for trial in trials))
+    own = range(len(texts), len(texts) + len(answers))
+    return {cells[place][0] for place in looks.left_out([*texts, *answers], shown, own)}
 
 
 class VariantExamination(Examination):
@@ -50,7 +62,7 @@ class VariantExamination(Examination):
                     left.remove(trial.key)
             if not left:
                 return
-            if not is_test:
+            if not is_test and index not in self.left_out:
                 self.start_anew(cells, place)
                 self.run_one(index, source)
 

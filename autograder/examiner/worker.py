@@ -27,7 +27,7 @@ from autograder.examiner.messages import receive, send
 
 if TYPE_CHECKING:
     from autograder.examiner.cgroups import MemoryGroup
-    from autograder.examiner.sandbox import Nursery
+    from autograder.examiner.sandbox import Level, Nursery
 
 SILENT_SECONDS = 120.0  # of an examiner that works on a submission, before it is given up
 SPARE_TEST_SECONDS = 10.0  # beyond a test's own limit
@@ -63,6 +63,18 @@ def main(settings: dict[str, Any]) -> None:
     nursery = sandbox.start_nursery(
         len(fds), packages, [*modules, *STUDENTS], settings["output_bytes"], sandbox.Level(settings["level"])
     )
+    shell = warm_up(modules, settings["output_bytes"])
+    sockets = [socket.socket(fileno=fd) for fd in fds]
+    children = fork_workers(sockets, nursery.sockets, shell, nursery)
+    for pid in children:
+        os.waitpid(pid, 0)
+    nursery.process.terminate()
+    nursery.process.wait()
+    shutil.rmtree(nursery.folder, ignore_errors=True)
+
+
+def warm_up(modules: list[str], output_bytes: int) -> Any:
+    """Import what tests import, and do once what is slow the first time. Gives the shell that tests run in."""
     import torch
 
     from autograder.inside import shell as shells
@@ -71,32 +83,34 @@ def main(settings: dict[str, Any]) -> None:
     torch.set_num_interop_threads(1)
     shells.import_all([*modules, "helpers.checks", "autograder.examiner.job", "nh3"])
     torch.nn.Linear(2, 2)(torch.ones(1, 2)).sum().backward()
-    shell = shells.new_shell(settings["output_bytes"])
+    shell = shells.new_shell(output_bytes)
     shells.run_cell(shell, shells.FIRST_ERROR, grab=False)
     shells.ready_to_fork()
+    return shell
+
+
+def fork_workers(sockets: list[socket.socket], nests: list[socket.socket], shell: Any, nursery: Nursery) -> list[int]:
+    """A worker for each socket of the front and its line to the nursery, which are closed here; their process ids."""
     children = []
-    sockets = [socket.socket(fileno=fd) for fd in fds]
+    parent = os.getpid()
     for number, sock in enumerate(sockets):
         pid = os.fork()
         if not pid:
             status = 1
             try:
-                for other, (front, nest) in enumerate(zip(sockets, nursery.sockets, strict=True)):
+                for other, (front, nest) in enumerate(zip(sockets, nests, strict=True)):
                     if other != number:
                         front.close()
                         nest.close()
-                Worker(number, sock, nursery.sockets[number], shell, nursery).serve()
+                place = f"{nursery.folder}-tests-{parent}-{number}"
+                Worker(sock, nests[number], shell, nursery.level, place).serve()
                 status = 0
             finally:
                 os._exit(status)
         children.append(pid)
-    for sock in [*sockets, *nursery.sockets]:
+    for sock in [*sockets, *nests]:
         sock.close()
-    for pid in children:
-        os.waitpid(pid, 0)
-    nursery.process.terminate()
-    nursery.process.wait()
-    shutil.rmtree(nursery.folder, ignore_errors=True)
+    return children
 
 
 def die_with(parent: int) -> None:
@@ -133,14 +147,14 @@ class Worker:
 
     def __init__(
         self,
-        number: int,
         front: socket.socket,
         nest: socket.socket,
         shell: Any,
-        nursery: Nursery,
+        level: Level,
+        place: str,
     ) -> None:
-        self.front, self.nest, self.shell, self.level = front, nest, shell, nursery.level
-        self.place = f"{nursery.folder}-tests-{number}"  # the folder that tests run in
+        self.front, self.nest, self.shell, self.level = front, nest, shell, level
+        self.place = place  # the folder that tests run in
         self.prepared: dict[str, Any] = {}
         self.orphaned = False  # the nursery is gone
         die_with(os.getppid())
@@ -176,6 +190,9 @@ class Worker:
         found: dict[str, Any] = {}
         for _ in range(MOST_ATTEMPTS):
             found = self.examined(job)
+            if job.get("known") and ("error" in found or found.get("unsettled")):
+                job = {**job, "known": None}
+                found = self.examined(job)
             ended = set(found.pop("ended", []))
             if ended <= known:
                 break
@@ -285,6 +302,8 @@ class Worker:
         before = len(sys.modules)
         about = {**job, "place": self.place, "alive": lambda: tell({"alive": True})}
         record = jobs.grade(about, notebook, prepared, self.shell, line.control, line.lifeline, begin)
+        if record is None:
+            return {"unsettled": True}
         return {**record.to_json(), "modules": installed(since(before))}
 
     def try_variants(self, job: dict[str, Any], line: SandboxLine, tell: Tell) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import gc
 if __name__ == "__main__":
     gc.disable()  # until all is imported: a hundred collections during the imports take a second
 
+import contextlib
 import json
 import os
 import socket
@@ -94,6 +95,9 @@ def serve_worker(sock: socket.socket, shell: Any, names: audit.Names, settings: 
         if not data:
             return
         order = json.loads(data)
+        if "join" in order:
+            join(sock, fds[0], order["join"], shell, settings)
+            continue
         control, lifeline, *group_fds = fds
         try:
             if settings["namespaces"] and not settings["one_user"]:
@@ -122,6 +126,25 @@ def serve_worker(sock: socket.socket, shell: Any, names: audit.Names, settings: 
         if not settings["namespaces"]:
             init.clean_up_after(pid, {**settings, **order})
         sock.sendall(json.dumps({"gone": status, "cpu": usage.ru_utime + usage.ru_stime}).encode())
+
+
+def join(sock: socket.socket, fd: int, modules: list[str], shell: Any, settings: dict[str, Any]) -> None:
+    """Serve one more worker, of a front that came later, from a copy that has also imported what its notebooks do."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:  # copies whose workers are gone
+            pass
+    if not os.fork():
+        try:
+            sock.close()
+            shells.import_all(modules)
+            fresh = {**settings, "files": student_process.open_files()}
+            names = audit.fingerprint()
+            shells.ready_to_fork()
+            serve_worker(socket.socket(fileno=fd), shell, names, fresh)
+        finally:
+            os._exit(0)
+    os.close(fd)
+    sock.sendall(json.dumps({"joined": True}).encode())
 
 
 def continue_in_user_namespace(fds: list[int]) -> None:

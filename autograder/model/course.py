@@ -102,7 +102,9 @@ class Course:
     common_limits: tuple[tuple[str, float], ...] = ()
     secret_file: str = ""  # where the secret of the class lies, if not in .course/
     policy: Policy | None = None  # without one, late penalties are nbgrader's own
+    student_repository: str = ""  # the public one, with what `course release` makes; without it, `repository` is public
     regrade: str = ""  # where students ask for a second look
+    figures: bool = False  # grading also runs the cells that only show something
 
     @property
     def zone(self) -> tzinfo | None:
@@ -122,7 +124,9 @@ class Course:
         return [known[name] for name in ids] or list(self.assignments)
 
     def colab_link(self, assignment: Assignment, notebook: Path | None = None) -> str:
-        path = self.repository.removeprefix("https://github.com/").removesuffix(".git")
+        """The badge's target: the notebook in the repository that students see, at the release's tag."""
+        home = self.student_repository or self.repository
+        path = home.removeprefix("https://github.com/").removesuffix(".git")
         name = (notebook or assignment.student_notebook).name
         return f"https://colab.research.google.com/github/{path}/blob/{self.tag}/notebooks/{assignment.id}/{name}"
 
@@ -136,12 +140,17 @@ def not_handed_in(root: Path) -> Path:
     """This folder, unless it came with a submission: nbgrader_config.py beside a course.toml is code, and would run
     with your rights.
     """
-    for folder in (root, *root.parents):
-        if folder.name in STUDENTS_FOLDERS and (folder.parent / "course.toml").is_file():
-            raise CourseError(
-                f"{root / 'course.toml'} came with a submission and is not used: run `course` in {folder.parent}"
-            )
+    if (course := course_that_got(root)) is not None:
+        raise CourseError(f"{root / 'course.toml'} came with a submission and is not used: run `course` in {course}")
     return root
+
+
+def course_that_got(path: Path) -> Path | None:
+    """The course whose submissions this file or folder lies among; None where it is no part of a submission."""
+    for folder in (path, *path.parents):
+        if folder.name in STUDENTS_FOLDERS and (folder.parent / "course.toml").is_file():
+            return folder.parent
+    return None
 
 
 def load(root: Path | None = None) -> Course:
@@ -174,10 +183,12 @@ def load(root: Path | None = None) -> Course:
         )
         limits = tuple(table.get("limits", {}).items())
         tag, book = table.get("tag") or table.get("branch", "main"), table.get("gradebook", "")
+        figures = bool(table.get("figures", False))
         head = (table["title"], table["course_id"], table["repository"], tag)
+        students = str(table.get("student_repository", ""))
         regrade = checked_address(table.get("regrade", ""))
         secret_file = str(table.get("secret_file", ""))
-        return Course(root, *head, entries, book, limits, secret_file, policy, regrade=regrade)
+        return Course(root, *head, entries, book, limits, secret_file, policy, students, regrade, figures)
     except KeyError as error:
         raise CourseError(f"{path}: the key {error} is missing") from None
     except ValueError as error:

@@ -41,6 +41,7 @@ class Cell:
     id: str = ""
     attachments: dict[str, Any] = field(default_factory=dict)
     line: int = 1  # of the cell's first source line in the script it was written in
+    outputs: list[Any] = field(default_factory=list)  # as they were handed in
 
     @classmethod
     def from_json(cls, entry: dict[str, Any]) -> Cell:
@@ -133,6 +134,17 @@ class Cell:
         """Added by the build: not part of the script."""
         course = self.metadata.get("course")
         return isinstance(course, dict) and bool(course.get("generated"))
+
+    @property
+    def is_look(self) -> bool:
+        """Only shows something: see `looks`."""
+        return self.role is Role.GIVEN and (self.metadata.get("look") is True or bool(self.look_for))
+
+    @property
+    def look_for(self) -> str:
+        """The written question that asks about what this cell shows."""
+        question = self.metadata.get("look")
+        return question if isinstance(question, str) else ""
 
     @property
     def written_by_student(self) -> bool:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from autograder.model.record import Record, Verdict
 from autograder.model.wording import sentence
+
+
+def file_digest(text: str) -> str:
+    """Of the graded notebook as its file has it."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,8 @@ class PublishedNotebook:
     unreadable: str | None = None
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
     comments: Mapping[str, str | None] = field(default_factory=dict)
+    decided_by: Mapping[str, Any] = field(default_factory=dict)  # digests of what decided the results
+    reused: int = 0  # tests that were not run again
 
     @classmethod
     def of(cls, record: Record) -> PublishedNotebook:
@@ -44,6 +52,8 @@ class PublishedNotebook:
             unreadable=sentence(record.unreadable) if record.unreadable is not None else None,
             verdicts=record.verdicts,
             comments=record.comments,
+            decided_by={**record.decided_by, "notebook": file_digest(record.notebook)} if record.decided_by else {},
+            reused=record.reused,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -61,6 +71,8 @@ class PublishedNotebook:
             **({"unreadable": self.unreadable} if self.unreadable is not None else {}),
             "grades": {name: {"auto": verdict.score, "max": verdict.points} for name, verdict in self.verdicts.items()},
             "comments": dict(self.comments),
+            "decided_by": dict(self.decided_by),
+            "reused": self.reused,
         }
 
     @classmethod
@@ -79,6 +91,8 @@ class PublishedNotebook:
             unreadable=data.get("unreadable"),
             verdicts={name: Verdict(entry["auto"], entry["max"]) for name, entry in data["grades"].items()},
             comments=data["comments"],
+            decided_by=data.get("decided_by", {}),
+            reused=data.get("reused", 0),
         )
 
 
@@ -133,6 +147,7 @@ class Published:
             "waiting": self.waiting,
             "late_penalty": self.late_penalty,
             "seconds": round(sum(notebook.seconds for notebook in notebooks), 2),
+            "reused": sum(notebook.reused for notebook in notebooks),
             "repairs": [text for notebook in notebooks for text in notebook.repairs],
             "tamper": [text for notebook in notebooks for text in notebook.integrity],
             "lost": {name: reason for notebook in notebooks for name, reason in notebook.ungraded.items()},

@@ -174,12 +174,15 @@ class Record:
     unreadable: Reason | None = None
     ended: tuple[str, ...] = ()  # cells in which the student's process ended, nobody knows why
     times: Mapping[str, float] = field(default_factory=dict)
+    processor: Mapping[str, float] = field(default_factory=dict)  # processor time by cell: what the benchmark reads
     cpu_seconds: float = 0.0
     peak_mb: int = 0
     job: str = ""
     seconds: float = 0.0
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
     comments: Mapping[str, str | None] = field(default_factory=dict)
+    decided_by: Mapping[str, Any] = field(default_factory=dict)  # digests, of results that may be used again
+    reused: int = 0  # tests whose result is that of an earlier run
 
     def with_verdicts(self, verdicts: Mapping[str, Verdict], comments: Mapping[str, str | None]) -> Record:
         return replace(self, verdicts=verdicts, comments=comments)
@@ -200,8 +203,11 @@ class Record:
             "unreadable": self.unreadable.to_json() if self.unreadable is not None else None,
             "ended": list(self.ended),
             "times": dict(self.times),
+            "processor": dict(self.processor),
             "cpu_seconds": self.cpu_seconds,
             "peak_mb": self.peak_mb,
+            "decided_by": dict(self.decided_by),
+            "reused": self.reused,
         }
 
     @classmethod
@@ -217,8 +223,11 @@ class Record:
             unreadable=None if data["unreadable"] is None else Reason.from_json(data["unreadable"]),
             ended=tuple(data.get("ended", ())),
             times=data["times"],
+            processor=data.get("processor", {}),
             cpu_seconds=data["cpu_seconds"],
             peak_mb=data["peak_mb"],
             job=data.get("job", ""),
             seconds=data.get("seconds", 0.0),
+            decided_by=data.get("decided_by", {}),
+            reused=data.get("reused", 0),
         )

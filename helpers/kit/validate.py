@@ -34,6 +34,7 @@ class TestResult:
     score: float
     points: float
     message: str
+    unwritten: bool = False  # what the exercise asks for is not there yet
 
     @property
     def passed(self) -> bool:
@@ -46,6 +47,7 @@ class TestResult:
             "points": self.points,
             "passed": self.passed,
             "message": self.message,
+            "unwritten": self.unwritten,
         }
 
     def text(self) -> str:
@@ -212,7 +214,8 @@ def results_of(notebook: Any) -> list[TestResult]:
 def result_of(cell: Any) -> TestResult:
     points = float(about(cell)["points"])
     score = score_of(cell["outputs"], points, cell["source"])
-    return TestResult(about(cell)["grade_id"].removesuffix("-test"), score, points, message_of(cell))
+    unwritten = any(one.unwritten for one in told(cell["outputs"]))
+    return TestResult(about(cell)["grade_id"].removesuffix("-test"), score, points, message_of(cell), unwritten)
 
 
 def score_of(outputs: Sequence[Any], points: float, source: str = "") -> float:

@@ -59,7 +59,7 @@ from helpers.kit import plots, quiz
 # - **D.** A recurrent network that was trained as a language model, from left to right
 # - **E.** An encoder that learned to give sentences of similar meaning similar vectors
 
-# %%
+# %% look=true
 quiz.show(QUESTIONS["q1"])
 
 
@@ -112,7 +112,7 @@ question.score()
 # - **D.** Name the word class of every word in a finished sentence
 # - **E.** Decide whether a second sentence follows from a first one, contradicts it, or neither
 
-# %%
+# %% look=true
 quiz.show(QUESTIONS["q2"])
 
 
@@ -159,7 +159,7 @@ question.score()
 # - **E.** Describe one photograph in a sentence
 # - **F.** Tell in which language a sentence is written
 
-# %%
+# %% look=true
 quiz.show(QUESTIONS["q3"])
 
 
@@ -200,7 +200,7 @@ question.score()
 # - **C.** The sample: that group hardly occurs among the training examples
 # - **D.** The metric: overall accuracy chose the model, and a small group hardly moves it
 
-# %%
+# %% look=true
 quiz.show(QUESTIONS["q4"])
 
 
@@ -246,7 +246,7 @@ question.score()
 # - **E.** An axis of length 12: the attention heads
 # - **F.** An axis of length 768: the hidden features
 
-# %%
+# %% look=true
 quiz.show(QUESTIONS["q5"])
 
 
@@ -296,7 +296,7 @@ question.score()
 # - **D.** P(yₜ | y₁, …, yₜ₋₁): how probable the word is after all words before it
 # - **E.** P(yₜ | all other words): how well the word fits what stands on both its sides
 
-# %%
+# %% look=true
 quiz.show(QUESTIONS["q6"])
 
 
@@ -348,7 +348,7 @@ question.score()
 # - **D.** With a smaller learning rate from here on, the weights become numbers again
 # - **E.** Rescaling the gradient when its norm exceeds a threshold is a common way to prevent this
 
-# %%
+# %% look=true
 quiz.show(QUESTIONS["q7"])
 
 
@@ -395,7 +395,7 @@ question.score()
 # - **D.** The hidden state that step t has computed
 # - **E.** The embedding of the next word in the training text
 
-# %%
+# %% look=true
 quiz.show(QUESTIONS["q8"])
 
 
@@ -440,7 +440,7 @@ question.score()
 # - **D.** Forecast, on every evening of a year, the next day's demand for power
 # - **E.** Tell, in every second of a machine's run, whether it should be stopped at once
 
-# %%
+# %% look=true
 quiz.show(QUESTIONS["q9"])
 
 
@@ -484,7 +484,7 @@ question.score()
 # - **E.** The product of the decoder's probabilities of y₁ to yₙ is its estimate of P(y | x)
 # - **F.** The encoder may read x in both directions
 
-# %%
+# %% look=true
 quiz.show(QUESTIONS["q10"])
 
 
@@ -535,7 +535,7 @@ question.score()
 # - **E.** Self-attention has more to gain over the other two on long inputs than on inputs of four words
 # - **F.** If only the word just before decides, self-attention can do something that the other two cannot
 
-# %%
+# %% look=true
 quiz.show(QUESTIONS["q11"])
 
 
@@ -585,7 +585,7 @@ question.score()
 # - **D.** Once it is trained, it can be used without the base
 # - **E.** Several heads, each for another task, can share one base
 
-# %%
+# %% look=true
 quiz.show(QUESTIONS["q12"])
 
 
@@ -630,7 +630,7 @@ question.score()
 # - **E.** Filling up the short texts with a special token
 # - **F.** Shuffling the texts anew in every epoch
 
-# %%
+# %% look=true
 quiz.show(QUESTIONS["q13"])
 
 
@@ -774,7 +774,7 @@ check.score()
 # Your three functions, drawn for distances up to 1024 and a window of $k = 5$. *Before you run it:* on these axes, with both scales
 # logarithmic, which curves become straight lines?
 
-# %%
+# %% look=true
 distances = [2**i for i in range(11)]
 plots.curves(
     {

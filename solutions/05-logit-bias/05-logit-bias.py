@@ -59,7 +59,7 @@ from helpers.logit_bias.semi_closed import SemiClosedLM
 # Equally likely words come in the order of their numbers.
 # Anything else is refused, with the reason:
 
-# %%
+# %% look=true
 toy_p = torch.tensor([0.05, 0.40, 0.02, 0.30, 0.01, 0.20, 0.015, 0.005], dtype=torch.float64)
 toy = SemiClosedLM(toy_p.log(), bias_cap=20)
 print("no bias:          ", toy.top2())
@@ -164,7 +164,7 @@ check.score()
 # What happens to the ratios among the *other* words?
 
 
-# %%
+# %% look=true
 @ipywidgets.interact(b=ipywidgets.FloatSlider(value=3.0, min=0.0, max=12.0, step=0.25), word=ipywidgets.IntSlider(value=4, min=0, max=7))
 def show_lift(b=3.0, word=4):
     now = biased(toy_p, word, b)
@@ -309,7 +309,7 @@ check.score()
 # The smallest number that float64 holds with all its 16 digits is $2.2 \cdot 10^{-308} = e^{-708.4}$.
 # Below it digits are lost, and at $e^{-745}$ everything is 0.
 
-# %%
+# %% look=true
 for b in (100.0, 600.0, 700.0, 709.0):
     print(f"b = {b:g}: the anchor is at least {lowest_anchor(10_000, b):.3g}")
 roomy = SemiClosedLM(toy_p.log(), bias_cap=2000)
@@ -496,14 +496,14 @@ check.score()
 #
 # *Before you run it:* which of them need the largest bias?
 
-# %%
+# %% look=true
 model = word_model.train(
     vocabulary_size=pick(smoke=200, laptop=2000, gpu=2000),
     width=pick(smoke=8, laptop=24, gpu=24),
     steps=pick(smoke=20, laptop=1000, gpu=4000),
 )
 
-# %%
+# %% look=true
 seed(0)
 largest = pick(smoke=1_000, laptop=50_000, gpu=50_000)
 shapes = {
@@ -533,7 +533,7 @@ print("after “we will make”:", ", ".join(f"{model.words[i]} {next_word[i]:.3
 # Let every probability $x$ be shown as the nearest number with $k$ decimals, $\hat x$.
 # So $|x - \hat x| \le \delta$ with $\delta = \tfrac12 \cdot 10^{-k}$.
 #
-# ### 3.1 An error bound <small>★★★ · 30 min · 5 points</small>
+# ### 3.1 An error bound <small>★★☆ · 30 min · 5 points</small>
 # You see $\hat p(v^*)$, $\hat p(v; b)$ and $\hat p(v^*; b)$, all three rounded, for some $b > 0$.
 # Give the smallest interval that is *sure* to contain $p(v)$.
 # Use these three numbers, $b$ and the formulas of 1.2, and nothing else (not that $v^*$ leads, for example).
@@ -681,7 +681,7 @@ with check.edge("p(v*) may be 1"):
 check.score()
 
 # %% [markdown]
-# ### 3.2 The best bias <small>★★★ · 25 min · 3 points</small>
+# ### 3.2 The best bias <small>★★☆ · 25 min · 3 points</small>
 # To first order in $\delta$ the relative error of the formula of 1.2 is at most $\delta \left( \frac{1}{p(v^*)} + \frac{1}{p(v; b)} + \frac{1}{p(v^*; b)} \right)$.
 # A small $b$ makes the second term large, a large $b$ the third.
 # Write $t = p(v)\,e^{b}$ for the weight of the lifted word, so that $Z_b = 1 - p(v) + t$.
@@ -748,7 +748,7 @@ check.score()
 # The vertical line is your best bias for that formula.
 # Where a thin line lies above its thick one, the formula gave a number that your interval excludes: it takes three rounded numbers as they are, though no distribution has all three.
 
-# %%
+# %% look=true
 example_p = torch.tensor([0.3, 0.2, 1e-4] + [0.4999 / 20] * 20, dtype=torch.float64)
 steps = np.arange(0.0, 30.01, 0.25)
 
@@ -891,7 +891,7 @@ with check.edge("all digits"):
 check.score()
 
 # %% [markdown]
-# ### 4.2 Recover it from one word <small>★★★ · 30 min · 6 points</small>
+# ### 4.2 Recover it from one word <small>★★☆ · 30 min · 6 points</small>
 # The formula contains $1 - p'$.
 # When $p'$ is close to 1, most digits of $1 - p'$ are gone: float64 knows $p'$ to about $10^{-16}$.
 # So $1 - p'$, and with it $p(v)$, has a relative error of about $10^{-16} / (1 - p')$.
@@ -1041,7 +1041,7 @@ check.score()
 # Which falls off where?
 # Sketch them.
 
-# %%
+# %% look=true
 wide = np.arange(0.0, 60.01, 0.5)
 
 
@@ -1213,7 +1213,7 @@ check.score()
 # Every word of the text below was sampled from a distribution that was recovered through the API, one context at a time.
 # (The token for unknown words is left out.)
 
-# %%
+# %% look=true
 rng = np.random.default_rng(1)
 
 
@@ -1236,7 +1236,7 @@ for kept_mass in (0.3, 0.8, 1.0):
 # %% [markdown]
 # ## 6 Fewer calls
 #
-# ### 6.1 Two words per call <small>★★★ · 30 min · 6 points</small>
+# ### 6.1 Two words per call <small>★★☆ · 30 min · 6 points</small>
 # Each answer brings two numbers, and so far one of them was always the anchor.
 # Bias *two* words $v$ and $w$ by the same $b$.
 # If both lead, you see $a = p(v; b)$ and $c = p(w; b)$.
@@ -1383,7 +1383,7 @@ with check.edge("4,001 words in float64"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 seed(3)
 print(f"{'|V|':>6} {'one by one':>11} {'in pairs':>9} {'error':>9} {'error in pairs':>15}")
 for words_in_all in pick(smoke=[10, 100], laptop=[10, 100, 1000, 10_000], gpu=[10, 100, 1000, 10_000]):
@@ -1534,7 +1534,7 @@ check.score()
 # Contexts are taken from the speeches.
 # The figure shows the singular values, also for an API that rounds its *log*-probabilities.
 
-# %%
+# %% look=true
 context_count = pick(smoke=12, laptop=40, gpu=64)
 stream = word_model.speeches(2)
 triples = [tuple(stream[n : n + 3]) for n in range(0, len(stream) - 3, 20)]

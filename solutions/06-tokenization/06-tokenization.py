@@ -53,7 +53,7 @@ from helpers.tokenization.tokens import END, PRETOKEN
 # UTF-8 writes each character as one to four bytes.
 # A `bytes` object is a sequence of whole numbers from 0 to 255; a slice or a joined piece of it is `bytes` again.
 
-# %%
+# %% look=true
 for sign in ("a", "é", "€", "🙂"):
     print(f"{sign!r} has {len(sign.encode())} bytes: {list(sign.encode())}")
 print(b"".join([b"ca", b"f\xc3", b"\xa9"]).decode())
@@ -165,7 +165,7 @@ check.score()
 # *Before you run it:* cut the four strings below by hand.
 # Where does the space go?
 
-# %%
+# %% look=true
 for line in ("We don't pay $1,200!", "two  spaces", "x = 3\n    return", "it's 5pm—naïve"):
     print(PRETOKEN.findall(line))
 
@@ -714,7 +714,7 @@ check.score()
 # %% [markdown]
 # Look at what it finds, and what it costs.
 
-# %%
+# %% look=true
 sample_text = END.join(tokens.addresses(last=2))
 small_vocab, small_merges = train_recount(sample_text, pick(smoke=290, laptop=400, gpu=400), [END])
 print("first:", [tokens.shown(a + b) for a, b in small_merges[:25]])
@@ -840,7 +840,7 @@ with check.edge("one token is left"):
 check.score()
 
 # %% [markdown]
-# ### 3.6 A queue of pairs <small>★★★ · 25 min · 4 points</small>
+# ### 3.6 A queue of pairs <small>★★☆ · 25 min · 4 points</small>
 # Finding the best of 50,000 pairs in each round is the other half of the work.
 # A heap (`heapq`) gives the *smallest* entry in logarithmic time.
 # Entries are `(-count, descending(pair), pair)`, so that the smallest entry is the most frequent pair.
@@ -968,7 +968,7 @@ with check.edge("counts unchanged"):
 check.score()
 
 # %% [markdown]
-# ### 3.7 The incremental trainer <small>★★★ · 35 min · 8 points</small>
+# ### 3.7 The incremental trainer <small>★★☆ · 35 min · 8 points</small>
 # The same result as 3.4, without going through all words in each round.
 # The beginning is given: the words as a list, `times` (how often each occurs), the counts, the heap, and `where`, a dict from a pair to the set of places (indices in `words`) of words that hold it.
 # Each round:
@@ -1135,7 +1135,7 @@ check.score()
 #
 # *Before you run it:* will the last merges be whole words, or pieces of words?
 
-# %%
+# %% look=true
 import time
 
 all_addresses = tokens.addresses(last=pick(smoke=6, laptop=None, gpu=None))
@@ -1491,7 +1491,7 @@ with check.edge("arguments unchanged"):
 check.score()
 
 # %% [markdown]
-# ### 4.4 The tokenizer <small>★★★ · 40 min · 8 points</small>
+# ### 4.4 The tokenizer <small>★★☆ · 40 min · 8 points</small>
 # Assemble it.
 # What is given: `word_ids(word)` gives the ids of one pre-token and remembers the last 8,192 of them (natural text repeats itself, and a limit keeps the memory small), and `save` and `load`.
 #
@@ -1720,7 +1720,7 @@ check.score()
 # Give it GPT-2's, and it gives GPT-2's ids.
 # The sample is well known: `[15496, 11, 995, 0]`.
 
-# %%
+# %% look=true
 gpt2 = Tokenizer(*tokens.gpt2(), [END])
 print(gpt2.encode("Hello, world!"), gpt2.encode(END))
 for name, text in {"GPT-2": "The naïve tokenizer's 12345 tokens — 🙂", "Python": "for i in range(10):\n    print(i)\n"}.items():
@@ -1732,7 +1732,7 @@ for name, text in {"GPT-2": "The naïve tokenizer's 12345 tokens — 🙂", "Pyt
 # Watch which words become whole first.
 # Try a name, a number, another language, an emoji.
 
-# %%
+# %% look=true
 speaker = Tokenizer(vocab, merges, [END])
 tokens.playground(
     merges, "We the people of the United States, unconstitutionally tokenized. Die Würde des Menschen ist unantastbar. 12345 🙂"
@@ -1819,7 +1819,7 @@ check.score()
 # *Before you run it:* sketch the curve of bytes per token against the size of the vocabulary, on a logarithmic axis.
 # Does it bend, and why?
 
-# %%
+# %% look=true
 sizes = [v for v in (256, 512, 1024, 2048, 4096, 8192, 16384, 32768) if v < V] + [V]
 groups = {"held out, oldest": held_out[: len(held_out) // 4 + 1], "held out, newest": held_out[-(len(held_out) // 4 + 1) :]}
 groups = {name: END.join(texts)[: pick(smoke=20_000, laptop=300_000, gpu=600_000)] for name, texts in groups.items()}
@@ -1848,7 +1848,7 @@ plt.show()
 # Everyone pays for tokens, in money, time and context length.
 # Here is one sentence, about the same content in each language.
 
-# %%
+# %% look=true
 costs = {name: [len(gpt2.encode(text)), len(speaker.encode(text))] for name, text in tokens.SENTENCE.items()}
 costs = dict(sorted(costs.items(), key=lambda entry: entry[1][0]))
 _, ax = plt.subplots(figsize=(9, 4.5))

@@ -171,7 +171,7 @@ with check.edge("all digits of float64"):
 check.score()
 
 # %% [markdown]
-# ### 1.2 The gradient of LayerNorm <small>★★★ · 30 min · 5 points</small>
+# ### 1.2 The gradient of LayerNorm <small>★★☆ · 30 min · 5 points</small>
 # Derive it on paper first. Let $g = \partial J / \partial y$ be the gradient of some loss $J$ with respect to the output, and $s =
 # \sqrt{\sigma^2 + \varepsilon}$. An input $x_i$ acts on $J$ in three ways: directly through $\hat x_i$, through $\mu$, and through
 # $\sigma^2$. Steps that lead there:
@@ -642,7 +642,7 @@ with check.edge("one position"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 seed(0)
 T_show, D_show = 8, 16
 words_in = torch.randn(T_show, D_show)
@@ -678,7 +678,7 @@ plt.show()
 # And how far are they from those in evaluation, where BatchNorm uses the statistics of all sentences?
 # Shaded: from the least to the most of several draws.
 
-# %%
+# %% look=true
 vectors = depth.embed(depth.sentences(pick(smoke=60, laptop=300, gpu=300)), 32)
 own, company = vectors[0], vectors[1:]
 everything = torch.cat(vectors)
@@ -916,7 +916,7 @@ check.score()
 # (GELU is close to $x\,\sigma(1.702\,x)$.)
 
 
-# %%
+# %% look=true
 @ipywidgets.interact(beta=ipywidgets.FloatSlider(value=1.0, min=0.0, max=10.0, step=0.1, description="β"))
 def draw_activations(beta=1.0):
     grid = torch.linspace(-4, 4, 200)
@@ -1356,7 +1356,7 @@ check.score()
 # The wrong `view` raises nothing, and gradients flow through it.
 # So look at who influences whom, under a causal mask, with 6 positions and 3 heads:
 
-# %%
+# %% look=true
 seed(1)
 T_show, D_show, H_show = 6, 12, 3
 tokens = torch.randn(T_show, D_show)
@@ -1474,7 +1474,7 @@ with check.edge("zeros"):
 check.score()
 
 # %% [markdown]
-# ### 4.2 Pre-LN and post-LN <small>★★★ · 30 min · 6 points</small>
+# ### 4.2 Pre-LN and post-LN <small>★★☆ · 30 min · 6 points</small>
 # A block has two branches $f$: attention first, then the feed-forward layer.
 # What surrounds each branch comes in two orders:
 #
@@ -1847,7 +1847,7 @@ with check.idea("llama_parameters"):
     ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 for label, V_size, T_size, L_size, D_size in [
     ("small", 50257, 1024, 12, 768),
     ("medium", 50257, 1024, 24, 1024),
@@ -1996,7 +1996,7 @@ check.score()
 #
 # *Before you run it:* which of the six explode, which vanish, which hold?
 
-# %%
+# %% look=true
 kinds = {"pre-LN": ("pre", True), "post-LN": ("post", True), "pre-LN, no residual": ("pre", False), "post-LN, no residual": ("post", False)}
 depths = pick(smoke=[2, 4], laptop=[2, 4, 8, 16, 32], gpu=[2, 4, 8, 16, 32, 64])
 seeds = pick(smoke=1, laptop=3, gpu=5)
@@ -2049,14 +2049,14 @@ for residual in (True, False):
 # Drag the depth.
 # The axis stays the same, so that you can compare.
 
-# %%
+# %% look=true
 depth.explore_depth({variant: {L: by_depth[L].mean(0).tolist() for L in depths} for variant, by_depth in measured.items()})
 
 # %% [markdown]
 # And the stream itself: its root mean square after each block, for pre-LN, with the prediction $\sqrt{1 + 2 \ell c}$.
 # The only number taken from the measurement is $c$, from the size after the last block.
 
-# %%
+# %% look=true
 stack_shown, stream, _ = deep(depths[-1], "pre", True, 0)
 sizes = [stream.square().mean().sqrt().item()]
 added = []
@@ -2173,7 +2173,7 @@ check.score()
 # *Before you run it:* after how many blocks without residuals are the positions hard to tell apart?
 # (In float32 everything below about $10^{-7}$ is rounding.)
 
-# %%
+# %% look=true
 faded = {}
 with torch.no_grad():
     for variant, how in kinds.items():

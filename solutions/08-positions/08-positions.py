@@ -257,7 +257,7 @@ check.score()
 # *Before you run it:* which of these four is equivariant?
 # Self-attention; a stack of two layers with a feed-forward part between; self-attention with a causal mask; the mean of all rows, repeated for every row.
 
-# %%
+# %% look=true
 seed(0)
 words, features = 9, 16
 sentence, shuffled = torch.randn(words, features), torch.randperm(words)
@@ -452,7 +452,7 @@ with check.edge("a single position, D = 2"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 plots.use_course_style()
 figure, axes = plt.subplots(1, 2, figsize=(13, 4.2), sharey=True)
 for ax, arrangement in zip(axes, ("interleaved", "halves"), strict=True):
@@ -535,7 +535,7 @@ with check.edge("inputs unchanged"):
     check.unchanged(sinusoidal_product, torch.tensor([0, 1, -1]), 4)
 check.score()
 
-# %%
+# %% look=true
 reach = torch.arange(0, 400)
 likeness = sinusoidal_product(reach, 64)
 start_a, start_b = torch.tensor(11), torch.tensor(523)
@@ -875,7 +875,7 @@ check.score()
 #
 # $$ \begin{pmatrix} a' \\ b' \end{pmatrix} = \begin{pmatrix} \cos p\omega_i & -\sin p\omega_i \\ \sin p\omega_i & \phantom{-}\cos p\omega_i \end{pmatrix} \begin{pmatrix} a \\ b \end{pmatrix}. $$
 #
-# ### 5.1 Turn, in both pairings <small>★★★ · 25 min · 5 points</small>
+# ### 5.1 Turn, in both pairings <small>★★☆ · 25 min · 5 points</small>
 # Which two columns make pair $i$?
 # Again two conventions are in use, and a checkpoint works with one of them only:
 #
@@ -1020,11 +1020,11 @@ check.score()
 # Move $m$ and $n$ one by one, then both together.
 # What changes the score, and what does not?
 
-# %%
+# %% look=true
 rotary_dial()
 
 # %% [markdown]
-# ### 5.2 The score, from the distance alone <small>★★★ · 20 min · 3 points</small>
+# ### 5.2 The score, from the distance alone <small>★★☆ · 20 min · 3 points</small>
 # Derive what the dials show.
 # Write $R_p$ for the rotation of one pair by $p\,\omega$, so that $R_m^\top R_n = R_{n - m}$.
 # Work out $(R_m q) \cdot (R_n k) = q^\top R_{n-m}\, k$ for one pair in terms of $q_0, q_1, k_0, k_1$ and the angle, then sum over the pairs.
@@ -1110,7 +1110,7 @@ with check.edge("inputs unchanged"):
     check.unchanged(rope_score, randn(4), randn(4), torch.tensor([1, 2]))
 check.score()
 
-# %%
+# %% look=true
 seed(1)
 one_query, one_key = torch.randn(2, 64)
 span = torch.arange(0, 200)
@@ -1297,7 +1297,7 @@ check.score()
 # Above 1 an angle is new; how much that matters depends on how much of a round the pair had seen, which the table says.
 # *Before you run it:* which of the three curves are straight lines?
 
-# %%
+# %% look=true
 trained_length, pair_width, longer = 32, 16, 2
 trained_speeds = frequencies(pair_width)
 ways = {
@@ -1647,7 +1647,7 @@ with check.edge("inputs unchanged"):
     check.unchanged(t5_bias, torch.arange(4), torch.arange(5), names, True)
 check.score()
 
-# %%
+# %% look=true
 steps_back = torch.arange(0, 160)
 figure, axes = plt.subplots(1, 2, figsize=(13, 4))
 falling = alibi_bias(torch.tensor([159]), torch.arange(160), alibi_slopes(6))[:, 0].flip(-1)  # (6, 160), nearest key first
@@ -1704,7 +1704,7 @@ print(
 #
 # *Before you run it:* rank the six by their accuracy at length 256. Which will be good at 32 and bad at 256, and why?
 
-# %%
+# %% look=true
 L, D, H = 32, 64, 4
 
 
@@ -1733,7 +1733,7 @@ results = extrapolation.experiment(
 )
 
 
-# %%
+# %% look=true
 def accuracy_curves(found, title):
     """Accuracies (seeds, lengths) against the test length, with a line at the training length."""
     ax = plots.curves(found, "test length", "share of right answers", title, log_x=True)
@@ -1772,7 +1772,7 @@ plt.show()
 #
 # *Before you run it:* sketch the new curve.
 
-# %%
+# %% look=true
 all_trained = Scheme(bias=lambda q, k, table: t5_bias(at(q), at(k), table, bidirectional=False, max_distance=24), table=(32, H))
 fully_trained = extrapolation.experiment(
     {"T5, 24": all_trained},
@@ -1798,7 +1798,7 @@ plt.show()
 # With ALiBi the far keys together weigh at most $\sum_{r} e^{-\mu r} = 1/(1 - e^{-\mu})$, however long the sequence is: a geometric series, which does not grow.
 # The next cell checks the sum, for the steepest of four heads and for a bias that stops falling at 24.
 
-# %%
+# %% look=true
 steepest = alibi_slopes(4)[0]
 for longest_distance in (32, 64, 256, 4096):
     gap_sizes = torch.arange(longest_distance)
@@ -1815,7 +1815,7 @@ for longest_distance in (32, 64, 256, 4096):
 # What does the task of recall need most, and which of the two ways keeps it?
 
 
-# %%
+# %% look=true
 def turned_by(x, speeds):
     """x (..., T, d), in interleaved pairs, turned by position × speed, for speeds (d / 2,)."""
     angles = at(x)[:, None] * speeds

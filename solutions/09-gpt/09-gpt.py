@@ -58,7 +58,7 @@ from helpers.kit.training import TableModel
 # On a laptop the first 5 million characters of each file are read; with `COURSE_SCALE=gpu` all.
 # Grading always uses the addresses.
 
-# %%
+# %% look=true
 text = texts.load(since=pick(smoke=2018, laptop=1946, gpu=1790), most=pick(smoke=100_000, laptop=5_000_000, gpu=None))
 train_text, held_out_text = text.train, text.held_out
 print(f"{text.name}: {len(train_text):,} characters to train on, {len(held_out_text):,} held out")
@@ -168,7 +168,7 @@ with check.edge("decode: no tokens"):
     ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 alphabet = vocabulary(train_text)
 V = len(alphabet)
 train_stream, held_out_stream = encode(train_text, alphabet), encode(held_out_text, alphabet)
@@ -265,7 +265,7 @@ with check.part("every place that fits"):
     ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 seed(1)
 for inputs, targets in zip(*random_batch(train_stream, 2, 24), strict=True):
     print("input ", repr(decode(inputs, alphabet)))
@@ -665,7 +665,7 @@ with check.part("norms, and no biases"):
 check.score()
 
 # %% [markdown]
-# ### 2.4 The whole model <small>★★★ · 25 min · 6 points</small>
+# ### 2.4 The whole model <small>★★☆ · 25 min · 6 points</small>
 # Names: `token` and `position` (`nn.Embedding`), `blocks` (an `nn.ModuleList`), `norm`.
 # The forward pass:
 #
@@ -943,7 +943,7 @@ with check.edge("one sequence of one token"):
 check.score()
 
 # %% [markdown]
-# ### 3.2 Evaluation <small>★★★ · 20 min · 5 points</small>
+# ### 3.2 Evaluation <small>★★☆ · 20 min · 5 points</small>
 # How good is the model on text it has never seen?
 # Every held-out token should be a target exactly once.
 # `training.cover(stream, B, T)` gives such batches: windows side by side, the last one filled up with targets of $-1$, and the last batch smaller.
@@ -1073,7 +1073,7 @@ with check.edge("a Python float"):
 check.score()
 
 # %% [markdown]
-# ### 3.3 The training loop <small>★★★ · 25 min · 6 points</small>
+# ### 3.3 The training loop <small>★★☆ · 25 min · 6 points</small>
 # One step of AdamW for each batch $(x, y)$.
 # Six things happen in a step, and most of their orders run without an error; what must hold decides:
 #
@@ -1248,7 +1248,7 @@ check.score()
 # *Before you run it:* with `V` characters, where do the two curves start?
 # Where would a model end that knows only how frequent each character is?
 
-# %%
+# %% look=true
 size = pick(
     smoke={"T": 16, "D": 32, "H": 4, "L": 2},
     laptop={"T": 64, "D": 128, "H": 4, "L": 4},
@@ -1289,7 +1289,7 @@ with training.Loop(range(total_steps), "training", keep=[gpt, train_losses, held
 gpt.cpu()  # from here on it only writes text
 print(f"held-out loss {held_out_losses[0][1]:.3f} at first (log V = {math.log(V):.3f}), {held_out_losses[-1][1]:.3f} at the end")
 
-# %%
+# %% look=true
 gpt_figures.loss_and_perplexity(train_losses, held_out_losses, uniform=math.log(V))
 plt.show()
 
@@ -1300,7 +1300,7 @@ plt.show()
 #
 # For comparison, the same held-out text under two counting models:
 
-# %%
+# %% look=true
 once = torch.bincount(train_stream, minlength=V) + 1.0
 twice = torch.bincount(train_stream[:-1] * V + train_stream[1:], minlength=V * V).view(V, V) + 0.1
 targets = torch.cat([y[y >= 0] for _, y in some_held_out])
@@ -1316,7 +1316,7 @@ for name, loss in [("uniform guess", math.log(V)), ("frequencies", unigram), ("p
 # The model gives logits $z_1, \dots, z_V$.
 # What to say next is a separate decision.
 #
-# ### 4.1 Reshape the distribution <small>★★★ · 30 min · 6 points</small>
+# ### 4.1 Reshape the distribution <small>★★☆ · 30 min · 6 points</small>
 # Write one function with three knobs, applied in this order:
 #
 # 1. **Temperature** $\tau$: softmax of $z / \tau$.
@@ -1516,7 +1516,7 @@ check.score()
 # The bars show what your GPT expects after the text in the cell, and what is left to sample from.
 # Find settings that keep exactly one character in three different ways.
 
-# %%
+# %% look=true
 prefix = text.prefix  # "My fellow citizens, the state of our Uni", or the beginning of your own held-out text
 gpt.eval()
 with torch.no_grad():
@@ -1657,7 +1657,7 @@ with check.edge("inputs unchanged"):
     check.unchanged(generate, adder, torch.tensor([[3, 1]]), 2)
 check.score()
 
-# %%
+# %% look=true
 seed(3)
 opening = encode(text.opening, alphabet)[None]  # "We must ", or the beginning of your own held-out text
 amount = pick(smoke=20, laptop=200, gpu=500)
@@ -1789,7 +1789,7 @@ with check.edge("inputs unchanged"):
     check.unchanged(generate_until, adder, torch.tensor([[3, 1]]), 2, 4)
 check.score()
 
-# %%
+# %% look=true
 seed(4)
 full_stop = encode(".", alphabet).tolist()
 openings = opening.expand(3, -1)
@@ -1804,7 +1804,7 @@ for written in generate_until(gpt, openings, amount, stop=full_stop[0] if full_s
 # So keep them.
 # A step then computes one query, one key and one value per layer.
 #
-# ### 5.1 Attention with a past <small>★★★ · 30 min · 4 points</small>
+# ### 5.1 Attention with a past <small>★★☆ · 30 min · 4 points</small>
 # `cached_attention` is the `forward` of your layer for $t$ *new* tokens that follow $s$ old ones.
 # The past is a pair of keys and values, each $(B, H, s, D/H)$, or `None` at the beginning ($s = 0$).
 # Return the output of the new tokens and the pair of all keys and values, each $(B, H, s + t, D/H)$.
@@ -2080,7 +2080,7 @@ check.score()
 # ### Look: the same tokens, faster
 # `fast_generate` uses your cache.
 # A step costs $O(nD + D^2)$ with it and $O(n^2 D + n D^2)$ without, so the gap widens with the length.
-# The first line checks that the tokens are the same; the clock is only for looking at.
+# The first line checks that the tokens are the same; the times are there only to look at.
 #
 # The cache ends where the context ends.
 # With learned positions a window that slides gives every old token a new position, and all kept keys and values are void.
@@ -2091,7 +2091,7 @@ check.score()
 # It may be a good one (Mistral 7B is trained that way; Jiang et al., 2023), but it does not give the tokens of `generate`.
 
 
-# %%
+# %% look=true
 def fast_generate(model, tokens, count, temperature=1.0, top_k=None, top_p=None):
     """`generate` with a cache; prefix and new tokens together must fit into the context."""
     with torch.no_grad():
@@ -2133,7 +2133,7 @@ plots.curves(
 plt.show()
 
 # %% [markdown]
-# ### 5.3 Fewer keys and values <small>★★★ · 25 min · 3 points</small>
+# ### 5.3 Fewer keys and values <small>★★☆ · 25 min · 3 points</small>
 # The cache saves work and costs memory, and every step reads all of it.
 # In a long context that reading, and not the arithmetic, sets the speed.
 # *Grouped-query attention* (Ainslie et al., 2023) makes the cache smaller: $H$ heads of queries share $G$ heads of keys and values, where $G$ divides $H$.
@@ -2355,7 +2355,7 @@ check.score()
 # *Before you run it:* a card has 80 GB, of which the weights of a model take a share.
 # How many full contexts fit into 10 GB with each $G$?
 
-# %%
+# %% look=true
 llama = {"L": 80, "d": 128, "n": 4096}
 print(f"{'G':>4}{'by formula':>18}{'by count':>18}{'full contexts in 10 GB':>26}")
 for G in (64, 8, 1):
@@ -2471,7 +2471,7 @@ check.score()
 #
 # *Before you run it:* should the losses be the same, digit by digit?
 
-# %%
+# %% look=true
 compared_steps = pick(smoke=4, laptop=50, gpu=50)
 seed(7)
 fixed_batches = [random_batch(train_stream, B, size["T"]) for _ in range(compared_steps)]
@@ -2511,7 +2511,7 @@ plt.show()
 #
 # *Before you run it:* which of the switches will make a step faster on this machine?
 
-# %%
+# %% look=true
 COMPILE = pick(smoke=False, laptop=False, gpu=True)
 few = pick(smoke=2, laptop=5, gpu=50)
 
@@ -3037,7 +3037,7 @@ check.score()
 #
 # *Before you run it:* of four guesses by pairs of characters, how many will your GPT accept on average?
 
-# %%
+# %% look=true
 pairs_draft = TableModel(twice.log(), context=size["T"]).eval()
 for guesses in (1, 2, 4):
     seed(9)

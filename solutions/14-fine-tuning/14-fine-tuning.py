@@ -11,29 +11,12 @@
 # Few people train an encoder from scratch.
 # They take one that has read a large amount of text, put a small head on it, and teach both a task with a few thousand labelled examples (Devlin et al., 2019).
 # The task here: does a sentence from a film review speak for the film or against it?
-# The source of this assignment fine-tunes RoBERTa-base (Liu et al., 2019) on SST-2 (Socher et al., 2013; 6,920 sentences to train on, 872 to validate, 1,821 to test) and reports 93.8 % on the validation set and 94.6 % on the test set.
+# The report that this assignment follows fine-tunes RoBERTa-base (Liu et al., 2019) on SST-2 (Socher et al., 2013; 6,920 sentences to train on, 872 to validate, 1,821 to test) and reports 93.8 % on the validation set and 94.6 % on the test set.
 #
-# **Which model, which data.**
-# Everything you need is installed with the course and works without a network:
-#
-# | setting | on a laptop | with `COURSE_SCALE=gpu` |
-# | --- | --- | --- |
-# | model | all-MiniLM-L6-v2: a BERT of 6 layers and width 384, 22.7 million parameters | RoBERTa-base from the hub: 12 layers, width 768, 125 million |
-# | data | 8,530 sentences of Rotten Tomatoes reviews, the source that SST-2's sentences come from | SST-2 from the hub, all of it |
-# | `COURSE_MODEL` | another model: the path of a folder that holds a saved model with its own tokenizer (`config.json`, `model.safetensors`, and `tokenizer.json` or `vocab.json` with `merges.txt`), or a name on the hub | the same |
-# | `COURSE_SST2` | the path of a folder with SST-2's files as you got them: `train.tsv`, `dev.tsv`, `test.tsv`, from GLUE or without a header; `stsa.binary.train` and so on; csv; jsonl; parquet (with pyarrow); the treebank's `train.txt`. Or a data set on the hub | the same |
-#
-# **Do not mix the two corpora.**
-# The package's sentences and SST-2's come from the same reviews (Pang and Lee, 2005).
-# Compared sentence by sentence, a model that was tuned on the package's has seen 56 % of SST-2's test set.
-# Its accuracy there would be too high, and no result.
-# For a result on SST-2, set `COURSE_SST2` and start again from a model that was not tuned on the package's sentences.
-#
-# Set the variables before Jupyter starts, with whole paths: `COURSE_SCALE=gpu COURSE_MODEL=/home/you/roberta-base COURSE_SST2=/home/you/SST-2 make lab`.
-# On Colab write `%env COURSE_SST2=/content/SST-2` into a new cell above the first.
-# Python reads them once: restart the kernel after a change.
-# For RoBERTa take `gpu`, whose learning rates are made for it.
-# Where there is no network, `gpu` falls back to what is installed and says so.
+# On a laptop you fine-tune all-MiniLM-L6-v2, a BERT of 6 layers with 22.7 million parameters, on sentences of Rotten Tomatoes reviews.
+# Both are installed with the course, so no network is needed.
+# With `COURSE_SCALE=gpu` it is RoBERTa-base on SST-2.
+# The appendix says how to use another model or SST-2's own files.
 # Graders use a tiny random model (`smoke`): no point depends on how well a model does.
 #
 # **Notation.**
@@ -128,7 +111,7 @@ print(
 # The number under a token is its attention mask: 1 for a token, 0 for filler that nobody may look at.
 # *Before you touch it:* which combinations make `return_tensors="pt"` fail?
 
-# %%
+# %% look=true
 tuning_figures.tokenizer_arguments(tokenizer, ["Bad.", "A slow but honest film about fathers.", "I laughed a lot."])
 
 # %% [markdown]
@@ -243,7 +226,7 @@ with check.edge("one sentence, an empty sentence"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 some = corpus.train.sentences[:6]
 without_special = [len(row) for row in tokenizer(some, add_special_tokens=False)["input_ids"]]
 for asked in (
@@ -1725,7 +1708,7 @@ print(f"validation accuracy: frozen features {frozen_accuracy:.3f}, fine-tuned {
 # To see that, give both the same batches in the same order, the same optimiser and schedule, and switch dropout off, the one thing left to chance.
 # *Before you run it:* which of the arguments below do you recognise from your own loop?
 
-# %%
+# %% look=true
 from transformers import PrinterCallback, Trainer, TrainingArguments
 
 small_set = ReviewDataset(train_rows[: 12 * B // 4], corpus.train.labels[: 12 * B // 4])
@@ -1899,7 +1882,7 @@ print(f"with patience 2: stop after epoch {last_epoch + 1}, keep epoch {best_epo
 # For the first epoch this alone can put the validation curve below the training curve.
 
 # %% [markdown]
-# ### 4.6 A correction of low rank <small>★★★ · 25 min · 4 points</small>
+# ### 4.6 A correction of low rank <small>★★☆ · 25 min · 4 points</small>
 # Fine-tuning makes a new copy of every weight, for every task.
 # LoRA (Hu et al., 2022) leaves a linear layer with the weight $W$ ($n_\text{out} \times n_\text{in}$) and the bias $b$ as it is, and learns a correction beside it:
 #
@@ -2099,7 +2082,7 @@ check.score()
 # If all rows of $A$ were equal, so would be the columns of $B$'s gradient, and then the rows of $A$'s: the rank would stay 1, whatever $r$ is.
 
 
-# %%
+# %% look=true
 def first_steps(adapter, x, target, rate=0.1, steps=3):
     """Gradient descent on the squared error; prints how long both gradients are, and how far they are from the formulas."""
     for step in range(steps):
@@ -2232,7 +2215,7 @@ check.score()
 # How much accuracy will that cost?
 
 
-# %%
+# %% look=true
 def with_lora(model, r, alpha, ends=("query", "value")):
     """The model with these linear layers wrapped; of the rest only the head learns."""
     for name, weight in model.named_parameters():
@@ -2279,7 +2262,7 @@ pd.DataFrame(lora_table).round(3)
 # %% [markdown]
 # Now merge: every wrapped layer becomes a plain one again, and the model has the shape that it came with.
 
-# %%
+# %% look=true
 lora_model, lora_batch = lora_models["LoRA and head"].eval(), next(iter(some_validation))
 adapter_logits = lora_model(**lora_batch).logits.detach()
 for name, part in wrapped.items():
@@ -2302,7 +2285,7 @@ print(f"logits before and after the merge differ by {(adapter_logits - merged_lo
 # *Before you run it:* put the first step into RMSprop's formulas.
 # How many times as long as AdamW's is it, at the same rate?
 
-# %%
+# %% look=true
 nudges = torch.tensor([3.0, -0.2, 0.004])
 for name in ("SGD", "RMSprop", "AdamW"):
     weight = nn.Parameter(torch.zeros(3))
@@ -2320,7 +2303,7 @@ for name in ("SGD", "RMSprop", "AdamW"):
 # *Before you run it:* with the rate that suits AdamW, what will SGD do?
 # And what do the first steps above say about RMSprop?
 
-# %%
+# %% look=true
 compare_count = pick(smoke=16, laptop=480, gpu=None)
 compare_set = ReviewDataset(train_rows[:compare_count], corpus.train.labels[:compare_count])
 base_rate = pick(smoke=1e-3, laptop=2e-4, gpu=2e-5)
@@ -2589,7 +2572,7 @@ print(f"{winner_setting} on the whole training set: validation loss {searched_lo
 # Move the sliders: how much better than the truth does the winner look?
 # What helps more, fewer trials or more validation sentences?
 
-# %%
+# %% look=true
 tuning_figures.best_of_many()
 
 # %% [markdown]
@@ -2782,7 +2765,7 @@ test_predictions = [
 ]
 verdict_of_the_test = final_test(candidates, test_predictions, corpus.test)
 
-# %%
+# %% look=true
 count = len(corpus.validation.labels)
 lines = [
     {
@@ -2795,7 +2778,7 @@ lines = [
 winner_name = candidates[verdict_of_the_test["chosen"]]["name"]
 low, high = wilson(verdict_of_the_test["correct"], verdict_of_the_test["total"])
 lines.append({"what": f"TEST: {winner_name}", "accuracy": verdict_of_the_test["accuracy"], "low": low, "high": high})
-for what, share, n in (("the source, RoBERTa on SST-2: validation", 0.938, 872), ("the source, RoBERTa on SST-2: test", 0.946, 1821)):
+for what, share, n in (("the report, RoBERTa on SST-2: validation", 0.938, 872), ("the report, RoBERTa on SST-2: test", 0.946, 1821)):
     lines.append({"what": what, "accuracy": share, **dict(zip(("low", "high"), wilson(round(share * n), n)))})
 figure, axes = plt.subplots(figsize=(10.5, 3.6))
 for number, line in enumerate(reversed(lines)):
@@ -2816,8 +2799,8 @@ print(f"test accuracy {verdict_of_the_test['accuracy']:.3f}, between {low:.3f} a
 
 # %% [markdown]
 # For orientation: with MiniLM and the sentences of the package we measured 74 % on 600 validation sentences for frozen features and 80 % after one epoch of fine-tuning (2,400 sentences to train on, one start); on the 6,920 sentences of SST-2 the same two gave 81 % and 87 to 88 %.
-# Never carry a model from the one to the other: the package's sentences contain 56 % of SST-2's test set, so a model that was tuned on them has seen more than half of the answers.
-# The source's RoBERTa is five times as large and has read far more text, and SST-2 leaves out the sentences that its annotators found neutral.
+# Never carry a model from the one to the other: see the appendix.
+# The report's RoBERTa is five times as large and has read far more text, and SST-2 leaves out the sentences that its annotators found neutral.
 # Part of the distance is the model, part is the data: only runs on the same sentences could tell them apart.
 #
 # ### 6.3 In your own words <small>★★☆ · 20 min · 5 points, graded by hand</small>
@@ -2953,7 +2936,7 @@ with check.edge("a float"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 sentence_counts = list(range(5, pick(smoke=26, laptop=256, gpu=256), 10))
 plots.curves(
     {f"s = {share}": (sentence_counts, [power(n, share) for n in sentence_counts]) for share in (0.5, 0.55, 0.6, 0.7)},
@@ -2968,6 +2951,31 @@ plt.show()
 # That is also why the curves are not smooth.
 # A share of 0.6 needs a little more than 200 such sentences to be noticed in four of five cases.
 # Two models of which exactly one is right on every tenth sentence need more than 2,000 sentences for that.
+
+# %% [markdown]
+# ## Appendix: another model, other data
+#
+# | setting | on a laptop | with `COURSE_SCALE=gpu` |
+# | --- | --- | --- |
+# | model | all-MiniLM-L6-v2: 6 layers, width 384, 22.7 million parameters | RoBERTa-base from the hub: 12 layers, width 768, 125 million |
+# | data | 8,530 sentences of Rotten Tomatoes reviews | SST-2 from the hub, all of it |
+# | `COURSE_MODEL` | another model: a folder with a saved model and its tokenizer, or a name on the hub | the same |
+# | `COURSE_SST2` | a folder with SST-2's files, or a data set on the hub | the same |
+#
+# `COURSE_MODEL` names a folder with `config.json`, `model.safetensors`, and `tokenizer.json` or `vocab.json` with `merges.txt`.
+# `COURSE_SST2` names a folder with SST-2's files as you got them: `train.tsv`, `dev.tsv`, `test.tsv`, from GLUE or without a header; `stsa.binary.train` and so on; csv; jsonl; parquet (with pyarrow); the treebank's `train.txt`.
+#
+# Set the variables before Jupyter starts, with whole paths: `COURSE_SCALE=gpu COURSE_MODEL=/home/you/roberta-base COURSE_SST2=/home/you/SST-2 make lab`.
+# On Colab write `%env COURSE_SST2=/content/SST-2` into a new cell above the first.
+# Python reads them once: restart the kernel after a change.
+# For RoBERTa choose `gpu`, whose learning rates are made for it.
+# Where there is no network, `gpu` falls back to what is installed and says so.
+#
+# **Do not mix the two corpora.**
+# The package's sentences and SST-2's come from the same reviews (Pang and Lee, 2005).
+# Compared sentence by sentence, a model that was tuned on the package's has seen 56 % of SST-2's test set.
+# Its accuracy there would be too high, and no result.
+# For a result on SST-2, set `COURSE_SST2` and start again from a model that was not tuned on the package's sentences.
 
 # %% [markdown]
 # ## What you can now do

@@ -121,7 +121,7 @@ check.score()
 # %% [markdown]
 # Three devices, from their vendors' data sheets: dense fp16 with tensor cores, and the bandwidth of their memory.
 
-# %%
+# %% look=true
 DEVICES = {"T4": (65e12, 320e9), "A100": (312e12, 2039e9), "H100": (989e12, 3350e9)}
 figure, ax = plt.subplots(figsize=(9, 4))
 intensities = [2.0**e for e in range(0, 13)]
@@ -233,7 +233,7 @@ check.score()
 # ### Look: who touches what
 # Step through the programs of a launch: which part of each array does each one load and store?
 
-# %%
+# %% look=true
 seed(1)
 watched = launches.watch(add_kernel, (4,), torch.randn(100), torch.randn(100), torch.zeros(100), 100, BLOCK=32)
 launches.step_through(watched)
@@ -244,7 +244,7 @@ launches.step_through(watched)
 # Softmax of the rows of a matrix, as a chain of five kernels (largest number, subtract it, exponential, sum, divide), reads and writes the matrix again and again.
 # For $n$ rows of $m$ numbers the chain loads $5nm + 2n$ numbers and stores $3nm + 2n$.
 
-# %%
+# %% look=true
 matrix_to_weigh = torch.randn(20, 50)
 _, chain_loaded, chain_stored = unfused.softmax(matrix_to_weigh)
 print(f"five kernels: {chain_loaded:,} bytes loaded, {chain_stored:,} stored")
@@ -455,7 +455,7 @@ with check.idea("matmul_bytes", share=2):
     ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 for tile in (16, 32, 64):
     squares = torch.randn(64, 64), torch.randn(64, 64), torch.zeros(64, 64)
     counted = checks.traffic(matmul_kernel, (64 // tile, 64 // tile), *squares, 64, 64, 64, BM=tile, BN=tile, BK=16).loaded
@@ -539,7 +539,7 @@ check.score()
 # In the end the output is $o / l$, and the log-sum-exp of the scores is $m + \log l$.
 
 
-# %%
+# %% look=true
 def tiled_attention(q, k, v, block):
     """Attention of q, k, v (T, D), visiting `block` keys at a time."""
     top, total, mixed = torch.full((len(q), 1), -torch.inf), torch.zeros(len(q), 1), torch.zeros_like(q)
@@ -849,7 +849,7 @@ check.score()
 # Where Triton is installed, the second cell compiles your kernel for an A100 (sm_80), without having one: how much shared memory does a program take, and does it use the tensor cores?
 
 
-# %%
+# %% look=true
 def flash_attention(q, k, v, BM=64, BN=32):
     """Attention of contiguous q, k, v (H, T, D), by `flash_kernel`."""
     H, T, D = q.shape
@@ -860,7 +860,7 @@ def flash_attention(q, k, v, BM=64, BN=32):
 
 print(gpu.compare(flash_attention))
 
-# %%
+# %% look=true
 names_and_types = {**dict.fromkeys(("q", "k", "v", "out", "lse"), "*fp32"), "T": "i32", "scale": "fp32"}
 compiled = gpu.compiled_for_a100(flash_kernel, names_and_types, {"D": 64, "BM": 64, "BN": 32})
 print(gpu.NO_TRITON if compiled is None else compiled)

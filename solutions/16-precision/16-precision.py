@@ -71,7 +71,7 @@ torch.set_num_threads(1)  # the models here are small: several threads would onl
 # How far apart are the neighbours of 1?
 # And those of 256 in bf16?
 
-# %%
+# %% look=true
 number_formats.bit_dial()
 
 # %% [markdown]
@@ -141,7 +141,7 @@ with check.part("a finite format"):
     ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 print(f"{'format':<12}{'largest':>12}{'min normal':>13}{'min subnormal':>15}{'epsilon':>12}")
 for title, (e_bits, m_bits, no_infinity) in FORMATS.items():
     most, least_normal, least, unit = limits(e_bits, m_bits, no_infinity)
@@ -364,7 +364,7 @@ with check.edge("inputs unchanged"):
     check.unchanged(round_to, x, 5, 10)
 check.score()
 
-# %%
+# %% look=true
 number_formats.relative_errors(round_to)
 plt.show()
 over = torch.tensor([500.0]).to(torch.float8_e4m3fn).float().item()
@@ -377,7 +377,7 @@ print(f"257 in bf16: {round_to(torch.tensor(257.0), 8, 7).item()};   1 + 0.003 i
 # %% [markdown]
 # (The specification of fp8 by the Open Compute Project, 2023, knows both conversions. Versions of torch differ: older ones give NaN, newer ones saturate.)
 #
-# ### 1.4 The same with a mask <small>★★★ · 20 min · 3 points</small>
+# ### 1.4 The same with a mask <small>★★☆ · 20 min · 3 points</small>
 # fp32, tf32 and bf16 have the same eight exponent bits, so rounding one into the other only drops low mantissa bits: integer arithmetic on the bit pattern does it.
 # Let $r = 23 - M$ be the number of bits to drop.
 # Read the float32 bits as an int32 (`x.view(torch.int32)`: the same bits, not the same value).
@@ -582,7 +582,7 @@ check.score()
 #
 # *Before you run it:* guess the share of gradients that would become zero.
 
-# %%
+# %% look=true
 data = characters.speeches(pick(smoke=2000, laptop=1946, gpu=1790))
 V = len(data.alphabet)
 small_shape = models.Shape(
@@ -621,7 +621,7 @@ for factor in (1.0, 2.0**12):
 # *Before you run it:* in bf16, neighbours near 1 are 2⁻⁷ apart.
 # Add 0.001 a thousand times to 1: what comes out?
 
-# %%
+# %% look=true
 linear, features = nn.Linear(8, 4), torch.randn(3, 8)
 with torch.autocast("cpu", dtype=torch.bfloat16):
     product = linear(features)
@@ -634,7 +634,7 @@ for _ in range(1000):
 print(f"1 + 1000 × 0.001: in bf16 {short.item():.3f}, in fp32 {long.item():.3f}")
 
 
-# %%
+# %% look=true
 def short_run(mode):
     """The same steps in float32, under autocast (float32 weights, bf16 products), and with everything in bf16."""
     seed(3)
@@ -671,7 +671,7 @@ plt.show()
 # Which share of a model's weights does one step of AdamW still change, in float32 and in bf16?
 
 
-# %%
+# %% look=true
 def share_moved(rate, dtype):
     """Of the weights that have a gradient, the share that one step of AdamW changes at all."""
     seed(3)
@@ -787,7 +787,7 @@ check.score()
 # They do not: most of them cancel.
 # The cell measures both on a layer of the size of a small model's, and counts the bytes.
 
-# %%
+# %% look=true
 seed(0)
 layer, inputs = nn.Linear(256, 256), torch.randn(100, 256)
 whole_weight, row_step = quantize_rows(layer.weight.detach())
@@ -909,7 +909,7 @@ check.score()
 # The same training three times, on batches of 7 examples, which two workers cannot share evenly: in one process, with two workers as threads, and (at laptop scale) with two real processes that `torchrun` starts and that talk over `gloo`.
 # Your function is copied into the script.
 
-# %%
+# %% look=true
 alone = workers.train(average_gradients, 0, 1, lambda tensor: tensor.clone())
 threads, talks = workers.in_step(lambda rank, all_sum: workers.train(average_gradients, rank, 2, all_sum), 2)
 print(
@@ -1116,7 +1116,7 @@ with check.edge("an int"):
 ### END HIDDEN TESTS
 check.score()
 
-# %%
+# %% look=true
 # hidden is 4 × width, a multiple of 3, so that the two feed-forward layers match exactly at laptop scale
 design_sizes = pick(
     smoke={"width": 24, "heads": 2, "layers": 1, "context": 16, "hidden": 96},
@@ -1221,7 +1221,7 @@ check.score()
 # *Before you run it:* write down the factor you expect.
 # Which of the five changes do you think matters most at this size?
 
-# %%
+# %% look=true
 compare_steps = pick(smoke=8, laptop=500, gpu=20_000)
 seeds_used = pick(smoke=(0, 1), laptop=(0, 1, 2), gpu=(0, 1, 2, 3, 4))
 rates_tried = pick(smoke=(1e-3,), laptop=(1e-3, 2e-3, 4e-3, 8e-3), gpu=(1e-4, 3e-4, 1e-3))
@@ -1255,7 +1255,7 @@ for (title, rate), curve in trials.items():
 print(two_designs.table(results_of))
 print(f"({time.perf_counter() - started:.0f} s)")
 
-# %%
+# %% look=true
 axis = plots.curves(
     {title: two_designs.spread(curves) for title, curves in results_of.items()},
     "training GFLOPs",
@@ -1289,7 +1289,7 @@ print(
 # print(curve_of("one change", 0.002, 0).losses[-1])
 # ```
 #
-# ### 3.4 What did you see? <small>★★★ · 25 min · 4 points, graded by hand</small>
+# ### 3.4 What did you see? <small>★★☆ · 25 min · 4 points, graded by hand</small>
 # Report your comparison as you would in a paper: setting (parameters, tokens, FLOPs, how the rates were chosen, seeds), result with its spread, and the factor.
 # Is "about 10 times more efficient" visible at this size?
 # Name two reasons why the factor may be different at a thousand times the compute, one reason why FLOPs are not seconds, and one way in which your own comparison may be unfair to one of the designs.

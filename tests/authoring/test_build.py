@@ -231,6 +231,7 @@ HEADERS = {
         ),
         "something else",
     ),
+    "an exercise to look at": ('exercise="double"', 'exercise="double" look=true', "marks a given code cell"),
     "points of a heading": (
         "# Twice as much.",
         "# ### Twice <small>★☆☆ · 5 min · 3 points</small>",
@@ -261,6 +262,42 @@ def test_a_mistake_in_a_header_or_heading_is_named_at_its_line(name: str, small_
     line = change(small_course, old, new)
     found = problems_of(small_course)
     assert any(message in text and text.startswith(f"{Path(SOURCE)}:{line}: ") for text in found), found
+
+
+LOOKS = {
+    "nothing wrong": ("figure = double(torch.ones(2))\nprint(figure)", "", ""),
+    "an answer that needs it": ("factor = 2", "return factor * x", "uses `factor`, which this one binds"),
+    "a file": ("open('x', 'w')", "", "uses `open`"),
+    "the namespace": ("globals()['double'] = 3", "", "uses `globals`"),
+    "no such question": ('look="why"', "", "there is no such written question"),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_a_cell_that_others_need_is_not_marked_as_one_to_look_at(name: str, small_course: Path) -> None:
+    with_short_headers(small_course)
+    cell, answer, message = LOOKS[name]
+    mark, body = (cell, "1 + 1") if cell.startswith("look=") else ("look=true", cell)
+    line = change(small_course, "# %% [markdown]", f"# %% {mark}\n{body}\n\n# %% [markdown]")
+    if answer:
+        change(small_course, "return x + x", answer)
+    found = problems_of(small_course)
+    assert [text for text in found if message in text and text.startswith(f"{Path(SOURCE)}:")] == found
+    assert [text.split(":")[1] in (str(line), str(line + 1)) for text in found] == [True] * bool(message)
+
+
+def test_an_unmarked_cell_that_may_read_any_name_forbids_the_mark(small_course: Path) -> None:
+    with_short_headers(small_course)
+    change(small_course, "# %% [markdown]", "# %% look=true\n1 + 1\n\n# %%\nprint(vars())\n\n# %% [markdown]")
+    assert any("with `vars` this cell may use any name" in text for text in problems_of(small_course))
+
+
+def test_the_mark_reaches_the_student_s_notebook_where_grading_reads_it(small_course: Path) -> None:
+    change(small_course, "# %% [markdown]", "# %% look=true\n1 + 1\n\n# %% [markdown]")
+    this = course.load(small_course)
+    _, student, _ = build.build(this, this.assignments[0])
+    marked = [cell for cell in json.loads(student)["cells"] if cell["metadata"].get("look")]
+    assert ["".join(cell["source"]) for cell in marked] == ["1 + 1"]
 
 
 def test_a_right_heading_and_introduction_build_without_a_word(small_course: Path) -> None:

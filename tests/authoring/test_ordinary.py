@@ -98,9 +98,8 @@ def test_commands_take_the_whole_course(mixed: Course) -> None:
     assert run_course("build", "--check", cwd=mixed.root).returncode == 0
     done = run_course("release", "ps1", "--to", "class", cwd=mixed.root)
     assert done.returncode == 0, done.stderr
-    released = mixed.root / "class" / "ps1"
+    released = mixed.root / "class" / "notebooks" / "ps1"
     assert sorted(path.name for path in released.iterdir()) == [
-        ".github",
         "jupyter.png",
         "problem1.ipynb",
         "problem2.ipynb",

@@ -54,7 +54,8 @@ def collect_own_cells(mending: Mending) -> None:
         if place in names:
             after = names[place]
         elif cell.kind != "code" or normal(cell.source) not in stubs:
-            mending.own.setdefault(after, []).append(Cell(cell.kind, cell.source, {}, "", cell.attachments))
+            own = Cell(cell.kind, cell.source, {}, "", cell.attachments, outputs=cell.outputs)
+            mending.own.setdefault(after, []).append(own)
 
 
 def put_together(mending: Mending) -> None:

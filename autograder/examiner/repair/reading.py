@@ -155,7 +155,10 @@ def read_cell(entry: Any) -> Cell | None:
     metadata = metadata if isinstance(metadata, dict) else {}
     own = entry.get("id") or metadata.get("id") or ""  # Colab keeps ids in the metadata
     source = source[:LONGEST_SOURCE].encode("utf-8", "replace").decode()
-    return Cell(kind, source, metadata, own if isinstance(own, str) else "", pictures(entry.get("attachments")))
+    made = Cell(kind, source, metadata, own if isinstance(own, str) else "", pictures(entry.get("attachments")))
+    if kind == "code" and isinstance(entry.get("outputs"), list):
+        made.outputs = entry["outputs"]
+    return made
 
 
 def pictures(attachments: Any) -> dict[str, Any]:

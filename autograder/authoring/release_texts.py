@@ -1,0 +1,29 @@
+"""What a released package says: its README, and what an assistant may do for a student."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autograder.authoring.pages import number_of, worth
+from autograder.model.course import Assignment, Course
+
+PLACE = Path(__file__).parent / "student_files"
+
+
+def agents() -> str:
+    return (PLACE / "AGENTS.md").read_text(encoding="utf-8")
+
+
+def readme(course: Course, assignments: list[Assignment]) -> str:
+    rows = "\n".join(row(course, assignment) for assignment in assignments)
+    text = (PLACE / "README.md").read_text(encoding="utf-8")
+    return text.replace("{title}", course.title).replace("{rows}", rows)
+
+
+def row(course: Course, assignment: Assignment) -> str:
+    badge = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({})"
+    paths = assignment.student_notebooks
+    links = ", ".join(f"[{path.stem}](notebooks/{assignment.id}/{path.name})" for path in paths)
+    badges = " ".join(badge.format(course.colab_link(assignment, path)) for path in paths)
+    hours = f"{assignment.minutes / 60:.2g} h"
+    return f"| {number_of(assignment)} | {assignment.title}: {links} | {worth(assignment)} | {hours} | {badges} |"
