@@ -334,9 +334,13 @@ def export(assignments: tuple[str, ...], form: str, target: Path | None) -> None
     help="Instead: who edited tests, patched libraries or tried to leave the sandbox, and what was repaired.",
 )
 @click.option("--similar", is_flag=True, help="Instead: pairs of answers that are worth reading side by side.")
+@click.option("--leaderboard", is_flag=True, help="Instead: the fewest calls or bytes, as the tests counted them.")
+@click.option("--names", is_flag=True, help="Name the students on the leaderboard.")
 @json_option
 @command
-def report(assignment: str, page: Path | None, integrity: bool, similar: bool, as_json: bool) -> None:
+def report(
+    assignment: str, page: Path | None, integrity: bool, similar: bool, leaderboard: bool, names: bool, as_json: bool
+) -> None:
     """How the class did: scores, hard exercises, frequent mistakes, and who needs help."""
     from autograder.classroom.report import class_report
 
@@ -346,6 +350,8 @@ def report(assignment: str, page: Path | None, integrity: bool, similar: bool, a
         integrity_table(this, chosen, as_json)
     elif similar:
         similar_table(this, chosen, as_json)
+    elif leaderboard:
+        leaderboard_table(this, chosen, names, as_json)
     elif page is None and as_json:
         entries = class_report(this, chosen)
         if not entries:
@@ -385,6 +391,23 @@ def integrity_table(this: courses.Course, chosen: courses.Assignment, as_json: b
     for line in lines:
         table.add_row(line["student"], line["kind"], Text(line["what"]))
     out.print(table if lines else "Nothing was repaired, nothing looks like tampering.")
+
+
+def leaderboard_table(this: courses.Course, chosen: courses.Assignment, names: bool, as_json: bool) -> None:
+    from autograder.classroom.leaderboard import leaderboards
+
+    boards = leaderboards(this, chosen, names)
+    if as_json:
+        print(json.dumps(boards, ensure_ascii=False))
+        return
+    for board in boards:
+        table = Table("rank", board["counted"], "students", *["who"] * names)
+        for place in board["places"]:
+            who = [Text(", ".join(place["names"]))] if names else []
+            table.add_row(str(place["rank"]), f"{place['count']:,}", str(place["students"]), *who)
+        out.print(table)
+    if not boards:
+        out.print(f"No test of {chosen.id} counts anything for a leaderboard, or nobody has its full marks yet.")
 
 
 def similar_table(this: courses.Course, chosen: courses.Assignment, as_json: bool) -> None:

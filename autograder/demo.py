@@ -38,7 +38,7 @@ DUE = "2026-11-10 23:59"
 COLUMN = 4711  # the assignment's number in Canvas
 FIRST_NAMES = ("Ada", "Blaise", "Cleo", "Dalia", "Emil", "Fatima", "Grete", "Hugo")
 LAST_NAMES = ("Abel", "Bose", "Curie", "Dirac", "Euler", "Fermi")
-GRADEBOOK, ARCHIVE, MARKS = "canvas-gradebook.csv", "submissions.zip", "marks.csv"
+GRADEBOOK, ARCHIVE, PAGE, MARKS = "canvas-gradebook.csv", "submissions.zip", "class.html", "marks.csv"
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,8 @@ class Demonstration:
 
     def to_look_at(self) -> list[tuple[str, str]]:
         """What there is now, and where."""
-        places = [("feedback page", self.page), ("marks for Canvas", self.folder / MARKS)]
+        places: list[tuple[str, Path | None]] = [("class page", self.folder / PAGE), ("a feedback page", self.page)]
+        places += [("marks for Canvas", self.folder / MARKS)]
         return [(what, str(place)) for what, place in places if place is not None]
 
     def as_dict(self) -> dict[str, object]:
@@ -133,7 +134,7 @@ def steps(assignment: str, unsafe: bool) -> list[list[str]]:
         ["collect", ARCHIVE],
         ["grade", assignment, *["--unsafe"] * unsafe],
         ["feedback", assignment, "--pack", "canvas"],
-        ["report", assignment],
+        ["report", assignment, "--html", PAGE],
         ["export", assignment, "--format", "canvas", "--to", MARKS],
     ]
 

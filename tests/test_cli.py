@@ -116,7 +116,7 @@ def test_no_command_runs_code_of_the_submission_it_is_started_in(small_course: P
         "export": [],
         "verify": [],
         "doctor": [],
-        "demo": ["01-small", "--to", str(small_course / "demo")],
+        "demo": ["01-small", "--students", "2", "--to", str(small_course / "demo")],
         "lab": ["--instructor", "--no-browser", "--", "--version"],
         "new": ["02-more"],
     }

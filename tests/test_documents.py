@@ -38,6 +38,7 @@ MADE = (
     "submissions.zip",
 )
 MADE += ("handed-in.json", "submission_metadata.yml", "timestamp.txt")
+MADE += ("classroom.yml",)  # in a release
 MADE += ("helpers.py",)  # a student's own, which hides the course's
 PLACEHOLDERS = re.compile(r"[A-Z]{2,}|…|\.\.\.|\*|<|path/to|ps1|YOUR|\$")  # NN-name, STUDENT, DIR: to be filled in
 # `$NAME`, `NAME=value`, and names that begin as ours and our libraries' do. (The kernel's names are spelt alike, and

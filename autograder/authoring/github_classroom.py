@@ -1,11 +1,12 @@
 """A workflow for GitHub Classroom: checks a student's notebook at every push, and reports the points.
 
-It runs what a student has, the visible tests. Marks come from `course grade`.
+It runs what a student has, the visible tests, on the copy in `work/` if that was committed. Marks come from `course
+grade`.
 """
 
 from __future__ import annotations
 
-from autograder.model.course import Assignment, Course
+from autograder.model.course import Assignment
 
 PLACE = ".github/workflows/classroom.yml"
 WORKFLOW = """\
@@ -29,12 +30,19 @@ jobs:
       - name: Install the course
         run: |
           pip install torch --index-url https://download.pytorch.org/whl/cpu
-          pip install "sequence-models-workbook[instructor] @ git+{repository}@{tag}"{needs}
+          pip install --requirement requirements.txt
       - name: Check the notebooks
         id: check
         run: |
-          for notebook in {notebooks}; do course check "$notebook" --json > "$notebook.checked" || test $? = 1; done
-          python -m helpers.kit.classroom_points *.checked
+          for id in {ids}; do
+            folder="work/$id"
+            if [ ! -d "$folder" ]; then folder="notebooks/$id"; fi
+            for notebook in "$folder"/*.ipynb; do
+              course check "$notebook" --json > "$notebook.checked" || test $? = 1
+              checked+=("$notebook.checked")
+            done
+          done
+          python -m helpers.kit.classroom_points "${{checked[@]}}"
       - name: Report the points
         uses: classroom-resources/autograding-grading-reporter@v1
         env:
@@ -44,9 +52,6 @@ jobs:
 """
 
 
-def workflow_files(course: Course, assignment: Assignment) -> dict[str, str]:
-    """Name and text of what a released folder has for GitHub Classroom, where the folder is a student's repository."""
-    names = " ".join(path.name for path in assignment.student_notebooks)
-    needs = "".join(f" {name}" for name in assignment.needs)
-    about = {"repository": course.repository, "tag": course.tag, "notebooks": names, "needs": needs}
-    return {PLACE: WORKFLOW.format(**about)}
+def workflow_files(assignments: list[Assignment]) -> dict[str, str]:
+    """Path and text of what a release has for GitHub Classroom, where it is the template of students' repositories."""
+    return {PLACE: WORKFLOW.format(ids=" ".join(assignment.id for assignment in assignments))}

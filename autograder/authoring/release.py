@@ -14,7 +14,7 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-from autograder.authoring import build, package, release_leaks, release_texts
+from autograder.authoring import build, github_classroom, package, release_leaks, release_texts
 from autograder.model.course import Assignment, Course, CourseError, remove_stale_folders, replace_folder, write_whole
 from helpers.student import authorship
 
@@ -79,6 +79,7 @@ def files(course: Course, assignments: list[Assignment]) -> dict[str, str]:
         "course.toml": description(course, assignments),
         "requirements.txt": package.requirements(course, assignments),
         ".gitignore": ".venv/\nwork/\n.ipynb_checkpoints/\n",
+        **github_classroom.workflow_files(assignments),
     }
 
 

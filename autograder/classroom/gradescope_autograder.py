@@ -18,17 +18,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from autograder.authoring.single_course import course_of_one
 from autograder.classroom import secret
 from autograder.classroom.inbox import RECORD
+from autograder.classroom.leaderboard import counts_in, tested_cells
 from autograder.classroom.totals import BONUS
 from autograder.examiner.pool import HOME
 from autograder.examiner.sandbox import Level
 from autograder.model import course as courses
 from autograder.model.course import Assignment, Course, CourseError
-from autograder.model.outcome import outcomes_in
 from autograder.model.published import Published, PublishedNotebook
 
 PACKAGE = ("autograder", "helpers", "data")
@@ -147,7 +145,9 @@ def grade_here(course: Course, assignment: Assignment, level: Level) -> Publishe
     return Published.from_json(json.loads(record.read_text(encoding="utf-8")))
 
 
-def results(published: Published, hints: dict[str, list[str]], level: Level) -> dict[str, Any]:
+def results(
+    published: Published, hints: dict[str, list[str]], level: Level, counts: dict[str, int] | None = None
+) -> dict[str, Any]:
     """What Gradescope reads: a test for every test cell (`hints` has them all). Bonus is above the maximum."""
     notebooks = published.notebooks.values()
     tests = [one for notebook in notebooks for one in tests_of(notebook, hints)]
@@ -166,6 +166,8 @@ def results(published: Published, hints: dict[str, list[str]], level: Level) -> 
         "extra_data": {"sandbox": level.value, "not_protected": open_here},
         "tests": tests,
     }
+    if counts:
+        made["leaderboard"] = [{"name": name, "value": count, "order": "asc"} for name, count in counts.items()]
     return made if tests else {**made, "score": 0.0}
 
 
@@ -187,13 +189,7 @@ def tests_of(notebook: PublishedNotebook, hints: dict[str, list[str]]) -> Iterat
 
 def hints_in(folder: Path) -> dict[str, list[str]]:
     """The hints of the graded notebooks, by test. They hold nothing of a hidden test."""
-    found = {}
-    for path in sorted(folder.glob("*.ipynb")):
-        for cell in nbformat.read(path, as_version=4).cells:
-            known = cell.metadata.get("nbgrader", {})
-            if cell.cell_type == "code" and known.get("grade") and not known.get("solution"):
-                found[known["grade_id"]] = [hint for outcome in outcomes_in(cell.outputs) for hint in outcome.hints]
-    return found
+    return {name: [hint for one in outcomes for hint in one.hints] for name, outcomes in tested_cells(folder)}
 
 
 def main(submission: str, target: str) -> None:
@@ -204,8 +200,9 @@ def main(submission: str, target: str) -> None:
     level = level_here()
     take_in(this, assignment, Path(submission))
     published = grade_here(this, assignment, level)
-    hints = hints_in(this.root / "autograded" / STUDENT / assignment.id)
-    courses.write_whole(Path(target), json.dumps(results(published, hints, level), ensure_ascii=False, indent=1))
+    folder = this.root / "autograded" / STUDENT / assignment.id
+    made = results(published, hints_in(folder), level, counts_in(folder))
+    courses.write_whole(Path(target), json.dumps(made, ensure_ascii=False, indent=1))
 
 
 if __name__ == "__main__":

@@ -57,6 +57,7 @@ class Outcome:
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     unwritten: Mapping[str, str] | None = None
+    counts: Mapping[str, int] | None = None  # what the test itself counted, for a leaderboard
     never_speak: tuple[str, ...] = ()  # in `course verify`: names of mistakes that no answer can ever be told
 
     @property
@@ -67,8 +68,9 @@ class Outcome:
 
     def to_json(self) -> dict[str, Any]:
         made = {"version": VERSION, **asdict(self), "unwritten": dict(self.unwritten or {})}
-        if not self.never_speak:
-            del made["never_speak"]
+        for name in ("never_speak", "counts"):  # of few cells
+            if not made[name]:
+                del made[name]
         return made
 
 
@@ -91,7 +93,7 @@ def from_json(data: Any) -> Outcome:
         Finding(text(one, "hint"), text(one, "seen", ""), flag(one, "hidden", False), text(one, "requirement", ""))
         for one in map(mapping, entries(entry, "findings"))
     ]
-    unwritten = mapping(entry.get("unwritten", {}))
+    unwritten, counts = mapping(entry.get("unwritten", {})), mapping(entry.get("counts", {}))
     return Outcome(
         name=text(entry, "name"),
         points=number(entry, "points"),
@@ -101,6 +103,7 @@ def from_json(data: Any) -> Outcome:
         requirements=tuple(requirements),
         findings=tuple(findings),
         notes=tuple(text({"note": note}, "note") for note in entries(entry, "notes")),
+        counts={str(name)[:LONGEST_TEXT]: count(counts, name) for name in list(counts)[:MOST_ENTRIES]},
         never_speak=tuple(text({"name": name}, "name") for name in entries(entry, "never_speak")),
         unwritten={str(name)[:LONGEST_TEXT]: text(unwritten, name) for name in list(unwritten)[:MOST_ENTRIES]},
     )

@@ -9,9 +9,11 @@ from typing import Any
 
 from helpers.checks import student_side
 from helpers.checks.compare import same
+from helpers.checks.failed import Failed
 from helpers.checks.meter import USUALLY_KEPT
 from helpers.checks.plain_data import copied, plain
 from helpers.checks.recording import Recorder
+from helpers.kit.tiles.launch import Traffic
 
 UNCOUNTED = "the counter saw almost nothing of your work: use torch, not NumPy or Python numbers"
 TRIES, FASTER_THAN_LINEAR, SHORT_SECONDS = 4, 6.0, 0.04
@@ -32,6 +34,21 @@ class CostChecks(Recorder):
         if self._usable(spent, hint) and self._worth_counting():
             seen = f"{spent:,} operations, at most {int(at_most):,} allowed"
             self._count(at_most >= spent, spent, at_least, hint, seen, "too many operations")
+
+    def ranked(self, name: str, counted: Any) -> None:
+        """For a leaderboard: what the test itself has counted, of an answer that earns every point.
+
+        That is a launch (`checks.traffic`: its bytes), or an object of `helpers` that the test handed out (its
+        `calls`). A number is refused, for it may be the answer's own.
+        """
+        if isinstance(counted, Failed):
+            return
+        if isinstance(counted, Traffic):
+            self.outcome.counts[name] = counted.loaded + counted.stored + counted.added
+        elif type(counted).__module__.startswith("helpers."):
+            self.outcome.counts[name] = int(counted.calls)
+        else:
+            raise TypeError(f"{name}: give the launch or the object that counts, not {type(counted).__name__}")
 
     def growth(
         self,

@@ -43,6 +43,7 @@ class Outcome:
     unwritten: dict[str, str] = field(default_factory=dict)  # names of stubs, and the sentence that says what to write
     requirements: list[credit.Requirement] = field(default_factory=list)
     never_speak: list[str] = field(default_factory=list)  # in `course verify`: names in `wrong=` whose value is right
+    counts: dict[str, int] = field(default_factory=dict)  # for a leaderboard, by what was counted
     void: bool = False  # a rule was broken that the whole cell rests on: nothing is earned
 
     @property
@@ -104,6 +105,7 @@ def as_data(outcome: Outcome) -> dict[str, Any]:
         ],
         "notes": list(outcome.notes),
         "unwritten": dict(outcome.unwritten),
+        **({"counts": dict(outcome.counts)} if outcome.counts else {}),
         **({"never_speak": outcome.never_speak} if outcome.never_speak else {}),
     }
 

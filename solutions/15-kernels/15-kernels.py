@@ -660,6 +660,7 @@ with check.idea("a running softmax"):
         BM=32,
         BN=32,
     )
+    check.ranked("bytes moved for two heads of 64 queries", run)
     scores = ask @ key.mT * 0.3
     steps = "two heads, two blocks of queries, two of keys: the output is wrong by more than 1e-4. Head, block, scale, accumulator?"
     check.close(

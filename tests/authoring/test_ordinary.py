@@ -100,7 +100,6 @@ def test_commands_take_the_whole_course(mixed: Course) -> None:
     assert done.returncode == 0, done.stderr
     released = mixed.root / "class" / "notebooks" / "ps1"
     assert sorted(path.name for path in released.iterdir()) == [
-        ".github",
         "jupyter.png",
         "problem1.ipynb",
         "problem2.ipynb",

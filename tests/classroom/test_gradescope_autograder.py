@@ -6,7 +6,9 @@ import json
 import os
 import stat
 import subprocess
+import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import as_others
@@ -45,15 +47,19 @@ def unpacked(root: Path, small_course: Path) -> Path:
     return source
 
 
+@pytest.fixture
+def autograder() -> Iterator[Path]:
+    """/autograder, where every user may go through. (pytest closes its own folders.)"""
+    with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
 @pytest.mark.slow
-def test_a_submission_is_graded_where_no_namespaces_are_allowed(
-    small_course: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_submission_is_graded_where_no_namespaces_are_allowed(small_course: Path, autograder: Path) -> None:
     if (reason := as_others.why_not()) is not None:
         pytest.skip(reason)
-    root = tmp_path_factory.mktemp("autograder")
-    for folder in (root, *root.parents[:-1]):
-        folder.chmod(folder.stat().st_mode | 0o011)  # as /autograder is: another user may go through
+    root = autograder
     source = unpacked(root, small_course)
     (root / "results").mkdir()
     (root / "submission").mkdir()
