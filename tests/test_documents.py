@@ -40,6 +40,7 @@ MADE = (
 MADE += ("handed-in.json", "submission_metadata.yml", "timestamp.txt")
 MADE += ("classroom.yml",)  # in a release
 MADE += ("helpers.py",)  # a student's own, which hides the course's
+MADE += ("requirements.txt",)  # in the package that `course release` makes
 PLACEHOLDERS = re.compile(r"[A-Z]{2,}|…|\.\.\.|\*|<|path/to|ps1|YOUR|\$")  # NN-name, STUDENT, DIR: to be filled in
 # `$NAME`, `NAME=value`, and names that begin as ours and our libraries' do. (The kernel's names are spelt alike, and
 # are none.)

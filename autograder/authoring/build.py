@@ -62,11 +62,10 @@ def instructor_notebook(course: Course, assignment: Assignment, cells: list[Cell
     nodes = [as_node(cell) for cell in cells]
     below = 1 if cells and cells[0].kind == "markdown" else 0
     nodes[below:below] = generated_cells(course, assignment)
-    nodes.append(hand_in_cell(assignment))
     seen: set[str] = set()
     for node in nodes:
         node["id"] = derived_id(node, seen)
-    return as_text(nodes)
+    return as_text([*nodes, hand_in_cell(assignment)])
 
 
 def as_node(cell: Cell) -> Any:
@@ -111,11 +110,12 @@ def hand_in_cell(assignment: Assignment) -> Any:
     same.
     """
     text = (
-        "# Done, for now or for good? Save the notebook and run this cell: it runs everything from the top,\n"
-        "# shows your points and what is unanswered, and gives you the file to hand in.\n"
+        "# Done, for now or for good? Save the notebook and run this cell. It runs everything\n"
+        "# from the top, shows your points and what is unanswered, and gives you the file\n"
+        "# to hand in.\n"
         f'from helpers.student.hand_in import hand_in\nhand_in("{assignment.id}")'
     )
-    return new_code_cell(text, metadata={"course": {"generated": True}})
+    return new_code_cell(text, id="hand-in", metadata={"course": {"generated": True}})
 
 
 def derived_id(node: Any, seen: set[str]) -> str:

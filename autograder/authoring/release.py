@@ -18,6 +18,8 @@ from autograder.authoring import build, github_classroom, package, release_leaks
 from autograder.model.course import Assignment, Course, CourseError, remove_stale_folders, replace_folder, write_whole
 from helpers.student import authorship
 
+FOR_STUDENTS = ("title", "about", "course_id")  # keys of course.toml that the student's has, too
+
 
 def release(course: Course, chosen: list[Assignment], target: Path) -> Path:
     """Make the package of these assignments, look for leaks, and put it in place."""
@@ -80,25 +82,32 @@ def files(course: Course, assignments: list[Assignment]) -> dict[str, str]:
         "requirements.txt": package.requirements(course, assignments),
         ".gitignore": ".venv/\nwork/\n.ipynb_checkpoints/\n",
         **github_classroom.workflow_files(assignments),
+        **release_texts.documents(course),
     }
 
 
 def description(course: Course, assignments: list[Assignment]) -> str:
     """The student's course.toml: what `course lab` and the start page need, and nothing of dates or limits."""
-    head = {"title": course.title, "course_id": course.course_id, "version": package.version(course)}
-    lines = ["# Made by `course release`.", *(f"{key} = {json.dumps(value)}" for key, value in head.items())]
+    table = tomllib.loads((course.root / "course.toml").read_text(encoding="utf-8"))
+    head = {key: table[key] for key in FOR_STUDENTS if key in table} | {"version": package.version(course)}
+    lines = ["# Made by `course release`.", *(f"{key} = {as_toml(value)}" for key, value in head.items())]
     for assignment in assignments:
         lines += [
             "",
             "[[assignment]]",
-            f"id = {json.dumps(assignment.id)}",
-            f"title = {json.dumps(assignment.title, ensure_ascii=False)}",
-            f"part = {json.dumps(assignment.part, ensure_ascii=False)}",
+            f"id = {as_toml(assignment.id)}",
+            f"title = {as_toml(assignment.title)}",
+            f"part = {as_toml(assignment.part)}",
             f"minutes = {assignment.minutes}",
         ]
         data = sorted(assignment.data_files())
-        lines += [f"data = {json.dumps(data, ensure_ascii=False)}"] if data else []
+        lines += [f"data = {as_toml(data)}"] if data else []
     return "\n".join(lines) + "\n"
+
+
+def as_toml(value: str | list[str]) -> str:
+    """A string or a list of strings, which TOML writes as JSON does."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def refuse_to_replace_work(new: Path, target: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from autograder.authoring.pages import number_of, worth
 from autograder.model.course import Assignment, Course
 
+DOCUMENTS = {"docs/students.md": "how to work, and what messages mean", "docs/colab.md": "on Colab"}
 PLACE = Path(__file__).parent / "student_files"
 
 
@@ -14,10 +15,20 @@ def agents() -> str:
     return (PLACE / "AGENTS.md").read_text(encoding="utf-8")
 
 
+def documents(course: Course) -> dict[str, str]:
+    """The pages for students, as far as the course has them."""
+    paths = [course.root / name for name in DOCUMENTS]
+    return {
+        name: path.read_text(encoding="utf-8") for name, path in zip(DOCUMENTS, paths, strict=True) if path.exists()
+    }
+
+
 def readme(course: Course, assignments: list[Assignment]) -> str:
     rows = "\n".join(row(course, assignment) for assignment in assignments)
+    more = [f"[{about}]({name})" for name, about in DOCUMENTS.items() if name in documents(course)]
+    pages = f"More: {', '.join(more)}.\n\n" if more else ""
     text = (PLACE / "README.md").read_text(encoding="utf-8")
-    return text.replace("{title}", course.title).replace("{rows}", rows)
+    return text.replace("{title}", course.title).replace("{rows}", rows).replace("{pages}", pages)
 
 
 def row(course: Course, assignment: Assignment) -> str:
