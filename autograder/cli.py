@@ -83,7 +83,9 @@ def build(assignments: tuple[str, ...], check: bool, force: bool, as_json: bool)
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 @click.option("--no-browser", is_flag=True, help="For servers: print the address, open nothing.")
 @click.option("--port", type=int, help="Port of the server.")
-@click.option("--instructor", is_flag=True, help="With the pages for graders: written answers on /course/written.")
+@click.option(
+    "--instructor", is_flag=True, help="With formgrader, Create Assignment, and written answers on /course/written."
+)
 @command
 def lab(args: tuple[str, ...], no_browser: bool, port: int | None, instructor: bool) -> None:
     """Open JupyterLab on the workbook's start page. Your notebooks are the copies in work/."""

@@ -172,30 +172,42 @@ def until(seen: Any, action: Callable[[], None]) -> None:
 
 
 def test_student_fails_reads_fixes_and_validates(lab: str, page: Any, small_course: Path) -> None:
-    page.goto(f"{lab}/lab?token={TOKEN}")
-    page.wait_for_selector(".jp-Launcher, .jp-Notebook", state="attached")
-    page.goto(f"{lab}/lab/tree/work/start.ipynb")
-    until(
-        page.locator(".jp-RenderedMarkdown", has_text="Twice as much"), page.get_by_role("link", name="Doubling").click
-    )
+    page.goto(f"{lab}/course?token={TOKEN}")
+    assert "Start with" in page.locator(".go").inner_text()
+    assert "0 of 2 points" in page.locator(".card").inner_text()
+    page.get_by_role("link", name="Doubling", exact=True).click()
+    page.locator(".jp-RenderedMarkdown", has_text="Twice as much").wait_for()
     setup = cell(page, "from helpers.checks import Check")
     until(setup.locator(".jp-InputPrompt", has_text=re.compile(r"\[\d+\]")), lambda: run_cell(page, setup))
 
-    test_cell = page.locator(".jp-CodeCell", has_text='Check("double"')
+    assert page.get_by_text("Formgrader").count() == 0
+    assert page.locator("[data-id='nbgrader-create-assignemnt'], [title*='Create Assignment']").count() == 0
+    test_cell = page.locator(".jp-CodeCell", has_text="Test of double")  # folded: that is all there is to see of it
     answer = page.locator(".jp-CodeCell", has_text="def double")
     message = test_cell.locator(".course-check")
 
     def try_answer(code: str) -> None:
-        replace_code(page, answer, code)
-        run_cell(page, test_cell)
+        replace_code(page, answer, code)  # and the folded test is the next cell
+        page.keyboard.press("Shift+Enter")
 
     until(message, lambda: try_answer("def double(x):\n    return x * 3"))
     assert "double: 0 of 1 checks passed" in message.inner_text()
     assert "twice one is two" in message.inner_text()
     assert "expected 2, got 3" in message.inner_text()
 
-    passed = test_cell.locator(".course-check", has_text="passed · 2 of 2 points")
+    passed = test_cell.locator(".course-check", has_text=re.compile(r"passed\s+2 of 2 points"))
     until(passed, lambda: try_answer("def double(x):\n    return x + x"))
+    assert test_cell.locator(".jp-OutputArea-output").count() == 1, "the box, and no number below it"
+    assert not test_cell.locator(".cm-content").is_visible()
+    run_cell(page, answer)  # leads to the test
+    page.keyboard.press("Enter")
+    test_cell.locator(".cm-content", has_text='Check("double"').wait_for()  # unfolded without a mouse
+    page.keyboard.press("Escape")
+    with page.expect_popup() as opened:
+        page.evaluate("address => window.open(address)", f"{lab}/course")
+    start = opened.value
+    assert "2 of 2 points" in start.locator(".card").inner_text()
+    start.close()
 
     written = page.locator(".jp-MarkdownCell", has_text="YOUR ANSWER HERE")
     written.dblclick()
@@ -205,9 +217,7 @@ def test_student_fails_reads_fixes_and_validates(lab: str, page: Any, small_cour
     overwrite = page.locator(".jp-Dialog").get_by_role("button", name="Overwrite")
     page.add_locator_handler(overwrite, overwrite.click)
     save(page, small_course / "work" / "01-small" / "01-small.ipynb", "Doubling is adding")
-    validate = (
-        page.locator("[title='Validate Assignment']").filter(visible=True).first
-    )  # the start page's tab has one, too, out of sight
+    validate = page.locator("[title='Validate Assignment']").filter(visible=True).first
     until(page.get_by_text("Success! Your notebook passes all the tests."), validate.click)
 
 
@@ -249,7 +259,9 @@ def test_an_answer_is_there_after_a_restart_and_after_a_new_version_arrived(
 
     with opened("01-small.ipynb") as tab:
         tab.locator(".jp-RenderedMarkdown", has_text="Twice as much").click()
-        save(tab, mine, "language_info")  # JupyterLab notes the kernel's language, and nothing else
+        tab.get_by_text("Python 3 (ipykernel) | Idle").wait_for()  # JupyterLab has noted the kernel's language
+        assert tab.locator(".jp-mod-dirty").count() == 0, "a notebook just opened is not unsaved"
+        tab.keyboard.press("Control+s")
         assert authorship.untouched(authorship.read(mine))
         answer = tab.locator(".jp-CodeCell", has_text="def double")
         seen = tab.locator(".jp-CodeCell", has_text="my own doubling")

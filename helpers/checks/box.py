@@ -49,7 +49,8 @@ def heading(outcome: Mapping[str, Any], colour: str) -> str:
 def chip(requirement: Mapping[str, Any]) -> str:
     colour = GOOD if requirement["passed"] else BAD
     name = html.escape(requirement["name"])
-    return f'<span style="margin-right:1.2em"><b style="color:{colour}">{MARK[colour]}</b> {name}</span> '
+    mark = f'<b style="color:{colour}">{MARK[colour]}</b>'
+    return f'<span style="display:inline-block;margin-right:1.2em">{mark} {name}</span> '
 
 
 def hint(text: str, seen: Sequence[str], colour: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -30,12 +31,15 @@ def lab_command(no_browser: bool, port: int | None, extra: Sequence[str]) -> lis
 
 
 def quiet_settings() -> None:
-    """No pop-up about news over a student's work. Settings of one's own are left alone."""
+    """No pop-up about news over a student's work, and no line that runs out of its cell. Settings of one's own are left
+    alone.
+    """
+    no_news = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
+    wrapped = {"@jupyterlab/notebook-extension:tracker": {"codeCellConfig": {"lineWrap": True}}}
     path = Path(sys.prefix) / "share" / "jupyter" / "lab" / "settings" / "overrides.json"
-    if not path.exists():
-        write_whole(
-            path, '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}\n'
-        )
+    earlier = json.dumps(no_news) + "\n"  # what an earlier version wrote
+    if not path.exists() or path.read_bytes() == earlier.encode():
+        write_whole(path, json.dumps(no_news | wrapped) + "\n")
 
 
 def extension(module: str) -> str:
