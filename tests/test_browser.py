@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import ROOT, SMALL, TOOLS, run_course
 
@@ -385,6 +386,55 @@ def test_the_valley_follows_its_sliders(page: Any, tmp_path: Path) -> None:
     page.locator(".rate").fill("-1")
     assert verdict.inner_text().endswith("it grows")
     assert page.locator(".points circle").count() < 61  # the path ends where it leaves the picture
+
+
+def widgets() -> dict[str, tuple[Any, Callable[[Any], None]]]:
+    """Every widget, and what reaches its goal with the keyboard alone."""
+    from helpers.attention.four_keys import KEYS
+    from helpers.attention.widgets import drag_query
+    from helpers.kernels.launches import Watched, step_through
+    from helpers.positions.rotary_dial import rotary_dial
+    from helpers.precision.number_formats import bit_dial
+    from helpers.tokenization.tokens import playground
+    from helpers.training_craft.valley import valley_dial
+
+    def bits_of_minus_six(tab: Any) -> None:  # fp8: 1 1001 100
+        for label in ("sign bit 7", "exponent bit 6", "exponent bit 5", "exponent bit 4", "mantissa bit 2"):
+            tab.get_by_label(label).press("Enter")
+
+    def valley(tab: Any) -> None:
+        tab.locator(".rate").fill("-1.54")
+        tab.locator(".momentum").fill("0.7")
+
+    launch = Watched({"x": (1, 2)}, [(0,), (1,)], [{"x": np.array([[1, 0]])}, {"x": np.array([[0, 2]])}])
+    return {
+        "drag": (drag_query(KEYS), lambda tab: tab.locator(".factor").press("End")),
+        "dial": (rotary_dial(m=43, n=0), lambda tab: tab.locator(".m").press("ArrowRight")),
+        "valley": (valley_dial(), valley),
+        "bits": (bit_dial(), bits_of_minus_six),
+        "tokens": (
+            playground([(b"t", b"h")], "th" * 11),
+            lambda tab: tab.locator(".text").fill("qx" * 12),
+        ),
+        "launch": (step_through(launch), lambda tab: tab.locator("input").press("End")),
+    }
+
+
+def test_every_widget_has_a_goal_and_says_when_it_is_reached(page: Any, tmp_path: Path) -> None:
+    for name, (widget, reach) in widgets().items():
+        path = tmp_path / f"{name}.html"
+        path.write_text(f"<html><meta charset='utf-8'><body>{widget.data}</body></html>")
+        page.goto(path.as_uri())
+        goal = page.locator(".goal")
+        assert goal.inner_text().startswith("Goal: "), name
+        reach(page)
+        assert goal.inner_text().startswith("✓ Reached: "), name
+        page.set_viewport_size({"width": 380, "height": 800})
+        page.screenshot(path=tmp_path / f"{name}.png")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 380, f"{name} is cut in a narrow window"
+        page.set_viewport_size({"width": 1300, "height": 900})
+        root = page.locator("[data-lm-suppress-shortcuts]")
+        assert root.count() == 1, f"{name}: JupyterLab would take its keys"
 
 
 def test_course_lab_says_what_to_do_where_the_port_or_folder_is_wrong(tmp_path: Path) -> None:
