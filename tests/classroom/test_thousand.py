@@ -18,6 +18,7 @@ from benchmarks import thousand
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.thorough,
+    pytest.mark.timeout(1800),
     pytest.mark.skipif(sandbox.why_not() is not None, reason=f"no sandbox here: {sandbox.why_not()}"),
 ]
 COUNT = 36  # six of each assignment, the last one hostile
