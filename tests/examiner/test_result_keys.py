@@ -227,7 +227,8 @@ def test_whatever_changes_the_result_is_that_of_a_full_run(
 
 
 @pytest.mark.thorough
+@pytest.mark.timeout(1800)
 @given(changes())
-@settings(max_examples=300, deadline=None, database=None, suppress_health_check=QUIET)
-def test_whatever_changes_three_hundred_times(pool: Pool, tmp_path: Path, pair: tuple[State, State]) -> None:
+@settings(max_examples=100, deadline=None, database=None, suppress_health_check=QUIET)
+def test_whatever_changes_a_hundred_times(pool: Pool, tmp_path: Path, pair: tuple[State, State]) -> None:
     then(pool, tmp_path, *pair)
