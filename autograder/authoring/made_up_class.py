@@ -94,7 +94,7 @@ def answered(
 def answer(
     student: MadeUpStudent, cell: Cell, points: float, bank: Bank, numbers: random.Random, knows: bool, stuck: bool
 ) -> bool:
-    """Let the student answer one exercise; is the answer right?"""
+    """Let the student answer one exercise; can later answers build on it?"""
     name, wrong = cell.grade_id, [pair for pair in bank[cell.grade_id] if isinstance(pair[0], Mistake)]
     luck = numbers.random()
     if stuck or (not knows and (luck < 0.25 or not wrong)):
@@ -108,4 +108,4 @@ def answer(
     others = [variant.source(cell) for variant, _ in bank[name] if not isinstance(variant, Mistake)]
     student.answers[name] = without_markers(others[0] if others and luck < 0.25 else cell.source)
     student.score += points
-    return True
+    return student.answers[name] == without_markers(cell.source)  # others may give lists, which later answers choke on
