@@ -407,6 +407,9 @@ def test_student_cells_differ_only_in_name_and_options(keys: dict[str, Any]) -> 
             cell["metadata"]["nbgrader"].pop("checksum", None)  # of the cell as the student gets it: see below
             text = json.dumps(cell, sort_keys=True)
             text = re.sub(rf"\b{name}\b", "NAME", text).replace(f"question {name[1:]} ", "question N ")
+            text = re.sub(
+                r"# @title [^\"]*: run this cell", "TITLE", text
+            )  # the heading that stands above the question
             shapes.add(re.sub(r'options=\\"[A-F]+\\"', "OPTIONS", text))
     assert len(shapes) == 2  # one answer cell, one test cell
 

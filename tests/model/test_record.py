@@ -137,6 +137,8 @@ def test_the_published_keys_stay() -> None:
         "unreadable": "the file has 190 MB, more than a notebook can have",
         "grades": {"double-test": {"auto": None, "max": 2.0}},
         "comments": {"double": "No response."},
+        "decided_by": {},
+        "reused": 0,
     }
     assert set(published.row()) == {
         "student",
@@ -145,6 +147,7 @@ def test_the_published_keys_stay() -> None:
         "waiting",
         "late_penalty",
         "seconds",
+        "reused",
         "repairs",
         "tamper",
         "lost",
