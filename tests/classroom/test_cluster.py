@@ -247,7 +247,7 @@ def test_workers_in_network_namespaces_of_their_own(
 def test_workers_that_the_slurm_job_starts(small_course: Path, cluster: Cluster) -> None:
     """The job file as Slurm runs it: by bash, with the variables that Slurm sets."""
     scores = class_of(small_course, 6)
-    job = str(ROOT / "docs" / "cluster" / "workers.slurm")
+    job = str(ROOT / "docs" / "recipes" / "slurm-workers.sh")
     cluster.run(
         "bash", job, SCHEDULER=cluster.address, COURSE_PYTHON=sys.executable, SLURM_CPUS_PER_TASK="2", SLURM_JOB_ID="7"
     )

@@ -10,7 +10,7 @@
 # Workers for `course grade ASSIGNMENT --scheduler tcp://HOST:8786`, one per processor of the job.
 # On a machine that the nodes can reach:   .venv/bin/dask scheduler --port 8786
 # In the folder of the course, on any login node, as often as you want more of them:
-#     sbatch --export=ALL,SCHEDULER=tcp://HOST:8786 docs/cluster/workers.slurm
+#     sbatch --export=ALL,SCHEDULER=tcp://HOST:8786 docs/recipes/slurm-workers.sh
 set -euo pipefail
 : "${SCHEDULER:?send it with --export=ALL,SCHEDULER=tcp://HOST:8786}"
 exec "${COURSE_PYTHON:-.venv/bin/python}" -m distributed.cli.dask_worker "$SCHEDULER" \
