@@ -1476,7 +1476,7 @@ def from_json(text):
         Mistake(
             "ends stripped",
             change={"len(text.encode())": "len(text.strip().encode())"},
-            hint="white space is text: it has bytes, too",
+            hint="the white space at the ends counts, too",
             gravity="idea",
         ),
         Right(
