@@ -23,15 +23,18 @@ ASSIGNMENTS = course.load(ROOT).assignments
 by_assignment = pytest.mark.parametrize("assignment", ASSIGNMENTS, ids=lambda a: a.id)
 # Widgets, kept models, a corpus, a simulated GPU: what differs between Colab's stack and ours shows in one of these.
 ON_COLAB = ("03-attention", "09-gpt", "12-translation", "15-kernels")
-some_on_colab = pytest.mark.parametrize(
-    "assignment",
-    [pytest.param(a, marks=() if a.id in ON_COLAB else pytest.mark.thorough) for a in ASSIGNMENTS],
-    ids=lambda a: a.id,
-)
+# The others run in a kernel on Colab's stack (above) or beside the examiner (test_engines.py).
+IN_A_KERNEL = ("01-big-picture", "06-tokenization", "11-speeches", "16-precision")
+
+
+def some(chosen: tuple[str, ...]) -> pytest.MarkDecorator:
+    """These assignments in `make test`, all of them in `make test-all`."""
+    every = [pytest.param(a, marks=() if a.id in chosen else pytest.mark.thorough) for a in ASSIGNMENTS]
+    return pytest.mark.parametrize("assignment", every, ids=lambda a: a.id)
 
 
 @pytest.mark.slow
-@by_assignment
+@some(IN_A_KERNEL)
 def test_solution_runs_cell_by_cell_without_an_error(assignment: course.Assignment, tmp_path: Path) -> None:
     instructor, _, _ = build.build(course.load(ROOT), assignment)
     notebook = tmp_path / f"{assignment.id}.ipynb"
@@ -180,7 +183,7 @@ def colab_stack() -> Path:
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("colab")
-@some_on_colab
+@some(ON_COLAB)
 def test_answered_notebook_passes_its_visible_tests_on_colabs_stack(
     assignment: course.Assignment, colab_stack: Path, tmp_path: Path
 ) -> None:
