@@ -23,6 +23,7 @@ from autograder.authoring.answers import submission
 from autograder.authoring.made_up_class import MadeUpStudent, bank_of, made_up_students
 from autograder.authoring.single_course import course_of_one
 from autograder.authoring.statements import sums
+from autograder.classroom import secret as secrets
 from autograder.examiner import sandbox
 from autograder.model.course import Assignment, Course, CourseError
 from autograder.model.notebook import Cell, Notebook
@@ -185,7 +186,8 @@ def run(
     made = demo_course(course, assignment, target)
     (this,) = made.assignments
     cells, _ = build.checked_cells(this)
-    bank = bank_of(made, this, cells, lambda text: progress(f"what answers are worth: {text}"))
+    secret = secrets.make(secrets.place(made))
+    bank = bank_of(made, this, cells, secret, lambda text: progress(f"what answers are worth: {text}"))
     people = list(enrolled(made_up_students(cells, bank, count)))
     write_lms_files(made, this, cells, people)
     done = Demonstration(target, len(people), count)

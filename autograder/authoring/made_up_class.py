@@ -1,8 +1,8 @@
 """Made-up students whose true scores are known: answers from the solution and from `mistakes.py`.
 
-An answer's true score is what it earns alone, with everything else as in the solution (as `course verify` finds it,
-with the public inputs); a student's is the sum. So nobody's answer builds on a wrong one: whoever misses an exercise
-leaves out those that need it.
+An answer's true score is what it earns alone, with everything else as in the solution, as `course verify` finds it
+with the hidden inputs of the class's secret; a student's is the sum. So nobody's answer builds on a wrong one: whoever
+misses an exercise leaves out those that need it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,11 @@ class MadeUpStudent:
 
 
 def bank_of(
-    course: Course, assignment: Assignment, cells: list[Cell], progress: Callable[[str], None] = lambda text: None
+    course: Course,
+    assignment: Assignment,
+    cells: list[Cell],
+    secret: str = "",
+    progress: Callable[[str], None] = lambda text: None,
 ) -> Bank:
     """Some answers of `mistakes.py` to every exercise, with what each earns alone."""
     variants = {name: some_of(several) for name, several in load(assignment.mistakes).by_exercise.items()}
@@ -46,7 +50,7 @@ def bank_of(
     if any(variants.values()):
         sheet = sheet_of(course, assignment, cells)
         with closing(engine_for(course, assignment, [sheet])) as engine:
-            for outcome in tried(engine, sheet, exercises, progress):
+            for outcome in tried(engine, sheet, exercises, progress, secret=secret):
                 if outcome.verdict not in (DID_NOT_FINISH, DOES_NOT_APPLY):
                     found[outcome.exercise.name].append((outcome.variant, outcome.earned))
     order = {(name, one.name): place for name, several in variants.items() for place, one in enumerate(several)}
@@ -80,11 +84,8 @@ def answered(
         if cell.role is Role.WRITTEN and numbers.random() < ability:
             student.answers[cell.grade_id] = WRITTEN
         elif cell.is_exercise and cell.grade_id in bank:
-            test = tests[cell.grade_id]
-            stuck = bool((own.free | (test.names.free - own.bound)) & wrong)
-            right = answer(
-                student, cell, test.points, bank, numbers, numbers.random() < ability - hard[cell.grade_id], stuck
-            )
+            knows = numbers.random() < ability - hard[cell.grade_id]
+            right = answer(student, cell, tests[cell.grade_id], bank, numbers, knows, wrong)
             wrong = wrong - own.bound if right else wrong | own.bound
         elif not cell.is_test and own.free & wrong:
             wrong |= own.bound
@@ -92,20 +93,27 @@ def answered(
 
 
 def answer(
-    student: MadeUpStudent, cell: Cell, points: float, bank: Bank, numbers: random.Random, knows: bool, stuck: bool
+    student: MadeUpStudent, cell: Cell, test: Cell, bank: Bank, numbers: random.Random, knows: bool, wrong: set[str]
 ) -> bool:
-    """Let the student answer one exercise; can later answers build on it?"""
-    name, wrong = cell.grade_id, [pair for pair in bank[cell.grade_id] if isinstance(pair[0], Mistake)]
+    """Let the student answer one exercise; can later answers build on it? On the names in `wrong` none can."""
+    around = test.names.free - cell.names.bound
+    name = cell.grade_id
+
+    def stands_alone(text: str) -> bool:
+        return names.is_python(text) and not (names.of(text).free | around) & wrong
+
+    solution = without_markers(cell.source)
+    texts = [(one, without_markers(one.source(cell)), earned) for one, earned in bank[name]]
+    mistakes = [(one, text, earned) for one, text, earned in texts if isinstance(one, Mistake) and stands_alone(text)]
     luck = numbers.random()
-    if stuck or (not knows and (luck < 0.25 or not wrong)):
+    if not stands_alone(solution) or (not knows and (luck < 0.25 or not mistakes)):
         return False
     if not knows:
-        mistake, earned = numbers.choice(wrong)
-        student.answers[name] = without_markers(mistake.source(cell))
+        mistake, student.answers[name], earned = numbers.choice(mistakes)
         student.mistakes[name] = mistake.name
         student.score += earned
         return False
-    others = [variant.source(cell) for variant, _ in bank[name] if not isinstance(variant, Mistake)]
-    student.answers[name] = without_markers(others[0] if others and luck < 0.25 else cell.source)
-    student.score += points
-    return student.answers[name] == without_markers(cell.source)  # others may give lists, which later answers choke on
+    others = [text for one, text, _ in texts if not isinstance(one, Mistake) and stands_alone(text)]
+    student.answers[name] = others[0] if others and luck < 0.25 else solution
+    student.score += test.points
+    return student.answers[name] == solution  # others may give lists, which later answers choke on

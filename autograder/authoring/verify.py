@@ -254,9 +254,9 @@ DOES_NOT_APPLY, DID_NOT_FINISH = "does not apply", "did not finish"
 
 
 def tried(
-    engine: Engine, sheet: Sheet, exercises: list[Exercise], progress: Progress, sample: int = 1
+    engine: Engine, sheet: Sheet, exercises: list[Exercise], progress: Progress, sample: int = 1, secret: str = ""
 ) -> Iterator[Outcome]:
-    """What becomes of every variant, as it comes; with `sample`, of every so many."""
+    """What becomes of every variant, as it comes; with `sample`, of every so many; with `secret`, with its inputs."""
     candidates: list[Candidate] = []
     known: dict[int, tuple[Exercise, Variant]] = {}
     for number, exercise in enumerate(exercises):
@@ -270,7 +270,7 @@ def tried(
                 known[len(known)] = exercise, variant
                 recording = isinstance(variant, Mistake) and bool(variant.says)
                 candidates.append(
-                    Candidate(len(candidates), exercise.name, text, exercise.test.grade_id, recording=recording)
+                    Candidate(len(candidates), exercise.name, text, exercise.test.grade_id, secret, recording)
                 )
     for done, (key, tested) in enumerate(engine.try_variants(sheet, candidates), 1):
         exercise, variant = known[key]
