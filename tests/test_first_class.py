@@ -75,7 +75,7 @@ def test_shell_recipes_are_bash_and_python_recipes_are_python() -> None:
 def test_the_image_copies_what_exists_and_nothing_private() -> None:
     text = (RECIPES / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    assert {line.split()[0] for line in lines} <= {"FROM", "RUN", "WORKDIR", "COPY", "ENV", "CMD"}
+    assert {line.split()[0] for line in lines} <= {"FROM", "ARG", "RUN", "WORKDIR", "COPY", "ENV", "CMD"}
     assert lines[0].startswith("FROM ")
     copied = [name for line in lines if line.startswith("COPY ") for name in line.split()[1:-1]]
     assert all((ROOT / name).exists() for name in copied)

@@ -28,8 +28,10 @@ jobs:
         with:
           python-version: "3.11"
       - name: Install the course
+        env:
+          TORCH_INDEX: "${{{{ vars.TORCH_INDEX }}}}" # of PyTorch's builds for CPUs, which are smaller
         run: |
-          pip install torch --index-url https://download.pytorch.org/whl/cpu
+          pip install torch ${{TORCH_INDEX:+--index-url "$TORCH_INDEX"}}
           pip install --requirement requirements.txt
       - name: Check the notebooks
         id: check

@@ -80,7 +80,7 @@ def files(course: Course, assignments: list[Assignment]) -> dict[str, str]:
         "AGENTS.md": release_texts.agents(),
         "course.toml": description(course, assignments),
         "requirements.txt": package.requirements(course, assignments),
-        ".gitignore": ".venv/\nwork/\n.ipynb_checkpoints/\n",
+        ".gitignore": ".venv/\n.ipynb_checkpoints/\nwork/.progress/\n",
         **github_classroom.workflow_files(assignments),
         **release_texts.documents(course),
     }

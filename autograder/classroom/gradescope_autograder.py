@@ -49,8 +49,9 @@ if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
     python=python3.11
 fi
 "$python" -m venv .venv
-# The processor's torch alone: the other one brings gigabytes for a card that is not there.
-.venv/bin/pip install --quiet --constraint constraints.txt torch --index-url https://download.pytorch.org/whl/cpu
+# Put the address of PyTorch's builds for CPUs here: the others bring gigabytes for a card that is not there.
+TORCH_INDEX=""
+.venv/bin/pip install --quiet --constraint constraints.txt torch ${{TORCH_INDEX:+--index-url "$TORCH_INDEX"}}
 .venv/bin/pip install --quiet --constraint constraints.txt --editable '.[instructor]' {needs}
 # The untouched notebook: what is the same for everybody is then worked out already.
 .venv/bin/python -P -m autograder.classroom.gradescope_autograder notebooks /tmp/results.json
