@@ -77,7 +77,7 @@ def examined(
     bounds = Limits().with_changes(limits, "test")
     return {
         job.student: gradebook.with_marks(result)
-        for job, result in grade.on_this_machine(2, assignment, jobs, data, bounds, False)
+        for job, result in grade.on_this_machine(2, assignment, jobs, data, bounds, sandbox.Level.NAMESPACES)
     }
 
 

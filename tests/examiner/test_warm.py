@@ -175,7 +175,7 @@ def test_when_it_is_killed_the_answer_says_so_and_the_next_pool_works(place: Pat
 
 
 def settings() -> dict[str, Any]:
-    return {"packages": [], "modules": [], "output_bytes": 1, "unsafe": False, "fixed": {}}
+    return {"packages": [], "modules": [], "output_bytes": 1, "level": "namespaces", "fixed": {}}
 
 
 def test_other_code_is_another_process_and_the_old_one_is_told_to_end(

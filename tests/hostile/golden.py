@@ -108,6 +108,7 @@ def normalised(graded: Graded) -> dict[str, Any]:
         del record["digest"], record["student"]
         for notebook in record["notebooks"].values():
             assert notebook.pop("job") == student
+            del notebook["decided_by"], notebook["reused"]  # digests of tools and versions; nothing was graded before
             notebook.update(dict.fromkeys((key for key in MEASURED if key in notebook), 0))
             notebook["limits"] = len(notebook["limits"])
             notebook["grades"] = {test: [mark["auto"], mark["max"]] for test, mark in notebook["grades"].items()}

@@ -83,7 +83,7 @@ def test_the_playground_tokenises_like_the_reference(small, tmp_path):
     text = "the other  thé\n\nthey'll 🙂 se\u2003a 12\n"
     stub = """
 const box = () => ({style: {}, addEventListener() {}, replaceChildren(...c) { this.children = c; }});
-const parts = {".text": {...box(), value: TEXT}, ".count": {...box(), value: COUNT}, ".note": box(), ".out": box()};
+const parts = {".text": {...box(), value: TEXT}, ".count": {...box(), value: COUNT}, ".note": box(), ".out": box(), ".goal": box()};
 globalThis.document = {getElementById: () => ({querySelector: name => parts[name]}), createElement: box};
 SCRIPT
 console.log(JSON.stringify(parts[".out"].children.map(c => c.textContent)));
