@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from autograder import demo
 from autograder.authoring import build
+from autograder.authoring.answers import model_answers, submission
 from autograder.authoring.engines import Sheet
 from autograder.examiner.limits import Limits, limits_of
 from autograder.examiner.pool import Pool, Submission, modules_of
@@ -77,7 +77,7 @@ def prepared(this: course.Course, own: course.Assignment, folder: Path) -> tuple
     student = own.student_notebook.read_text(encoding="utf-8")
     sheet = Sheet(own.id, build.instructor_notebook(this, own, cells), student)
     path = folder / f"{own.id}.ipynb"
-    path.write_text(demo.submission(student, demo.three_students(own, cells)["ada"]), encoding="utf-8")
+    path.write_text(submission(student, model_answers(cells)), encoding="utf-8")
     files = own.data_files()
     beside = [(name, str(file)) for name, file in files.items()]
     job = Submission(own.id, own.id, limits_of(this, own), str(path), files=beside, given=list(files))
@@ -87,6 +87,7 @@ def prepared(this: course.Course, own: course.Assignment, folder: Path) -> tuple
 def measured(pool: Pool, job: Submission) -> Cost:
     """The median of several runs of one submission."""
     found = []
+    assert pool.process is not None, "a shared process would be paid for by others, too"
     for number in range(WARM_UPS + RUNS):
         before = cpu_of_tree(pool.process.pid)
         answer = pool.examine(job)

@@ -20,13 +20,13 @@ from pathlib import Path
 
 from autograder import demo
 from autograder.authoring import build
+from autograder.authoring.answers import empty_functions, model_answers, submission
 from autograder.classroom.gradebook import register
 from autograder.classroom.inbox import jobs_of
 from autograder.classroom.nbgrader_command import nbgrader
 from autograder.examiner.limits import limits_of
 from autograder.examiner.pool import Pool
 from autograder.model import course
-from autograder.model.regions import without_markers
 
 ASSIGNMENT = "01-lesson"
 WORKERS = 2
@@ -56,15 +56,14 @@ def make_class(root: Path, count: int) -> course.Course:
     build.write(files)
     cells, _ = build.checked_cells(own)
     student = own.student_notebook.read_text(encoding="utf-8")
-    exercises = [cell for cell in cells if cell.is_solution and cell.kind == "code"]
-    perfect = {cell.grade_id: without_markers(cell.source) for cell in exercises}
+    perfect = model_answers(cells)
     half = {**perfect, "attention": "def attention(q, k, v):\n    return softmax(q @ k.mT) @ v"}
-    hopeless = {cell.grade_id: demo.careless(cell.source) for cell in exercises}
+    hopeless = {name: empty_functions(text) for name, text in perfect.items()}
     for number in range(count):
         place = root / "submitted" / f"student{number:03d}" / own.id
         place.mkdir(parents=True)
         (place / f"{own.id}.ipynb").write_text(
-            demo.submission(student, [perfect, half, hopeless][number % 3]), encoding="utf-8"
+            submission(student, [perfect, half, hopeless][number % 3]), encoding="utf-8"
         )
     nbgrader(made, "generate_assignment", own.id, "--force")
     return made
@@ -155,9 +154,8 @@ def real_class(root: Path, name: str) -> course.Course:
     cells, _ = build.checked_cells(own)
     place = root / "submitted" / "perfect" / own.id
     place.mkdir(parents=True)
-    answers = demo.three_students(own, cells)["ada"]
     (place / f"{own.id}.ipynb").write_text(
-        demo.submission(own.student_notebook.read_text(encoding="utf-8"), answers), encoding="utf-8"
+        submission(own.student_notebook.read_text(encoding="utf-8"), model_answers(cells)), encoding="utf-8"
     )
     return made
 

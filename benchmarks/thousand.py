@@ -106,9 +106,15 @@ def notebook_of(
         return damaged(text, chance)
     if kind == "hostile":
         notebook = json.loads(text)
-        cell = {"cell_type": "code", "id": "own", "metadata": {}, "outputs": [], "execution_count": None}
+        added: dict[str, Any] = {
+            "cell_type": "code",
+            "id": "own",
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+        }
         notebook["cells"].insert(
-            chance.randrange(3, len(notebook["cells"])), {**cell, "source": chance.choice(ATTACKS)}
+            chance.randrange(3, len(notebook["cells"])), {**added, "source": chance.choice(ATTACKS)}
         )
         return json.dumps(notebook)
     return text

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.authoring import build, gravity, looks, recordings, survivors
-from autograder.authoring.answers import submission
+from autograder.authoring.answers import model_answers, submission
 from autograder.authoring.engines import VISIBLE, Candidate, Engine, Sheet, Tested, engine_for, sheet_of
 from autograder.authoring.mistakes import Mistake, Variant, load
 from autograder.examiner import recognition
@@ -347,9 +347,7 @@ def judge_notebooks(engine: Engine, sheet: Sheet, assignment: Assignment, cells:
     """The whole notebook with every answer right, and as students are given it: with all tests, and with those they
     have.
     """
-    answers = {
-        cell.grade_id: without_markers(cell.source) for cell in cells if cell.is_solution and cell.kind == "code"
-    }
+    answers = model_answers(cells)
     untouched = {"visible tests": VISIBLE + sheet.name, "all tests": sheet.name}
     jobs = {"solution": (sheet.name, submission(sheet.student, answers))}
     jobs |= {label: (name, sheet.student) for label, name in untouched.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import json
 import os
@@ -17,7 +16,7 @@ from conftest import ROOT, TOOLS, run_course
 
 from autograder import demo
 from autograder.authoring import build, statements
-from autograder.authoring.answers import submission
+from autograder.authoring.answers import empty_functions, submission
 from autograder.authoring.mistakes import Mistake
 from autograder.authoring.mistakes import load as load_mistakes
 from autograder.classroom.grade import grade
@@ -27,15 +26,6 @@ from autograder.model.notebook import Cell, Notebook
 from autograder.model.regions import without_markers
 
 pytestmark = pytest.mark.slow
-
-
-def careless(source: str) -> str:
-    """The same functions with nothing useful in them."""
-    tree = ast.parse(source)
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
-            node.body = [ast.Return(ast.Constant(None))]
-    return ast.unparse(ast.fix_missing_locations(tree))
 
 
 def three_students(assignment: course.Assignment, cells: list[Cell]) -> dict[str, dict[str, str]]:
@@ -50,7 +40,7 @@ def three_students(assignment: course.Assignment, cells: list[Cell]) -> dict[str
                 answers["ben"][cell.grade_id] = "It helps the model."
             continue
         answers["ada"][cell.grade_id] = without_markers(cell.source)
-        answers["cleo"][cell.grade_id] = careless(cell.source)
+        answers["cleo"][cell.grade_id] = empty_functions(cell.source)
         wrong = next((v for v in variants.get(cell.grade_id, []) if isinstance(v, Mistake)), None)
         if number % 2 == 0:
             answers["ben"][cell.grade_id] = without_markers(cell.source)
