@@ -71,6 +71,7 @@ class Bridge:
         self.mirrors = False  # what student code changes in its arguments is changed here, too
         self.given: set[str] = set()  # names of the assignment: the others are the student's own
         self.lines: set[tuple[int, str]] | None = None
+        self.sources: dict[str, str | None] = {}  # submitted texts that a check has asked for
         self.refused: list[Any] = []  # what student code may not call at the moment
         self.auditing = False  # the test itself is tested: by `course verify`
         self.calls_made: list[recognition.Call] | None = None  # what was asked and answered, where that is recorded
@@ -391,4 +392,6 @@ class Bridge:
 
     def source(self, handle: Handle) -> str | None:
         """The submitted text of a name, as it was before this test (see submitted_source.py)."""
-        return submitted_source.source_of(handle._name, self.cells(), self.given)
+        if handle._name not in self.sources:
+            self.sources[handle._name] = submitted_source.source_of(handle._name, self.cells(), self.given)
+        return self.sources[handle._name]

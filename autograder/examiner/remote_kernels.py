@@ -8,6 +8,7 @@ and races and counts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from autograder.examiner.remote_errors import RemoteError
@@ -19,10 +20,17 @@ if TYPE_CHECKING:
     from autograder.examiner.bridge import Bridge
 
 
-def traffic(bridge: Bridge, name: str, text: str, grid: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traffic:
-    """What a launch of the kernel `name` in `text` moves and computes."""
+@lru_cache(maxsize=64)
+def checked_kernel(name: str, text: str) -> Kernel:
+    """A kernel that Triton would compile. A test launches the same one many times."""
     kernel = Kernel(name, text, {})
     kernel.checked()
+    return kernel
+
+
+def traffic(bridge: Bridge, name: str, text: str, grid: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traffic:
+    """What a launch of the kernel `name` in `text` moves and computes."""
+    kernel = checked_kernel(name, text)
     memory, arrays, arguments = launch.prepared(kernel, grid, args, kwargs)
     given = {key: tuple(value) for key, value in arguments.items()}
     for program in launch.order(memory.grid):

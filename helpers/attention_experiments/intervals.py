@@ -16,14 +16,17 @@ def t_probability(t: float, degrees: int) -> float:
     With x = √ν tan θ the density becomes cos^(ν−1) θ, which is smooth and lives on a finite interval: Simpson's rule is
     enough.
     """
+    whole = area_in_all(degrees)
+    end = math.atan(t / degrees**0.5)
+    heights = np.cos(np.linspace(0.0, end, len(SIMPSON))) ** (degrees - 1)
+    return float(SIMPSON @ heights) * end / whole
+
+
+def area_in_all(degrees: int) -> float:
+    """The integral of cos^(ν−1) θ from 0 to π/2."""
     if degrees < 1:
         raise ValueError(f"{degrees} degrees of freedom: at least 1 is needed, that is, two values")
-
-    def area(end: float) -> float:
-        heights = np.cos(np.linspace(0.0, end, len(SIMPSON))) ** (degrees - 1)
-        return float(SIMPSON @ heights) * end
-
-    return area(math.atan(t / degrees**0.5)) / area(math.pi / 2)
+    return math.pi**0.5 / 2 * math.exp(math.lgamma(degrees / 2) - math.lgamma((degrees + 1) / 2))
 
 
 @cache
@@ -31,10 +34,11 @@ def t_quantile(level: float, degrees: int) -> float:
     """The t with P(|X| ≤ t) = level: 12.71, 4.30, 3.18, 2.78 for level 0.95 and 1, 2, 3, 4 degrees of freedom."""
     if not 0 < level < 1:
         raise ValueError(f"level {level}: a number between 0 and 1 is expected, such as 0.95")
-    low, high = 0.0, 1.0
-    while t_probability(high, degrees) < level:
-        low, high = high, 2 * high
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if t_probability(middle, degrees) < level else (low, middle)
-    return (low + high) / 2
+    t = 0.0
+    for _ in range(100):  # Newton's method: the probability is concave in t, so from 0 it never overshoots
+        slope = math.cos(math.atan(t / degrees**0.5)) ** (degrees + 1) / (degrees**0.5 * area_in_all(degrees))
+        step = (level - t_probability(t, degrees)) / slope
+        t += step
+        if abs(step) <= 1e-13 * t:
+            break
+    return t

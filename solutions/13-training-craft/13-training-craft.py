@@ -140,13 +140,13 @@ with check.idea("the velocity moves the parameter"):
 
     shapes = [(3, 4), (5,), (2, 3, 2), (1, 1), ()]
     w0 = [randn(*s, dtype=torch.float64) for s in shapes]
-    gs = [[randn(*s, dtype=torch.float64) for s in shapes] for _ in range(100)]
-    paces = [0.05] * 100
+    gs = [[randn(*s, dtype=torch.float64) for s in shapes] for _ in range(40)]
+    paces = [0.05] * 40
     got = check.measure(checks.optimizer, SGD, w0, gs, lr=0.05, momentum=0.9)
     check.close(
         craft.then(got, flat),
         right_path(w0, gs, paces, 0.9),
-        "over 100 steps on several shapes the parameters are not those of torch.optim.SGD(momentum=0.9)",
+        "over 40 steps on several shapes the parameters are not those of torch.optim.SGD(momentum=0.9)",
         rtol=1e-4,
         atol=1e-4,
         wrong=checks.Later(
@@ -177,7 +177,7 @@ with check.part("weight decay"):
     check.close(
         craft.then(got, flat),
         flat(exact),
-        "over 100 steps the parameters are not those of torch.optim.SGD(momentum=0.9, weight_decay=0.1)",
+        "over 40 steps the parameters are not those of torch.optim.SGD(momentum=0.9, weight_decay=0.1)",
         rtol=1e-4,
         atol=1e-4,
         wrong=checks.Later(
@@ -429,8 +429,8 @@ with check.idea("two means, both corrected"):
 
     sizes = [(4, 3), (5,), (2, 1, 3), ()]
     w0 = [randn(*s, dtype=torch.float64) for s in sizes]
-    gs = [[randn(*s, dtype=torch.float64) * (0.3 if t % 7 else 3.0) for s in sizes] for t in range(100)]
-    paces = [0.02] * 100
+    gs = [[randn(*s, dtype=torch.float64) * (0.3 if t % 7 else 3.0) for s in sizes] for t in range(40)]
+    paces = [0.02] * 40
     slips = {
         "the bias correction is missing": "raw",
         "only m is corrected: v needs its own correction, 1 − β₂ᵗ": "only m",
@@ -441,10 +441,11 @@ with check.idea("two means, both corrected"):
         "the root of v is missing": "no root",
         "v is the running mean of squares, not of absolute values": "abs",
     }
+    got, exact = craft.then(check.measure(checks.optimizer, Adam, w0, gs, lr=0.02), flat), torchs_path(w0, gs)
     check.close(
-        craft.then(check.measure(checks.optimizer, Adam, w0, gs, lr=0.02), flat),
-        torchs_path(w0, gs),
-        "over 100 steps on several shapes the parameters are not those of torch.optim.Adam",
+        got,
+        exact,
+        "over 40 steps on several shapes the parameters are not those of torch.optim.Adam",
         rtol=1e-3,
         atol=1e-3,
         wrong=checks.Later(lambda: {name: by_hand(w0, gs, paces, kind=kind) for name, kind in slips.items()}),
@@ -453,7 +454,7 @@ with check.part("decay in the gradient"):
     check.close(
         craft.then(check.measure(checks.optimizer, Adam, w0, gs, lr=0.02, weight_decay=0.2), flat),
         torchs_path(w0, gs, weight_decay=0.2),
-        "over 100 steps the parameters are not those of torch.optim.Adam with weight decay",
+        "over 40 steps the parameters are not those of torch.optim.Adam with weight decay",
         rtol=1e-3,
         atol=1e-3,
         wrong=checks.Later(
@@ -522,7 +523,7 @@ with check.edge("ε outside the root"):
     )
 with check.edge("all digits of float64"):
     digits = "almost, but digits are lost: compute 1 − βᵗ with plain numbers, and keep the parameters' dtype; float32 has seven digits only"
-    check.close(craft.then(check.measure(checks.optimizer, Adam, w0, gs, lr=0.02), flat), torchs_path(w0, gs), digits)
+    check.close(got, exact, digits)
     ### END HIDDEN TESTS
 with check.edge("gradients unchanged"):
     kept = check.run(follow_adam, [torch.ones(2, 2)], [[torch.ones(2, 2)]] * 2, [0.5, 0.5], unchanged=True, weight_decay=1.0)
@@ -625,8 +626,8 @@ with check.idea("decay beside Adam's step"):
 
     sizes = [(4, 3), (5,), (2, 1, 3), ()]
     w0 = [3 * randn(*s, dtype=torch.float64) for s in sizes]
-    gs = [[randn(*s, dtype=torch.float64) * (0.3 if t % 7 else 3.0) for s in sizes] for t in range(100)]
-    paces = [0.02] * 100
+    gs = [[randn(*s, dtype=torch.float64) * (0.3 if t % 7 else 3.0) for s in sizes] for t in range(40)]
+    paces = [0.02] * 40
     exact = torchs_path(w0, gs, weight_decay=0.3)
     slips = {
         "the bias correction is missing": "raw",
@@ -638,9 +639,9 @@ with check.idea("decay beside Adam's step"):
     check.close(
         got,
         exact,
-        "over 100 steps on several shapes the parameters are not those of torch.optim.AdamW",
+        "over 40 steps on several shapes the parameters are not those of torch.optim.AdamW",
         rtol=0,
-        atol=0.03,  # decay after the step stays below this (100 η² λ = 0.012): an edge asks for the order
+        atol=0.015,  # decay after the step stays below this (40 η² λ = 0.005): an edge asks for the order
         wrong=checks.Later(
             lambda: (
                 {hint: by_hand(w0, gs, paces, decay=0.3, kind=kind) for hint, kind in slips.items()}
