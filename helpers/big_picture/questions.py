@@ -9,8 +9,8 @@ from helpers.kit.quiz import Item
 _ITEMS = (
     Item(
         "q1",
-        "A program should continue a story word by word from its opening sentences. Which of these models can do it just"
-        " as they were trained, because each step asks for exactly the output that they learned to give?",
+        "A program should continue a story word by word from its opening sentences. Which of these models can do it"
+        " just as they were trained, because each step asks for exactly the output that they learned to give?",
         {
             "A": "A Transformer encoder that learned to restore words masked at random places in a sentence",
             "B": "A Transformer decoder that learned to predict each token from the tokens before it",
