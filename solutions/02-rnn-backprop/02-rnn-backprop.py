@@ -206,9 +206,8 @@ check.score()
 
 # %% look=true
 for steps in (1, 2, 3, 8):
-    print(
-        f"T = {steps}: counted in your graph {derivation.count_paths(graph_edges(steps), 'W_hh', 'J'):>2}, your formula {number_of_paths(steps):>2}"
-    )
+    counted = derivation.count_paths(graph_edges(steps), "W_hh", "J")
+    print(f"T = {steps}: counted in your graph {counted:>2}, your formula {number_of_paths(steps):>2}")
 
 # %% [markdown]
 # Remember this number: the double sum that you derive in Part 2 has as many terms, one for each pair $i \le t$.
@@ -450,7 +449,7 @@ check.score()
 
 # %% exercise="grad-w"
 def grad_W_one(h, g_h):
-    """∂J_t/∂W_hh (n_h, n_h) from the states h_0 … h_t, h (t + 1, n_h), and g_h (t, n_h), whose row i − 1 is ∂J_t/∂h_i."""
+    """∂J_t/∂W_hh (n_h, n_h) from the states h_0 … h_t, h (t + 1, n_h), and g_h (t, n_h): row i − 1 is ∂J_t/∂h_i."""
     ### BEGIN SOLUTION
     total = torch.zeros_like(torch.outer(h[0], h[0]))
     for i in range(1, len(h)):
@@ -650,7 +649,7 @@ check.score()
 
 # %% exercise="numerical"
 def numerical_gradient(f, W, eps=1e-5):
-    """Central differences, a tensor shaped like W (any shape), of a function f that maps such a tensor to one number."""
+    """Central differences, a tensor shaped like W (any shape), of a function f that maps such a tensor to a number."""
     ### BEGIN SOLUTION
     gradient = torch.zeros_like(W)
     for index in range(W.numel()):
@@ -738,17 +737,19 @@ network = derivation.instance(7, T=3, n_x=3, n_h=4, n_y=2)
 
 def loss_by_W(W):
     """J of the network as a function of W_hh, computed in the number format of W."""
-    _, predictions = forward(*(v.to(W.dtype) for v in (network.x, network.h0)), W, network.W_hx.to(W.dtype), network.W_yh.to(W.dtype))
+    x, h0, W_hx, W_yh = (v.to(W.dtype) for v in (network.x, network.h0, network.W_hx, network.W_yh))
+    _, predictions = forward(x, h0, W, W_hx, W_yh)
     return -(network.y.to(W.dtype) * predictions.log()).sum()
 
 
 by_chain = chain(*network)["total"]
 epsilons = [10.0**-k for k in range(0, 13)]
 errors = {
-    name: (epsilons, [(numerical_gradient(loss_by_W, network.W_hh.to(dtype), eps) - by_chain).norm() / by_chain.norm() for eps in epsilons])
-    for name, dtype in [("float64", torch.float64), ("float32", torch.float32)]
+    name: (epsilons, [(numerical_gradient(loss_by_W, W, eps) - by_chain).norm() / by_chain.norm() for eps in epsilons])
+    for name, W in [("float64", network.W_hh), ("float32", network.W_hh.float())]
 }
-axes = plots.curves(errors, "ε", "relative error", "Central differences: too large is wrong, too small is noise", log_y=True)
+title = "Central differences: too large is wrong, too small is noise"
+axes = plots.curves(errors, "ε", "relative error", title, log_y=True)
 axes.set_xscale("log")
 plt.show()
 
@@ -766,7 +767,7 @@ plt.show()
 def rnn_forward(x, h0, W_hh, W_hx, W_yh):
     """Run the tanh network over x (B, T, n_x) from h0 (B, n_h).
 
-    Returns (h, p): states h (B, T + 1, n_h) with h[:, 0] = h0, and predictions p (B, T, n_y), which sum to one over n_y.
+    Returns (h, p): states h (B, T + 1, n_h) with h[:, 0] = h0, and predictions p (B, T, n_y) that sum to one over n_y.
     """
     ### BEGIN SOLUTION
     h = [h0]
@@ -1107,7 +1108,10 @@ Q = rnn_figures.orthogonal(16)
 distances = list(range(0, 41, 2))
 rest = torch.zeros(41, 16, dtype=torch.float64)
 sizes_by_rho = {
-    f"ρ = {rho}: {fate}": (distances, [torch.linalg.matrix_norm(state_jacobian(rho * Q, rest[: k + 1]), 2) for k in distances])
+    f"ρ = {rho}: {fate}": (
+        distances,
+        [torch.linalg.matrix_norm(state_jacobian(rho * Q, rest[: k + 1]), 2) for k in distances],
+    )
     for rho, fate in [(0.5, "vanish"), (1.0, "hold"), (1.5, "explode")]
 }
 plots.curves(sizes_by_rho, "distance t − i in steps", "‖∂h_t/∂h_i‖", "W_hh = ρ × orthogonal", log_y=True)
@@ -1132,7 +1136,7 @@ rnn_figures.gradient_slider(state_jacobian)
 
 # %% look=true
 nilpotent = torch.tensor([[1.0, 1.0], [-1.0, -1.0]], dtype=torch.float64)
-uneven = torch.tensor([[0.0, 0.0], [0.0, 0.9], [0.0, 0.0]], dtype=torch.float64)  # the states after the first step differ in slope
+uneven = torch.tensor([[0.0, 0.0], [0.0, 0.9], [0.0, 0.0]], dtype=torch.float64)  # slopes differ after the first step
 print(f"linear: {torch.linalg.matrix_norm(nilpotent @ nilpotent, 2):.2f}")
 print(f"tanh:   {torch.linalg.matrix_norm(state_jacobian(nilpotent, uneven), 2):.2f}")
 print(f"bound:  {torch.linalg.matrix_norm(nilpotent, 2) ** 2:.2f}")
@@ -1145,7 +1149,7 @@ print(f"bound:  {torch.linalg.matrix_norm(nilpotent, 2) ** 2:.2f}")
 
 # %% exercise="overflow"
 def steps_to_overflow(rho):
-    """The smallest whole number k for which rho ** k exceeds the largest float32; math.inf if there is none (rho ≤ 1)."""
+    """The smallest whole number k with rho ** k above the largest float32; math.inf if there is none (rho ≤ 1)."""
     ### BEGIN SOLUTION
     if rho <= 1:
         return math.inf
@@ -1202,7 +1206,8 @@ for rho, steps in with_numbers.items():
     grown = torch.tensor(1.0)
     for _step in range(steps):
         grown = grown * rho
-    print(f"ρ = {rho}: overflow after {steps} steps; multiplied out in float32 {grown.item()}, and inf − inf = {(grown - grown).item()}")
+    gone = (grown - grown).item()
+    print(f"ρ = {rho}: overflow after {steps} steps; multiplied out in float32 {grown.item()}, and inf − inf = {gone}")
 
 # %% [markdown]
 # ### 4.3 Clip <small>★★☆ · 15 min · 4 points</small>
@@ -1219,7 +1224,10 @@ for rho, steps in with_numbers.items():
 
 # %% exercise="clip"
 def clip_gradients(grads, limit):
-    """A list of new tensors: grads times one common factor, so that their joint norm is at most limit; zeros if it is not finite."""
+    """A list of new tensors: grads times one common factor, so that their joint norm is at most limit.
+
+    Zeros if the joint norm is not finite.
+    """
     ### BEGIN SOLUTION
     norm = torch.sqrt(sum((g**2).sum() for g in grads))
     if not torch.isfinite(norm):
@@ -1327,12 +1335,21 @@ rounds = pick(smoke=6, laptop=60, gpu=60)
 runs = {"no clipping": train_linear(None, 0, rounds), "clipped at 1": train_linear(1.0, 0, rounds)}
 figure, panels = plt.subplots(1, 2, figsize=(12, 4))
 for panel, which, quantity in [(panels[0], 1, "‖∂J/∂W_hh‖ before clipping"), (panels[1], 0, "loss per step in nats")]:
-    plots.curves({name: (range(len(run[which])), run[which]) for name, run in runs.items()}, "update", quantity, log_y=True, ax=panel)
+    plots.curves(
+        {name: (range(len(run[which])), run[which]) for name, run in runs.items()},
+        "update",
+        quantity,
+        log_y=True,
+        ax=panel,
+    )
     first_nan = next((k for k, v in enumerate(runs["no clipping"][1]) if math.isnan(v)), None)
     if first_nan is not None:
         panel.axvline(first_nan, color="C0", linewidth=0.8, linestyle=":")
         panel.annotate(
-            f"no clipping: NaN from update {first_nan} on", (first_nan + 0.5, 0.5), xycoords=("data", "axes fraction"), fontsize=9
+            f"no clipping: NaN from update {first_nan} on",
+            (first_nan + 0.5, 0.5),
+            xycoords=("data", "axes fraction"),
+            fontsize=9,
         )
 panels[1].axhline(math.log(2), color="0.4", linewidth=0.8)
 figure.tight_layout()
@@ -1677,7 +1694,11 @@ axes = plots.curves(
     "loss per character in nats",
     "Your backpropagation at work",
 )
-for level, label in [(math.log(V), "any character alike"), (only_characters, "table of characters"), (only_pairs, "table of pairs")]:
+for level, label in [
+    (math.log(V), "any character alike"),
+    (only_characters, "table of characters"),
+    (only_pairs, "table of pairs"),
+]:
     axes.axhline(level, color="0.4", linewidth=0.8)
     axes.annotate(label, (len(history), level), ha="right", va="bottom", fontsize=9)
 axes.set_ylim(top=math.log(V) + 0.3)
@@ -1708,7 +1729,7 @@ plt.show()
 
 # %% exercise="sample"
 def sample(weights, prefix, length, temperature=1.0):
-    """Draw `length` characters to follow prefix (one or more indices, 1-d). Returns (length,) indices, without the prefix."""
+    """Draw `length` characters to follow prefix (one or more indices): a tensor (length,), without the prefix."""
     ### BEGIN SOLUTION
     W_hh, W_hx, W_yh = weights
     h = torch.zeros(len(W_hh), dtype=W_hh.dtype)
@@ -1836,7 +1857,11 @@ check.score()
 seed(1)
 opening = data.encode("The American people ")
 to_draw = pick(smoke=60, laptop=300, gpu=600)
-for kind, model, tau in [("untrained", untrained, 1.0), ("trained, τ = 1", weights, 1.0), ("trained, τ = 0.5", weights, 0.5)]:
+for kind, model, tau in [
+    ("untrained", untrained, 1.0),
+    ("trained, τ = 1", weights, 1.0),
+    ("trained, τ = 0.5", weights, 0.5),
+]:
     print(f"--- {kind}\n{data.decode(opening)}|{data.decode(sample(model, opening, to_draw, tau))}\n")
 
 # %% [markdown]
@@ -1861,7 +1886,7 @@ for kind, model, tau in [("untrained", untrained, 1.0), ("trained, τ = 1", weig
 
 # %% exercise="bonus-rtrl"
 def rtrl(x, y, h0, W_hh, W_hx, W_yh):
-    """∂J/∂W_hh (n_h, n_h) of the tanh network, without walking back, for one sequence x (T, n_x), y (T, n_y), h0 (n_h,)."""
+    """∂J/∂W_hh (n_h, n_h) of the tanh network without walking back; one sequence: x (T, n_x), y (T, n_y), h0 (n_h,)."""
     ### BEGIN SOLUTION
     n = len(h0)
     h, gradient = h0, torch.zeros_like(W_hh)

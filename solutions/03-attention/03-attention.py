@@ -76,7 +76,7 @@ def lookup_weights(Q, K):
 check = Check("lookup-weights", points=2)
 q, k = randn(5, 7), randn(4, 7)  # all sizes differ: a swapped axis cannot hide
 with check.idea("scores become weights"):
-    shape = "one row per query, one column per key: which of Q and K stands on the left of the product?"
+    shape = "one row per query, one column per key: which of Q and K comes first in the product?"
     w = check.run(lookup_weights, q, k, shape=(5, 4), hint=shape)
     ready = check.run(lookup_weights, torch.tensor([[0.0, 0.0], [1.0, 0.0]]), torch.tensor([[math.log(3.0), 5.0], [0.0, -2.0]]))
     expected = "a zero query gives equal weights; scores log 3 and 0 give 3 : 1. Is the score the plain inner product?"
@@ -361,7 +361,8 @@ check.score()
 # %% look=true
 mean_of_two = KEYS[:2].mean(0)
 for factor in (1, 10, 100, 1e5):
-    print(f"{factor:>8g} × mean of k_0 and k_1:", [f"{x:.3f}" for x in (factor * KEYS @ mean_of_two).softmax(0).tolist()])
+    of_keys = (factor * KEYS @ mean_of_two).softmax(0).tolist()
+    print(f"{factor:>8g} × mean of k_0 and k_1:", [f"{x:.3f}" for x in of_keys])
 
 # %% [markdown]
 # It never works.
@@ -632,7 +633,7 @@ with check.idea("variances of products add up"):
 check.score()
 
 # %% look=true
-# The formula against a measurement: 20,000 pairs of vectors with uniform entries (any distribution of that variance will do).
+# The formula against a measurement: 20,000 pairs with uniform entries (any distribution with that variance will do).
 seed(0)
 for d, sigma in [(4, 1.0), (64, 1.0), (64, 0.5), (256, 2.0)]:
     pairs = (torch.rand(2, 20_000, d) - 0.5) * math.sqrt(12) * sigma
@@ -772,9 +773,14 @@ def mean_gradient(d, scaled, m=16):
 
 seed(0)
 widths = [1, 4, 16, 64, 256, 1024]
-sizes = {name: [mean_gradient(d, scaled) for d in widths] for name, scaled in [("divided by √d", True), ("plain", False)]}
+kinds = [("divided by √d", True), ("plain", False)]
+sizes = {name: [mean_gradient(d, scaled) for d in widths] for name, scaled in kinds}
 plots.curves(
-    {name: (widths, y) for name, y in sizes.items()}, "width d", "mean size of ∂p/∂s", "Without 1/√d the gradient dies", log_x=True
+    {name: (widths, y) for name, y in sizes.items()},
+    "width d",
+    "mean size of ∂p/∂s",
+    "Without 1/√d the gradient dies",
+    log_x=True,
 )
 plt.show()
 
@@ -950,7 +956,7 @@ with check.idea("padding_mask"):
     padding = check.run(padding_mask, torch.tensor([2, 3]), 4, shape=(2, 1, 4), hint=shape)
     slips = {"padding_mask: one key too many is seen: look at `<` and `<=`": [[[Y, Y, Y, N]], [[Y, Y, Y, Y]]]}
     slips["padding_mask: the mask is the wrong way round: True means may look"] = [[[N, N, Y, Y]], [[N, N, N, Y]]]
-    slips["padding_mask: the filler stands at the end, the real keys come first"] = [[[N, N, Y, Y]], [[N, Y, Y, Y]]]
+    slips["padding_mask: the filler is at the end; the real keys come first"] = [[[N, N, Y, Y]], [[N, Y, Y, Y]]]
     real = "padding_mask: the first `length` keys are real, the rest is filler (True means: may look)"
     check.equal(padding.bool().tolist(), [[[Y, Y, N, N]], [[Y, Y, Y, N]]], real, wrong=slips)
 ### BEGIN HIDDEN TESTS
@@ -997,7 +1003,7 @@ plt.show()
 
 # %% exercise="attention"
 def attention(q, k, v, mask=None):
-    """Attention (..., n, e) of q (..., n, d), k (..., m, d), v (..., m, e), with a mask broadcastable to (..., n, m)."""
+    """Attention (..., n, e) of q (..., n, d), k (..., m, d), v (..., m, e); mask is broadcastable to (..., n, m)."""
     ### BEGIN SOLUTION
     scores = q @ k.mT / q.shape[-1] ** 0.5  # (..., n, m)
     w = scores.softmax(dim=-1) if mask is None else masked_softmax(scores, mask)
@@ -1202,7 +1208,11 @@ check.score()
 
 # %% look=true
 h = 64
-lengths_tried = pick(smoke=[8, 32, 128], laptop=[8, 16, 32, 64, 128, 256, 512, 1024], gpu=[8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096])
+lengths_tried = pick(
+    smoke=[8, 32, 128],
+    laptop=[8, 16, 32, 64, 128, 256, 512, 1024],
+    gpu=[8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096],
+)
 square = torch.eye(h)
 counted_operations = [checks.flops(self_attention, torch.randn(n, h), square, square, square) for n in lengths_tried]
 one_projection = [checks.flops(torch.matmul, torch.randn(n, h), square) for n in lengths_tried]
@@ -1422,14 +1432,14 @@ with check.edge("split_heads: input unchanged"):
 ### END HIDDEN TESTS
 with check.idea("merge_heads"):
     pieces = check.run(merge_heads, torch.arange(8.0).view(1, 2, 2, 2), shape=(1, 2, 4))
-    undo = "merge_heads: the heads stand side by side, head 0 first: undo the transpose before you join the axes"
+    undo = "merge_heads: the heads go side by side, head 0 first: undo the transpose before you join the axes"
     check.close(pieces, [[[0.0, 1.0, 4.0, 5.0], [2.0, 3.0, 6.0, 7.0]]], undo)
     ### BEGIN HIDDEN TESTS
     given = randn(2, 3, 4, 5)
     check.close(
         check.run(merge_heads, given),
         torch.cat([given[:, 0], given[:, 1], given[:, 2]], -1),
-        "merge_heads: the heads must stand side by side, head 0 first",
+        "merge_heads: the heads must go side by side, head 0 first",
         wrong={"merge_heads: the heads are interleaved; each head keeps its columns together": given.permute(0, 2, 3, 1).reshape(2, 4, 15)},
     )
     ### END HIDDEN TESTS
@@ -1507,7 +1517,9 @@ queries_by_head, keys_by_head = (split_heads(sequence @ W, H) for W in projectio
 figure, axes = plt.subplots(1, H, figsize=(16, 3.6))
 for head, ax in enumerate(axes):
     plots.heatmap(
-        masked_softmax(queries_by_head[0, head] @ keys_by_head[0, head].mT / (D / H) ** 0.5, causal_mask(T)), title=f"head {head}", ax=ax
+        masked_softmax(queries_by_head[0, head] @ keys_by_head[0, head].mT / (D / H) ** 0.5, causal_mask(T)),
+        title=f"head {head}",
+        ax=ax,
     )
 figure.tight_layout()
 plt.show()

@@ -39,7 +39,9 @@ VARIANTS = {
             says="these are the scores: turn them into weights with a softmax",
             gravity="idea",
         ),
-        Mistake("keys ask, queries answer", change={"Q @ K.mT": "K @ Q.mT"}, hint="which of Q and K stands on the left", gravity="idea"),
+        Mistake(
+            "keys ask, queries answer", change={"Q @ K.mT": "K @ Q.mT"}, hint="which of Q and K comes first in the product", gravity="idea"
+        ),
         Mistake(
             "one softmax for all pairs",
             change={".softmax(dim=-1)": ".flatten().softmax(0).view(len(Q), len(K))"},
@@ -744,7 +746,7 @@ def hide_position(T, j):
             hint="padding_mask: the mask is the wrong way round",
             gravity="idea",
         ),
-        Mistake("filler in front", change={"< lengths": ">= T - lengths"}, hint="the filler stands at the end", gravity="idea"),
+        Mistake("filler in front", change={"< lengths": ">= T - lengths"}, hint="the filler is at the end", gravity="idea"),
         Mistake(
             "no axis for the queries",
             change={"lengths[:, None, None]": "lengths[:, None]"},

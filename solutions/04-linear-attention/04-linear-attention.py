@@ -73,7 +73,7 @@ print(checks.cost(lambda x: x.mT.softmax(dim=-1), torch.ones(3, 4)))
 
 # %% exercise="rank-holding"
 def rank_holding(S, share):
-    """Smallest k (an int) for which the first k of the singular values S (r,), largest first, hold `share` of all squares."""
+    """Smallest k (an int) for which the first k singular values S (r,), largest first, hold `share` of all squares."""
     ### BEGIN SOLUTION
     held = S.square().cumsum(0) / S.square().sum()
     return int((held < share).sum()) + 1
@@ -158,9 +158,8 @@ for task, name in names.items():
     spectra[name] = torch.linalg.svdvals(weights)
     scores_rank, weights_rank = (torch.linalg.matrix_rank(matrix).item() for matrix in (queries @ keys.T, weights))
     held = rank_holding(spectra[name], 0.99)
-    print(
-        f"{name:>10}: error {history[0]:.3f} → {history[-1]:.5f}; rank of QKᵀ {scores_rank}, of P {weights_rank}; 99 % of the squares in {held}"
-    )
+    ranks_found = f"rank of QKᵀ {scores_rank}, of P {weights_rank}; 99 % of the squares in {held}"
+    print(f"{name:>10}: error {history[0]:.3f} → {history[-1]:.5f}; {ranks_found}")
 fresh = low_rank.softmax_weights(*low_rank.triples(low_rank.Head(), B=1)[:2])[0]
 spectra["untrained"] = torch.linalg.svdvals(fresh)
 print(f" untrained: 99 % of the squares in {rank_holding(spectra['untrained'], 0.99)}")
@@ -356,7 +355,8 @@ for ax, (name, (weights, values)) in zip(axes, measured_heads.items()):
     exact_output = weights @ values
     of_weights = [((left[:, :r] * sigma[:r]) @ right[:r] - weights).norm() / weights.norm() for r in ranks]
     predicted = [truncation_errors(sigma, r)[1] / weights.norm() for r in ranks]
-    of_output = [low_rank.relative_error(svd_attention(left[:, :r], sigma[:r], right[:r], values), exact_output) for r in ranks]
+    outputs = [svd_attention(left[:, :r], sigma[:r], right[:r], values) for r in ranks]
+    of_output = [low_rank.relative_error(output, exact_output) for output in outputs]
     bound = [truncation_errors(sigma, r)[0] * values.norm() / exact_output.norm() for r in ranks]
     plots.curves(
         {
@@ -599,7 +599,7 @@ def factors(Q, K, k):
 
 
 def factored_attention(Q, K, V, k):
-    """(Q Kᵀ / √h) V (n, e), computed as Q (C K)ᵀ D V with your factors, for Q and K (n, h), V (n, e), in time linear in n."""
+    """(Q Kᵀ / √h) V (n, e), as Q (C K)ᵀ D V with your factors, for Q and K (n, h), V (n, e), in time linear in n."""
     ### BEGIN SOLUTION
     C, D = factors(Q, K, k)
     return Q @ (C @ K).mT @ (D @ V)
@@ -947,7 +947,13 @@ for ax, (task, name) in zip(axes, names.items()):
         errors["random C = D"].append(low_rank.relative_error(projected_attention(*unseen, mixer, mixer), exact_output))
     y_label = "relative error of the output" if ax is axes[0] else ""
     plots.curves(
-        {label: (fitted_ranks, y) for label, y in errors.items()}, "number of mixtures k", y_label, name, log_x=True, log_y=True, ax=ax
+        {label: (fitted_ranks, y) for label, y in errors.items()},
+        "number of mixtures k",
+        y_label,
+        name,
+        log_x=True,
+        log_y=True,
+        ax=ax,
     )
     ax.axhline(1, color="black", linewidth=1)  # what returning zeros would give
     ax.set_ylim(1e-2, 60)
@@ -1132,7 +1138,7 @@ check.score()
 
 # %% exercise="copying-floor"
 def copying_floor(n, r):
-    """Smallest relative squared Frobenius error of any matrix of rank at most r that approximates an n × n permutation matrix."""
+    """Smallest relative squared Frobenius error of a matrix of rank at most r against an n × n permutation matrix."""
     ### BEGIN SOLUTION
     return max(0.0, 1 - r / n)
     ### END SOLUTION
@@ -1216,7 +1222,10 @@ shift_left = torch.eye(64, dtype=torch.float64).roll(1, 0)
 one_sequence = low_rank.batch(1, 64).neighbour[0].double()
 made_for_it = shift_left @ one_sequence @ torch.linalg.pinv(one_sequence)
 print(f"rank {torch.linalg.matrix_rank(made_for_it)}:", end=" ")
-print(f"error of the matrix {(made_for_it - shift_left).square().sum() / 64:.3f} (floor {copying_floor(64, 4):.3f}),", end=" ")
+print(
+    f"error of the matrix {(made_for_it - shift_left).square().sum() / 64:.3f} (floor {copying_floor(64, 4):.3f}),",
+    end=" ",
+)
 print(f"error of the output {((made_for_it - shift_left) @ one_sequence).square().mean():.0e}")
 
 # %% [markdown]
@@ -1330,7 +1339,7 @@ check.score()
 
 # %% exercise="causal-linear"
 def causal_linear_attention(Q, K, V):
-    """Causal kernel attention (n, e) of Q and K (n, h), V (n, e): position t sees positions 0 … t. In time linear in n."""
+    """Causal kernel attention (n, e) of Q and K (n, h), V (n, e), in time linear in n: t sees positions 0 … t."""
     ### BEGIN SOLUTION
     S, z = V.new_zeros(K.shape[1], V.shape[1]), V.new_zeros(K.shape[1])
     outputs = []
@@ -1471,14 +1480,14 @@ plt.show()
 
 # %% exercise="operations"
 def operations(n, h, k):
-    """Operations in the matrix products of each method: a dict with the keys "quadratic", "svd", "projected" and "kernel"."""
+    """Operations in the matrix products of each method: a dict with keys "quadratic", "svd", "projected", "kernel"."""
     ### BEGIN SOLUTION
     return {"quadratic": 4 * n * n * h, "svd": 4 * n * k * h, "projected": 8 * n * k * h, "kernel": 4 * n * h * h}
     ### END SOLUTION
 
 
 def break_even(h, k):
-    """The length n at which a method costs as much as the quadratic form: a dict with keys "svd", "projected" and "kernel"."""
+    """The n at which a method costs as much as the quadratic form: a dict with keys "svd", "projected", "kernel"."""
     ### BEGIN SOLUTION
     return {"svd": k, "projected": 2 * k, "kernel": h}
     ### END SOLUTION
@@ -1589,7 +1598,8 @@ for length in lengths:
         "fused": (F.scaled_dot_product_attention, queries[None, None], keys[None, None], values[None, None]),
     }
     for name, call in methods.items():
-        counted[name].append(operations(length, h_wide, k_given)["quadratic"] if name == "fused" else checks.flops(*call))
+        by_formula = operations(length, h_wide, k_given)["quadratic"]
+        counted[name].append(by_formula if name == "fused" else checks.flops(*call))
         seconds[name].append(low_rank.best_time(*call, repeats=pick(smoke=1, laptop=7, gpu=7)))
 figure, axes = plt.subplots(1, 2, figsize=(14, 4.6))
 plots.curves(
@@ -1618,9 +1628,8 @@ for name in ("SVD at hand", "projected", "kernel"):
     faster = [length for length, a, b in zip(lengths, seconds[name], seconds["quadratic"]) if a < b]
     fastest = [length for length, a, b in zip(lengths, seconds[name], seconds["fused"]) if a < b]
     counts_from, clock_from, fused_from = (min(found, default="—") for found in (cheaper, faster, fastest))
-    print(
-        f"{name:>12}: fewer operations than quadratic from n = {counts_from}, less time from about {clock_from}, than fused from {fused_from}"
-    )
+    sooner = f"less time from about {clock_from}, than fused from {fused_from}"
+    print(f"{name:>12}: fewer operations than quadratic from n = {counts_from}, {sooner}")
 
 # %% [markdown]
 # ### 6.2 Which one, and at what price? <small>★★☆ · 20 min · 3 points, graded by hand</small>

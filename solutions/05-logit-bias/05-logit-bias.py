@@ -86,7 +86,7 @@ print("calls:", toy.calls)
 
 # %% exercise="biased"
 def biased(p, v, b):
-    """The distribution (V,) after a bias b of any size and sign is added to the logit of word v; p (V,) is the one before."""
+    """The distribution (V,) after a bias b, of any size and sign, on the logit of word v; p (V,) is the one before."""
     ### BEGIN SOLUTION
     scores = p.log()  # logits, up to a constant that softmax does not see
     scores[v] += b
@@ -168,13 +168,17 @@ check.score()
 
 
 # %% look=true
-@ipywidgets.interact(b=ipywidgets.FloatSlider(value=3.0, min=0.0, max=12.0, step=0.25), word=ipywidgets.IntSlider(value=4, min=0, max=7))
+@ipywidgets.interact(
+    b=ipywidgets.FloatSlider(value=3.0, min=0.0, max=12.0, step=0.25),
+    word=ipywidgets.IntSlider(value=4, min=0, max=7),
+)
 def show_lift(b=3.0, word=4):
     now = biased(toy_p, word, b)
     shown = [number for number, _ in toy.top2({word: b})]
     plots.use_course_style()
     _, ax = plt.subplots(figsize=(7, 3))
-    bars = ax.bar(range(len(now)), now, color=["C0" if number in shown else "0.85" for number in range(len(now))], edgecolor="0.3")
+    colours = ["C0" if number in shown else "0.85" for number in range(len(now))]
+    bars = ax.bar(range(len(now)), now, color=colours, edgecolor="0.3")
     bars[word].set_hatch("//")
     ax.set(
         xlabel="word (hatched: biased)",
@@ -198,7 +202,7 @@ def show_lift(b=3.0, word=4):
 
 # %% exercise="undo"
 def probability_from_top2(p_star, pv_b, pstar_b, b):
-    """p(v), a number, from p_star = p(v*) without a bias, and pv_b = p(v; b) and pstar_b = p(v*; b) with the bias b on v."""
+    """p(v), a number, from p_star = p(v*) without a bias, and pv_b = p(v; b), pstar_b = p(v*; b) with bias b on v."""
     ### BEGIN SOLUTION
     return p_star * (pv_b / pstar_b) * math.exp(-b)
     ### END SOLUTION
@@ -258,7 +262,7 @@ check.score()
 
 # %% exercise="anchor"
 def lowest_anchor(V, b):
-    """The smallest possible p(v*; b) over all distributions on V words, with a bias b (0 to 700) on a word other than v*."""
+    """The smallest possible p(v*; b) over all distributions on V words, with bias b (0 to 700) on a word v ≠ v*."""
     ### BEGIN SOLUTION
     return 1 / (V - 1 + math.exp(b))
     ### END SOLUTION
@@ -520,14 +524,23 @@ for shape_name, shape_logits in shapes.items():
     keyhole = SemiClosedLM(shape_logits)
     recovered[shape_name] = recover(keyhole)
     largest_error = (recovered[shape_name] / shape_logits.softmax(0) - 1).abs().max()
-    print(
-        f"{shape_name:>26}: {keyhole.calls:>6,} calls, sum {recovered[shape_name].sum():.12f}, largest relative error {largest_error:.0e}"
-    )
-by_rank = {shape_name: (range(1, len(found) + 1), found.sort(descending=True).values) for shape_name, found in recovered.items()}
-plots.curves(by_rank, "rank of the word", "recovered probability", "Every word, from an API that shows two", log_x=True, log_y=True)
+    sum_and_error = f"sum {recovered[shape_name].sum():.12f}, largest relative error {largest_error:.0e}"
+    print(f"{shape_name:>26}: {keyhole.calls:>6,} calls, {sum_and_error}")
+by_rank = {name: (range(1, len(p) + 1), p.sort(descending=True).values) for name, p in recovered.items()}
+plots.curves(
+    by_rank,
+    "rank of the word",
+    "recovered probability",
+    "Every word, from an API that shows two",
+    log_x=True,
+    log_y=True,
+)
 plt.show()
 next_word = recovered["after “we will make”"]
-print("after “we will make”:", ", ".join(f"{model.words[i]} {next_word[i]:.3f}" for i in next_word.topk(8).indices.tolist()))
+print(
+    "after “we will make”:",
+    ", ".join(f"{model.words[i]} {next_word[i]:.3f}" for i in next_word.topk(8).indices.tolist()),
+)
 
 # %% [markdown]
 # ## 3 When the answers are rounded
@@ -565,7 +578,10 @@ print("after “we will make”:", ", ".join(f"{model.words[i]} {next_word[i]:.3
 
 # %% exercise="interval"
 def interval(p_star, pv_b, pstar_b, b, digits):
-    """(low, high), the tightest bounds on p(v), from p(v*), p(v; b), p(v*; b) shown with `digits` decimals (None: exact); b > 0."""
+    """(low, high): the tightest bounds on p(v).
+
+    p_star, pv_b and pstar_b are p(v*), p(v; b) and p(v*; b) as shown with `digits` decimals (None: exact); b > 0.
+    """
     ### BEGIN SOLUTION
     if digits is None:
         value = probability_from_top2(p_star, pv_b, pstar_b, b)
@@ -759,7 +775,7 @@ steps = np.arange(0.0, 30.01, 0.25)
 
 
 def bound_and_error(rounding):
-    """For each bias: half the interval's width and the error, both relative to p(2) = 1e-4; NaN where nothing is known."""
+    """For each bias: half the interval's width and the error, relative to p(2) = 1e-4; NaN where nothing is known."""
     p_star = rounding.top2()[0][1]
     bounds, errors = [], []
     for b in steps:
@@ -778,7 +794,8 @@ plots.use_course_style()
 figure, ax = plt.subplots(figsize=(8, 4.5))
 for number, k in enumerate((3, 6, 9)):
     bounds, errors = bound_and_error(SemiClosedLM(example_p.log(), digits=k))
-    ax.plot(steps, bounds, color=f"C{number}", linewidth=2.5, linestyle=plots.LINES[number], label=f"{k} decimals: bound")
+    kind = {"linewidth": 2.5, "linestyle": plots.LINES[number], "label": f"{k} decimals: bound"}
+    ax.plot(steps, bounds, color=f"C{number}", **kind)
     ax.plot(steps, errors, color=f"C{number}", linewidth=0.8)
 ax.axvline(best_bias(1e-4, 0.3), color="0.3", linestyle=":", label="best bias")
 ax.set(
@@ -915,7 +932,7 @@ check.score()
 
 # %% exercise="recover-top1"
 def recover_top1(api):
-    """The distribution behind a top-1 API: float64 (V,), 0 for words that never lead; at most 1 + V·⌈bias_cap / 20⌉ calls."""
+    """Distribution behind a top-1 API, float64 (V,): at most 1 + V·⌈bias_cap / 20⌉ calls, 0 for words that never lead."""
     ### BEGIN SOLUTION
     star, p_star = api.top1()
     p = torch.zeros(api.vocabulary_size, dtype=torch.float64)
@@ -1051,13 +1068,14 @@ wide = np.arange(0.0, 60.01, 0.5)
 
 
 def errors_of_both(keyhole):
-    """For each bias: relative errors of p(2) = 1e-4 from the top-2 and the top-1 answer; NaN where word 2 is not shown."""
+    """For each bias: relative errors of p(2) = 1e-4 from the top-2 and top-1 answers; NaN where word 2 is not shown."""
     p_star = keyhole.top2()[0][1]
     two, one = [], []
     for b in wide:
         shown = dict(keyhole.top2({2: b}))
         word, leading = keyhole.top1({2: b})
-        two.append(abs(probability_from_top2(p_star, shown[2], shown[0], b) / 1e-4 - 1) if 2 in shown and shown[0] > 0 else math.nan)
+        seen = 2 in shown and shown[0] > 0
+        two.append(abs(probability_from_top2(p_star, shown[2], shown[0], b) / 1e-4 - 1) if seen else math.nan)
         one.append(abs(probability_from_top1(leading, b) / 1e-4 - 1) if word == 2 else math.nan)
     return np.maximum(two, 1e-17), np.maximum(one, 1e-17)
 
@@ -1067,7 +1085,11 @@ for k, label in ((None, "float64"), (6, "6 decimals")):
     two_words, one_word = errors_of_both(SemiClosedLM(example_p.log(), digits=k))
     precision |= {f"top 2, {label}": (wide, two_words), f"top 1, {label}": (wide, one_word)}
 ax = plots.curves(
-    precision, "bias b on a word of probability 1e-4", "relative error", "The anchor keeps its digits; 1 − p′ does not", log_y=True
+    precision,
+    "bias b on a word of probability 1e-4",
+    "relative error",
+    "The anchor keeps its digits; 1 − p′ does not",
+    log_y=True,
 )
 ax.set(ylim=(3e-18, 1e6))
 plt.show()
@@ -1096,7 +1118,7 @@ plt.show()
 
 # %% exercise="nucleus"
 def nucleus(p, mass):
-    """The nucleus of p (V,): a distribution (V,) on the fewest most likely words that sum to at least mass (in (0, 1])."""
+    """The nucleus of p (V,): a distribution (V,) on the fewest most likely words that reach mass, 0 < mass ≤ 1."""
     ### BEGIN SOLUTION
     sorted_p, order = p.sort(descending=True, stable=True)
     before = sorted_p.cumsum(0) - sorted_p  # the mass of all more likely words
@@ -1272,7 +1294,10 @@ def probabilities_from_pair(a, c, b):
 
 
 def recover_in_pairs(api):
-    """The distribution (float64, (V,)) behind a top-2 API in at most ⌈V / 2⌉ + 1 calls, if b = bias_cap lifts all words above v*."""
+    """The distribution behind a top-2 API: a float64 tensor (V,), with at most ⌈V / 2⌉ + 1 calls.
+
+    A bias of b = bias_cap lifts every word above v*.
+    """
     ### BEGIN SOLUTION
     (star, p_star), (second, p_second) = api.top2()
     p = torch.zeros(api.vocabulary_size, dtype=torch.float64)
@@ -1396,7 +1421,8 @@ print(f"{'|V|':>6} {'one by one':>11} {'in pairs':>9} {'error':>9} {'error in pa
 for words_in_all in pick(smoke=[10, 100], laptop=[10, 100, 1000, 10_000], gpu=[10, 100, 1000, 10_000]):
     behind = torch.randn(words_in_all, dtype=torch.float64).clamp(-4, 4)
     singly, paired = SemiClosedLM(behind, bias_cap=12), SemiClosedLM(behind, bias_cap=12)
-    wrong_by = [(guess / behind.softmax(0) - 1).abs().max().item() for guess in (recover(singly), recover_in_pairs(paired))]
+    guesses = recover(singly), recover_in_pairs(paired)
+    wrong_by = [(guess / behind.softmax(0) - 1).abs().max().item() for guess in guesses]
     print(f"{words_in_all:>6,} {singly.calls:>11,} {paired.calls:>9,} {wrong_by[0]:>9.0e} {wrong_by[1]:>15.0e}")
 
 # %% [markdown]
@@ -1457,7 +1483,7 @@ for words_in_all in pick(smoke=[10, 100], laptop=[10, 100, 1000, 10_000], gpu=[1
 
 # %% exercise="bonus-width"
 def hidden_width(log_p):
-    """The rank (an int) of log-probabilities log_p (N, V) with centred rows: singular values above 1e-6 times the largest."""
+    """The rank (an int) of log_p (N, V) with centred rows: the singular values above 1e-6 times the largest."""
     ### BEGIN SOLUTION
     centred = log_p - log_p.mean(dim=1, keepdim=True)
     values = torch.linalg.svdvals(centred)
@@ -1545,15 +1571,21 @@ check.score()
 context_count = pick(smoke=12, laptop=40, gpu=64)
 stream = word_model.speeches(2)
 triples = [tuple(stream[n : n + 3]) for n in range(0, len(stream) - 3, 20)]
-contexts = [triple for triple in dict.fromkeys(triples) if all(token in model.number for token in triple)][:context_count]  # all different
+all_known = [triple for triple in dict.fromkeys(triples) if all(token in model.number for token in triple)]
+contexts = all_known[:context_count]  # all different
 leaked = torch.stack([recover(SemiClosedLM(model.logits(context))).log() for context in contexts])  # (N, V)
-print(f"from {context_count} contexts: width {hidden_width(leaked)}; not centred: {int(torch.linalg.matrix_rank(leaked, rtol=1e-6))}")
+not_centred = int(torch.linalg.matrix_rank(leaked, rtol=1e-6))
+print(f"from {context_count} contexts: width {hidden_width(leaked)}; not centred: {not_centred}")
 print(f"the model's own: {model.output.weight.shape[1]}")
 spectra = {}
 for label, k in {"full float64": None, "8 decimals": 8, "4 decimals": 4, "1 decimal": 1}.items():
     rounded = leaked if k is None else leaked.round(decimals=k)
-    spectra[label] = (range(1, context_count + 1), torch.linalg.svdvals(rounded - rounded.mean(1, keepdim=True)).clamp_min(1e-16))
-ax = plots.curves(spectra, "number of the singular value", "singular value", "The cliff is the hidden width", log_y=True)
+    spectra[label] = (
+        range(1, context_count + 1),
+        torch.linalg.svdvals(rounded - rounded.mean(1, keepdim=True)).clamp_min(1e-16),
+    )
+title = "The cliff is the hidden width"
+ax = plots.curves(spectra, "number of the singular value", "singular value", title, log_y=True)
 ax.axvline(model.output.weight.shape[1] + 0.5, color="0.3", linestyle=":")
 plt.show()
 

@@ -429,7 +429,7 @@ check.score()
 
 # %% exercise="best-pair"
 def best_pair(counts):
-    """The pair with the highest count in counts {(token, token): count}, the greatest if there are several; None if no pair."""
+    """The pair with the highest count in counts {(token, token): count}, the greatest of several; None if no pair."""
     ### BEGIN SOLUTION
     return max(counts, key=lambda pair: (counts[pair], pair), default=None)
     ### END SOLUTION
@@ -588,7 +588,8 @@ check.score()
 def initial_vocab(special_tokens, vocab_size):
     """Ids 0 to 255 are the single bytes, then come the special tokens. Too small a vocabulary is refused."""
     if vocab_size < 256 + len(special_tokens):
-        raise ValueError(f"vocab_size={vocab_size}: at least {256 + len(special_tokens)} are needed for the bytes and the special tokens")
+        least = 256 + len(special_tokens)
+        raise ValueError(f"vocab_size={vocab_size}: at least {least} are needed for the bytes and the special tokens")
     start = [bytes([b]) for b in range(256)] + [token.encode() for token in special_tokens]
     return dict(enumerate(start))
 
@@ -871,7 +872,7 @@ def descending(pair):
 
 
 def pop_best(heap, counts):
-    """Pop entries (-count, descending(pair), pair) until one agrees with counts {pair: count}: its pair, or None if none does."""
+    """Pop entries (-count, descending(pair), pair) until one agrees with counts {pair: count}: its pair, else None."""
     ### BEGIN SOLUTION
     while heap:
         negative, _, pair = heapq.heappop(heap)
@@ -894,7 +895,7 @@ with check.idea("descending"):
     ### END HIDDEN TESTS
 with check.part("a token that begins another"):
     mixed = [(b"a", b"b"), (b"ab", b"a"), (b"a", b"bc"), (b"b", b"a"), (b"aa", b"z"), (b"a", b"a")]
-    begins = 'b"ab" is greater than b"a", so its key must be the smaller one. What stands at the end of the key?'
+    begins = 'b"ab" is greater than b"a", so its key must be the smaller one. What comes at the end of the key?'
     check.equal(check.run(lambda: sorted(mixed, key=descending)), sorted(mixed, reverse=True), begins)
     ### BEGIN HIDDEN TESTS
     shorter = sorted({(bytes(row[:1] * (1 + row[1])), bytes(row[2:] * (1 + row[3]))) for row in randint(1, 4, (60, 4)).tolist()})
@@ -920,7 +921,7 @@ with check.edge("bytes 0 and 255"):
     check.equal(
         check.run(lambda: sorted(pool, key=descending)),
         pool[::-1],
-        "the order is wrong for the smallest and the largest bytes, 0 and 255: what stands at the end of the key must be larger than any negated byte, even that of 0",
+        "the order is wrong for the smallest and the largest bytes, 0 and 255: what comes at the end of the key must be larger than any negated byte, even that of 0",
     )
 ### END HIDDEN TESTS
 with check.idea("pop_best"):  # the heap is made by hand: any list in heap order is one
@@ -1159,7 +1160,8 @@ spent = time.perf_counter() - began
 began = time.perf_counter()
 train_recount(training_text, 257 + 3, [END])
 three = time.perf_counter() - began
-print(f"{len(training_text.encode()) / 1e6:.1f} MB, vocabulary {len(vocab)}: {spent:.1f} s; three rounds of recounting: {three:.1f} s")
+megabytes = len(training_text.encode()) / 1e6
+print(f"{megabytes:.1f} MB, vocabulary {len(vocab)}: {spent:.1f} s; three rounds of recounting: {three:.1f} s")
 print("first:  ", [tokens.shown(a + b) for a, b in merges[:16]])
 print("last:   ", [tokens.shown(a + b) for a, b in merges[-10:]])
 print("longest:", [tokens.shown(token) for token in sorted(vocab.values(), key=len)[-8:]])
@@ -1185,7 +1187,7 @@ print("longest:", [tokens.shown(token) for token in sorted(vocab.values(), key=l
 
 # %% exercise="encode-word"
 def encode_word(word, ranks):
-    """The tokens of one word (bytes), a list of bytes that give the word when joined; ranks is {merge: its place in merges}."""
+    """The tokens of one word (bytes): a list of bytes that give the word when joined; ranks is {merge: its place}."""
     ### BEGIN SOLUTION
     parts = [bytes([b]) for b in word]  # a linked list: before[i] and after[i] are the neighbours of part i, None a part that is gone
     before, after = list(range(-1, len(parts) - 1)), list(range(1, len(parts) + 1))
@@ -1446,7 +1448,7 @@ def to_json(vocab, merges, special_tokens):
 
 
 def from_json(text):
-    """(vocab {id: bytes}, merges [(bytes, bytes)], special_tokens [str]) from to_json's text: the same types and order."""
+    """(vocab {id: bytes}, merges [(bytes, bytes)], special_tokens [str]) from to_json's text: same types and order."""
     ### BEGIN SOLUTION
     data = json.loads(text)
     vocab = {number: bytes.fromhex(token) for number, token in data["vocab"]}
@@ -1734,7 +1736,10 @@ check.score()
 # %% look=true
 gpt2 = Tokenizer(*tokens.gpt2(), [END])
 print(gpt2.encode("Hello, world!"), gpt2.encode(END))
-for name, text in {"GPT-2": "The naïve tokenizer's 12345 tokens — 🙂", "Python": "for i in range(10):\n    print(i)\n"}.items():
+for name, text in {
+    "GPT-2": "The naïve tokenizer's 12345 tokens — 🙂",
+    "Python": "for i in range(10):\n    print(i)\n",
+}.items():
     display(tokens.coloured([gpt2.vocab[number] for number in gpt2.encode(text)], name))
 
 # %% [markdown]
@@ -1746,7 +1751,8 @@ for name, text in {"GPT-2": "The naïve tokenizer's 12345 tokens — 🙂", "Pyt
 # %% look=true
 speaker = Tokenizer(vocab, merges, [END])
 tokens.playground(
-    merges, "We the people of the United States, unconstitutionally tokenized. Die Würde des Menschen ist unantastbar. 12345 🙂"
+    merges,
+    "We the people of the United States, unconstitutionally tokenized. Die Würde des Menschen ist unantastbar. 12345 🙂",
 )
 
 # %% [markdown]
@@ -1832,18 +1838,23 @@ check.score()
 
 # %% look=true
 sizes = [v for v in (256, 512, 1024, 2048, 4096, 8192, 16384, 32768) if v < V] + [V]
-groups = {"held out, oldest": held_out[: len(held_out) // 4 + 1], "held out, newest": held_out[-(len(held_out) // 4 + 1) :]}
+groups = {
+    "held out, oldest": held_out[: len(held_out) // 4 + 1],
+    "held out, newest": held_out[-(len(held_out) // 4 + 1) :],
+}
 groups = {name: END.join(texts)[: pick(smoke=20_000, laptop=300_000, gpu=600_000)] for name, texts in groups.items()}
 packed, needed = {}, {}
 for name, text in groups.items():
     ids_by_size = []
     for cut_size in sizes:
-        cut_off = Tokenizer({n: t for n, t in vocab.items() if n < max(cut_size, 257)}, merges[: max(cut_size - 257, 0)], [END])
+        first_tokens = {n: t for n, t in vocab.items() if n < max(cut_size, 257)}
+        cut_off = Tokenizer(first_tokens, merges[: max(cut_size - 257, 0)], [END])
         ids_by_size.append(cut_off.encode(text))
     packed[name] = (sizes, [bytes_per_token(text, ids) for ids in ids_by_size])
     needed[name] = (sizes, [fertility(text, ids) for ids in ids_by_size])
     whole = gpt2.encode(text)
-    print(f"{name}: {packed[name][1][-1]:.2f} bytes per token with your {V} tokens, {bytes_per_token(text, whole):.2f} with GPT-2's 50,257")
+    yours, theirs = packed[name][1][-1], bytes_per_token(text, whole)
+    print(f"{name}: {yours:.2f} bytes per token with your {V} tokens, {theirs:.2f} with GPT-2's 50,257")
 plots.use_course_style()
 figure, axes = plt.subplots(1, 2, figsize=(13, 4))
 plots.curves(packed, "size of the vocabulary", "bytes per token", "Compression", log_x=True, ax=axes[0])

@@ -741,7 +741,7 @@ def merge_changes(word, pair):
             hint="the key keeps the order",
             gravity="idea",
         ),
-        Mistake("no end mark", change={' + "\\u0100"': ""}, hint="What stands at the end of the key?", gravity="part"),
+        Mistake("no end mark", change={' + "\\u0100"': ""}, hint="What comes at the end of the key?", gravity="part"),
         Mistake(
             "end mark too small",
             change={

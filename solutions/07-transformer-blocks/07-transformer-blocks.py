@@ -582,7 +582,7 @@ check.score()
 
 # %% exercise="influence"
 def influence(f, x, delta):
-    """M (T, T): how far output i (row) of f moves, in Euclidean length, when delta (D,) is added to position j of x (T, D)."""
+    """M (T, T): how far output i (row) of f moves, in length, when delta (D,) is added to position j of x (T, D)."""
     ### BEGIN SOLUTION
     before, columns = f(x), []
     for j in range(len(x)):
@@ -923,16 +923,24 @@ check.score()
 @ipywidgets.interact(beta=ipywidgets.FloatSlider(value=1.0, min=0.0, max=10.0, step=0.1, description="β"))
 def draw_activations(beta=1.0):
     grid = torch.linspace(-4, 4, 200)
-    series = {"ReLU": (grid, relu(grid)), "GELU": (grid, gelu(grid)), f"Swish, β = {beta:.1f}": (grid, swish(grid, beta))}
-    plots.curves(series, "x", "activation", f"largest distance of Swish from GELU: {(swish(grid, beta) - gelu(grid)).abs().max():.3f}")
+    series = {
+        "ReLU": (grid, relu(grid)),
+        "GELU": (grid, gelu(grid)),
+        f"Swish, β = {beta:.1f}": (grid, swish(grid, beta)),
+    }
+    plots.curves(
+        series,
+        "x",
+        "activation",
+        f"largest distance of Swish from GELU: {(swish(grid, beta) - gelu(grid)).abs().max():.3f}",
+    )
     plt.ylim(-0.6, 4)
     plt.show()
 
 
 difference_grid = torch.linspace(-4, 4, 2001, dtype=torch.float64)
-print(
-    f"exact GELU and its tanh approximation differ by at most {(gelu(difference_grid) - gelu_tanh(difference_grid)).abs().max():.1e} on [−4, 4]"
-)
+largest = (gelu(difference_grid) - gelu_tanh(difference_grid)).abs().max()
+print(f"exact GELU and its tanh approximation differ by at most {largest:.1e} on [−4, 4]")
 
 # %% [markdown]
 # ### 2.2 Two feed-forward layers <small>★★☆ · 20 min · 5 points</small>
@@ -949,7 +957,10 @@ print(
 
 # %% exercise="feed-forward"
 class FeedForward(nn.Module):
-    """Linear, activation, linear: (..., D) to (..., D). Parts, nn.Linear with bias: `up` (D to hidden), `down` (hidden to D)."""
+    """Linear, activation, linear: (..., D) to (..., D).
+
+    Parts, both nn.Linear with bias: `up` (D to hidden) and `down` (hidden to D).
+    """
 
     def __init__(self, D, hidden, activation=gelu):
         ### BEGIN SOLUTION
@@ -966,7 +977,10 @@ class FeedForward(nn.Module):
 
 
 class SwiGLU(nn.Module):
-    """W2 (SiLU(W1 x) ⊙ W3 x) of x (..., D). Parts, nn.Linear without bias: `w1`, `w3` (D to hidden), `w2` (hidden to D)."""
+    """W2 (SiLU(W1 x) ⊙ W3 x): (..., D) to (..., D).
+
+    Parts, all nn.Linear without bias: `w1` and `w3` (D to hidden), `w2` (hidden to D).
+    """
 
     def __init__(self, D, hidden):
         ### BEGIN SOLUTION
@@ -1157,7 +1171,7 @@ with check.idea("merge_heads"):
     check.close(
         check.run(merge_heads, pieces),
         torch.cat(pieces.unbind(1), -1),
-        "merge_heads: the heads must stand side by side, head 0 first",
+        "merge_heads: the heads must go side by side, head 0 first",
         wrong={
             "merge_heads: `reshape` alone mixes positions and heads: bring the position axis back to its place first": pieces.reshape(
                 2, 4, 15
@@ -1411,7 +1425,7 @@ plt.show()
 
 # %% exercise="dropout"
 def dropout(x, p, training):
-    """x with entries dropped with probability p (0 ≤ p ≤ 1), the rest scaled by 1 / (1 − p); x itself if not training."""
+    """x, entries dropped with probability p (0 ≤ p ≤ 1), the rest scaled by 1 / (1 − p); x itself if not training."""
     ### BEGIN SOLUTION
     if not training or p == 0:
         return x
@@ -1760,7 +1774,7 @@ def gpt2_parameters(V, T, L, D):
 
 
 def swiglu_hidden(D, multiple=64):
-    """Smallest multiple of `multiple` at which SwiGLU has at least the weights of a classical layer of inner width 4 D."""
+    """Smallest multiple of `multiple` that gives SwiGLU at least the weights of a classical layer of inner width 4D."""
     ### BEGIN SOLUTION
     return -(-8 * D // (3 * multiple)) * multiple
     ### END SOLUTION
@@ -1856,9 +1870,8 @@ for label, V_size, T_size, L_size, D_size in [
     ("XL", 50257, 1024, 48, 1600),
 ]:
     whole, in_blocks = gpt2_parameters(V_size, T_size, L_size, D_size), L_size * block_parameters(D_size, 4 * D_size)
-    print(
-        f"GPT-2 {label:>6}: {whole:>13,} parameters, {in_blocks / whole:.0%} of them in the blocks, 12 L D² = {12 * L_size * D_size**2:>13,}"
-    )
+    rule = f"12 L D² = {12 * L_size * D_size**2:>13,}"
+    print(f"GPT-2 {label:>6}: {whole:>13,} parameters, {in_blocks / whole:.0%} of them in the blocks, {rule}")
 
 # %% [markdown]
 # For large models $12\,L\,D^2$ is all you need to remember: $4D^2$ for the attention, $8D^2$ for the feed-forward layer.
@@ -1999,7 +2012,12 @@ check.score()
 # *Before you run it:* which of the six explode, which vanish, which hold?
 
 # %% look=true
-kinds = {"pre-LN": ("pre", True), "post-LN": ("post", True), "pre-LN, no residual": ("pre", False), "post-LN, no residual": ("post", False)}
+kinds = {
+    "pre-LN": ("pre", True),
+    "post-LN": ("post", True),
+    "pre-LN, no residual": ("pre", False),
+    "post-LN, no residual": ("post", False),
+}
 depths = pick(smoke=[2, 4], laptop=[2, 4, 8, 16, 32], gpu=[2, 4, 8, 16, 32, 64])
 seeds = pick(smoke=1, laptop=3, gpu=5)
 B_deep, T_deep, D_deep, H_deep = pick(smoke=(2, 8, 16, 2), laptop=(4, 16, 64, 4), gpu=(16, 64, 256, 8))
@@ -2045,14 +2063,16 @@ for variant, by_depth in measured.items():
     print(f"{variant:>21}: last block " + ", ".join(f"L = {L}: {by_depth[L][:, -1].mean():.3f}" for L in depths))
 for residual in (True, False):
     lengths_of = gradient_norms(*deep(depths[-1], "pre", residual, 0, norms_too=False))
-    print(f"no norm, {'with' if residual else 'no'} residual, {depths[-1]} blocks: first {lengths_of[0]:.1e}, last {lengths_of[-1]:.1e}")
+    first_and_last = f"first {lengths_of[0]:.1e}, last {lengths_of[-1]:.1e}"
+    print(f"no norm, {'with' if residual else 'no'} residual, {depths[-1]} blocks: {first_and_last}")
 
 # %% [markdown]
 # Drag the depth.
 # The axis stays the same, so that you can compare.
 
 # %% look=true
-depth.explore_depth({variant: {L: by_depth[L].mean(0).tolist() for L in depths} for variant, by_depth in measured.items()})
+means = {variant: {L: by_depth[L].mean(0).tolist() for L in depths} for variant, by_depth in measured.items()}
+depth.explore_depth(means)
 
 # %% [markdown]
 # Now the stream itself: its root mean square after each block, for pre-LN, with the prediction $\sqrt{1 + 2 \ell c}$.
@@ -2079,7 +2099,8 @@ plots.curves(
 )
 plt.show()
 for place in (0, len(added) // 2, len(added) - 1):
-    print(f"block {place + 1:>2} adds a variance of {added[place][0]:.2f} by attention, {added[place][1]:.2f} by the feed-forward layer")
+    by_attention, by_layer = added[place]
+    print(f"block {place + 1:>2} adds a variance of {by_attention:.2f} (attention) and {by_layer:.2f} (feed-forward)")
 
 # %% [markdown]
 # The order of magnitude is right, the shape not quite: the stream first grows more slowly than predicted, then faster.
@@ -2188,7 +2209,8 @@ with torch.no_grad():
                 trace.append(distinctness(stream).mean().item())
             runs.append(trace)
         faded[variant] = (range(depths[-1] + 1), torch.tensor(runs))
-ax = plots.curves(faded, "after block", "distinctness of the positions", f"{depths[-1]} blocks, {seeds} seeds", log_y=True)
+title = f"{depths[-1]} blocks, {seeds} seeds"
+ax = plots.curves(faded, "after block", "distinctness of the positions", title, log_y=True)
 ax.axhline(1e-7, color="grey", linewidth=1)
 ax.text(7, 1.4e-7, "float32 rounding", fontsize=9, color="grey")
 plt.show()

@@ -550,7 +550,8 @@ likeness = sinusoidal_product(reach, 64)
 start_a, start_b = torch.tensor(11), torch.tensor(523)
 for r in (1, 10, 100):
     direct = [(sinusoidal(p, 64) @ sinusoidal(p + r, 64)).item() for p in (start_a, start_b)]
-    print(f"distance {r:>3}: from position 11 {direct[0]:.3f}, from position 523 {direct[1]:.3f}, formula {likeness[r].item():.3f}")
+    from_11, from_523 = direct
+    print(f"distance {r:>3}: from position 11 {from_11:.3f}, from 523 {from_523:.3f}, formula {likeness[r].item():.3f}")
 rises = (likeness.diff() > 0).float().mean().item()
 print(f"share of steps at which it rises: {rises:.2f}; mean over distances 0–99, 100–199, 200–299, 300–399:", end=" ")
 print([f"{part.mean().item():.1f}" for part in likeness.split(100)])
@@ -860,7 +861,7 @@ with check.idea("query i with the vector of j − i"):
     ### END HIDDEN TESTS
 with check.part("axes in front"):
     deep, other = randn(2, 3, 5, 4), randn(7, 4)
-    axes_hint = "any number of axes may stand in front of (n, d), and all share the table"
+    axes_hint = "there may be any number of axes in front of (n, d), and all share the table"
     biases = check.run(shaw_bias, deep, other, torch.arange(5), torch.arange(6), shape=(2, 3, 5, 6), hint=axes_hint)
     ### BEGIN HIDDEN TESTS
     check.close(biases, (deep[..., None, :] * other[gap.clamp(-3, 3) + 3]).sum(-1) / 2, "with axes in front the bias is wrong")
@@ -916,7 +917,7 @@ check.score()
 def rope(x, positions, pairing="interleaved", base=10000.0):
     """x (..., T, d), each pair of columns turned by its angle at its position. Same shape and dtype as x.
 
-    positions: integers, broadcastable to (..., T). pairing: "interleaved" (columns 2i, 2i + 1), "halves" (i, i + d / 2).
+    positions: integers, broadcastable to (..., T). pairing: "interleaved" (columns 2i, 2i + 1), "halves" (i, i + d/2).
     """
     ### BEGIN SOLUTION
     angles = positions[..., None] * frequencies(x.shape[-1], base)  # (..., T, d / 2)
@@ -1056,7 +1057,7 @@ rotary_dial()
 
 # %% exercise="rope-score"
 def rope_score(q, k, r, base=10000.0):
-    """Inner product of q (d,) turned to position m and k (d,) turned to position n, for r = m - n; interleaved, unscaled.
+    """Inner product of q (d,) turned to position m and k (d,) turned to n, for r = m - n; interleaved pairs, unscaled.
 
     r is an integer tensor (...), and so is the shape of the result.
     """
@@ -1139,9 +1140,13 @@ one_query, one_key = torch.randn(2, 64)
 span = torch.arange(0, 200)
 for m, n in [(5, 2), (105, 102), (1005, 1002)]:
     turned_score = rope(one_query[None], torch.tensor([m]))[0] @ rope(one_key[None], torch.tensor([n]))[0]
-    print(f"m = {m:>4}, n = {n:>4}: {turned_score:.4f}; from the distance alone: {rope_score(one_query, one_key, torch.tensor(3)):.4f}")
+    by_distance = rope_score(one_query, one_key, torch.tensor(3))
+    print(f"m = {m:>4}, n = {n:>4}: {turned_score:.4f}; from the distance alone: {by_distance:.4f}")
 plots.curves(
-    {"q = k = ones": (span, rope_score(torch.ones(64), torch.ones(64), span)), "random q, k": (span, rope_score(one_query, one_key, span))},
+    {
+        "q = k = ones": (span, rope_score(torch.ones(64), torch.ones(64), span)),
+        "random q, k": (span, rope_score(one_query, one_key, span)),
+    },
     "distance m − n",
     "score",
     "RoPE: the distance decides, the content says how",
@@ -1174,7 +1179,7 @@ with check.idea("pairs side by side become halves"):
     got = check.run(pairing_order, 6, shape=(6,))
     once = "every column occurs exactly once: an order of 0 … d − 1, whole numbers"
     check.equal(sorted(got.tolist()) if got.numel() else got, [0, 1, 2, 3, 4, 5], once)
-    check.true((got[0] == 0) & (got[3] == 1), "columns 0 and 1 are the first pair: in halves (d = 6) they stand at places 0 and 3")
+    check.true((got[0] == 0) & (got[3] == 1), "columns 0 and 1 are the first pair: in halves (d = 6) they are at places 0 and 3")
     ### BEGIN HIDDEN TESTS
     for width in (6, 10, 8):
         check.equal(
@@ -1190,7 +1195,7 @@ with check.idea("pairs side by side become halves"):
                     *range(1, width, 2),
                     *range(0, width, 2),
                 ],
-                "the second half is reversed: pair i must stand at i and i + d/2": [*range(0, width, 2), *range(width - 1, 0, -2)],
+                "the second half is reversed: pair i must be at i and i + d/2": [*range(0, width, 2), *range(width - 1, 0, -2)],
             },
         )
     ### END HIDDEN TESTS
@@ -1518,7 +1523,7 @@ check.score()
 
 # %% exercise="t5-bucket"
 def t5_bucket(distance, bidirectional, buckets=32, max_distance=128):
-    """T5's bucket, an integer in 0 … buckets - 1, of each distance (key's position minus query's), an integer tensor (...)."""
+    """T5's bucket, an integer in 0 … buckets - 1, of each distance (...), the key's position minus the query's."""
     ### BEGIN SOLUTION
     side = torch.zeros_like(distance)
     if bidirectional:
@@ -1675,7 +1680,7 @@ check.score()
 # %% look=true
 steps_back = torch.arange(0, 160)
 figure, axes = plt.subplots(1, 2, figsize=(13, 4))
-falling = alibi_bias(torch.tensor([159]), torch.arange(160), alibi_slopes(6))[:, 0].flip(-1)  # (6, 160), nearest key first
+falling = alibi_bias(torch.tensor([159]), torch.arange(160), alibi_slopes(6))[:, 0].flip(-1)  # (6, 160), nearest first
 plots.curves(
     {f"head {h}, slope {falling[h, 1].abs():.4f}": (steps_back, falling[h]) for h in (4, 0, 5, 1)},
     "keys back",
@@ -1798,7 +1803,8 @@ plt.show()
 # *Before you run it:* sketch the new curve.
 
 # %% look=true
-all_trained = Scheme(bias=lambda q, k, table: t5_bias(at(q), at(k), table, bidirectional=False, max_distance=24), table=(32, H))
+up_to_24 = {"bidirectional": False, "max_distance": 24}
+all_trained = Scheme(bias=lambda q, k, table: t5_bias(at(q), at(k), table, **up_to_24), table=(32, H))
 fully_trained = extrapolation.experiment(
     {"T5, 24": all_trained},
     attend,
@@ -1834,7 +1840,8 @@ steepest = alibi_slopes(4)[0]
 for longest_distance in (32, 64, 256, 4096):
     gap_sizes = torch.arange(longest_distance)
     linear, floored = (-steepest * gap_sizes).exp().sum(), (-steepest * gap_sizes.clamp(max=24)).exp().sum()
-    print(f"T = {longest_distance:>4}: linear {linear:.3f}, stops at 24 {floored:.3f}, bound {1 / (1 - (-steepest).exp()):.3f}")
+    bound = 1 / (1 - (-steepest).exp())
+    print(f"T = {longest_distance:>4}: linear {linear:.3f}, stops at 24 {floored:.3f}, bound {bound:.3f}")
 
 # %% [markdown]
 # ### Look: RoPE, stretched
@@ -1862,9 +1869,15 @@ stretches = {"as trained": SCHEMES["RoPE"], "linear": stretched_scheme("linear")
 test_lengths = [8, 16, 32, 64, 128, 256]
 stretched_rows = {name: [] for name in stretches}
 with extrapolation.one_thread():
-    for seed_number in training.progress(range(pick(smoke=1, laptop=3, gpu=5)), "RoPE, then stretched", keep=[stretched_rows]):
+    seed_numbers = range(pick(smoke=1, laptop=3, gpu=5))
+    for seed_number in training.progress(seed_numbers, "RoPE, then stretched", keep=[stretched_rows]):
         trained = extrapolation.train(
-            SCHEMES["RoPE"], attend, seed_number, L, pick(smoke=3, laptop=500, gpu=2000), label=f"RoPE, seed {seed_number}"
+            SCHEMES["RoPE"],
+            attend,
+            seed_number,
+            L,
+            pick(smoke=3, laptop=500, gpu=2000),
+            label=f"RoPE, seed {seed_number}",
         )
         for name, scheme in stretches.items():  # one model, tested in three ways
             trained.scheme = scheme
@@ -1872,7 +1885,8 @@ with extrapolation.one_thread():
             stretched_rows[name].append(accuracies)
 for name, of_seeds in stretched_rows.items():
     print(extrapolation.summary(name, test_lengths, of_seeds))
-accuracy_curves({name: (test_lengths, torch.tensor(of_seeds)) for name, of_seeds in stretched_rows.items()}, f"RoPE, trained at {L}")
+stretched_curves = {name: (test_lengths, torch.tensor(of_seeds)) for name, of_seeds in stretched_rows.items()}
+accuracy_curves(stretched_curves, f"RoPE, trained at {L}")
 plt.show()
 
 # %% [markdown]

@@ -491,7 +491,10 @@ def add_learned(x, table, start=0):
             gravity="idea",
         ),
         Mistake(
-            "one axis in front", change={'"...nd,nmd->...nm"': '"nd,nmd->nm"'}, hint="any number of axes may stand in front", gravity="part"
+            "one axis in front",
+            change={'"...nd,nmd->...nm"': '"nd,nmd->nm"'},
+            hint="there may be any number of axes in front",
+            gravity="part",
         ),
         Mistake("table detached", change={"table[relative": "table.detach()[relative"}, hint="do not reach the table", gravity="part"),
         Mistake(
