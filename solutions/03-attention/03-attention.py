@@ -23,9 +23,7 @@
 # **How to work.**
 # Replace `raise NotImplementedError()` with your code, run the cell, then run the test below it.
 # Grading runs further checks of the same ideas.
-# A test that fails tells you which idea to check.
 # *Before you run it* marks a prediction: write it down first, on paper.
-# It is the cheapest way to learn.
 #
 # Your functions get torch tensors and return new ones: leave the inputs as they are.
 # Loops are allowed, and so are functions that you wrote in an earlier exercise.

@@ -23,7 +23,6 @@
 # **How to work.**
 # Replace `raise NotImplementedError()` with your code, run the cell, then run the test below it.
 # Grading runs further checks of the same ideas.
-# A test that fails tells you which idea to check.
 # *Before you run it* marks a prediction: write it down first, on paper.
 #
 # **In every exercise:** leave the inputs as they are.

@@ -24,7 +24,6 @@
 # **How to work.**
 # Replace `raise NotImplementedError()` with your code, run the cell, then run the test below it.
 # Grading runs further checks of the same ideas.
-# A test that fails tells you which idea to check.
 # *Before you run it* marks a prediction: write it down first, on paper.
 
 # %% locked="setup"
@@ -932,7 +931,7 @@ check.score()
 
 # %% exercise="recover-top1"
 def recover_top1(api):
-    """Distribution behind a top-1 API, float64 (V,): at most 1 + V·⌈bias_cap / 20⌉ calls, 0 for words that never lead."""
+    """Distribution behind a top-1 API: float64 (V,), at most 1 + V·⌈bias_cap / 20⌉ calls, 0 if a word never leads."""
     ### BEGIN SOLUTION
     star, p_star = api.top1()
     p = torch.zeros(api.vocabulary_size, dtype=torch.float64)

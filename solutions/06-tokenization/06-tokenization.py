@@ -25,7 +25,6 @@
 # **How to work.**
 # Replace `raise NotImplementedError()` with your code, run the cell, then run the test below it.
 # Grading runs further checks of the same ideas.
-# A test that fails tells you which idea to check.
 # *Before you run it* marks a prediction: write it down first.
 # Your functions leave their arguments as they are (`pop_best` is the one exception), and may use what you wrote in an earlier exercise.
 
