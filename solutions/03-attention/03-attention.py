@@ -27,7 +27,7 @@
 #
 # Your functions get torch tensors and return new ones: leave the inputs as they are.
 # Loops are allowed, and so are functions that you wrote in an earlier exercise.
-# Networks are built from 1.1, 1.2, 4.2, 5.1, 5.3, 6.1, 7.1, 7.2 and 7.3, so gradients have to flow back to every input of these that holds real numbers.
+# Networks are built from 1.1, 1.2, 4.2, 5.1, 5.3, 6.1, 7.1, 7.2 and 7.3: in these, gradients have to flow back to every floating-point input.
 # Use torch operations all the way through.
 
 # %% locked="setup"

@@ -26,7 +26,7 @@
 # *Before you run it* marks a prediction: write it down first, on paper.
 #
 # **In every exercise:** leave the inputs as they are.
-# In what is trained, 4.1 (also $C$ and $D$), 5.1, 5.2 and 5.5, gradients must flow back to every input.
+# Where something is trained, gradients must flow back to every input: in 4.1 (also to $C$ and $D$), 5.1, 5.2 and 5.5.
 #
 # **Costs are counted, not timed.**
 # The tests count the arithmetic operations of every torch call, and note the largest tensor it creates.

@@ -704,7 +704,7 @@ check.score()
 # To first order in $\delta$ the relative error of the formula from 1.2 is at most $\delta \left( \frac{1}{p(v^*)} + \frac{1}{p(v; b)} + \frac{1}{p(v^*; b)} \right)$.
 # A small $b$ makes the second term large, a large $b$ the third.
 # Write $t = p(v)\,e^{b}$ for the weight of the lifted word, so that $Z_b = 1 - p(v) + t$.
-# Express the second and third terms in terms of $t$, minimise their sum over $t$, and solve for $b$.
+# Write the second and third terms as functions of $t$, minimise their sum over $t$, and solve for $b$.
 #
 # *Before you run it:* the best bias depends on $p(v)$, which you are about to find out.
 # How would you choose it nevertheless, if calls were cheap?

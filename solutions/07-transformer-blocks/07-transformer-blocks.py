@@ -676,7 +676,7 @@ plt.show()
 #
 # ### Look: the same sentence in different batches
 # The second measurement uses real sentences (a State of the Union address; every word gets a fixed random vector).
-# One sentence is put into a batch with $n$ others, and then into another batch with $n$ different ones.
+# One sentence is put into a batch with $n$ others, and then into a second batch with $n$ others, drawn again.
 # How far do the sentence's own normalised vectors move from one batch to the other, relative to their length?
 # And how far are they from those in evaluation, where BatchNorm uses the statistics of all sentences?
 # The shaded band runs from the smallest to the largest value of several draws.

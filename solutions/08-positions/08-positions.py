@@ -10,7 +10,7 @@
 #
 # "Dog bites man" and "man bites dog" have the same words.
 # Attention compares every word with every other one, and a comparison does not know where its two words stand.
-# Unless it is told, the two sentences are one and the same to it.
+# Unless it is told where they stand, the two sentences are one and the same to it.
 # You will write down six ways of telling it.
 # Then you train a small model with each of them, at one length, and test it at up to eight times that length.
 #
