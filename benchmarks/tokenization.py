@@ -125,6 +125,6 @@ def main() -> None:
         lambda: sum(1 for _ in tokenizer.encode_iterable(text[i : i + 4096] for i in range(0, len(text), 4096)))
     )
     print(
-        f"  encoding all of it: {encoding:.2f} s, {len(text.encode()) / len(ids):.2f} bytes a token; as a stream"
+        f"  encoding all of it: {encoding:.2f} s, {len(text.encode()) / len(ids):.2f} bytes per token; as a stream"
         f" {streaming:.2f} s, {streamed:,} ids"
     )

@@ -9,10 +9,10 @@ from helpers.kit.quiz import Item
 _ITEMS = (
     Item(
         "q1",
-        "A program should continue a story word by word from its opening sentences. Which of these models can drive it"
-        " just as they were trained, because each step asks for the very output they learned to give?",
+        "A program should continue a story word by word from its opening sentences. Which of these models can do it"
+        " just as they were trained, because each step asks for exactly the output that they learned to give?",
         {
-            "A": "A Transformer encoder that learned to restore words masked at random places of a sentence",
+            "A": "A Transformer encoder that learned to restore words masked at random places in a sentence",
             "B": "A Transformer decoder that learned to predict each token from the tokens before it",
             "C": "An encoder with a classifier that learned to call a review positive or negative",
             "D": "A recurrent network that was trained as a language model, from left to right",
@@ -21,14 +21,14 @@ _ITEMS = (
     ),
     Item(
         "q2",
-        "An encoder reads the whole input, each position sees all others, and out comes one vector per token. A small"
+        "An encoder reads the whole input, each position sees all others, and one vector per token comes out. A small"
         " layer on top turns vectors into scores for a fixed list of labels. There is no decoder, and nothing is"
         " generated. Which tasks fit this design?",
         {
             "A": "Decide whether an e-mail is spam",
-            "B": "Sum up a long report in two or three sentences that do not stand in it",
-            "C": "Reply to a customer's question in free words",
-            "D": "Name the word class of every word in a finished sentence",
+            "B": "Summarise a long report in two or three sentences that do not occur in it",
+            "C": "Reply to a customer's question in free text",
+            "D": "Name the part of speech of every word in a finished sentence",
             "E": "Decide whether a second sentence follows from a first one, contradicts it, or neither",
         },
     ),
@@ -40,7 +40,7 @@ _ITEMS = (
             "A": "Write down the words of a recorded speech",
             "B": "Tell whether a film review is favourable",
             "C": "Estimate a speaker's age group from a recording",
-            "D": "Give every word of a sentence its word class",
+            "D": "Tag every word of a sentence with its part of speech",
             "E": "Describe one photograph in a sentence",
             "F": "Tell in which language a sentence is written",
         },
@@ -52,7 +52,7 @@ _ITEMS = (
         " cause?",
         {
             "A": "The base model: its pretraining corpus tied names of that group to certain jobs",
-            "B": "The labels: past decisions that were unfair to that group served as the truth",
+            "B": "The labels: past decisions that were unfair to that group were used as the truth",
             "C": "The sample: that group hardly occurs among the training examples",
             "D": "The metric: overall accuracy chose the model, and a small group hardly moves it",
         },
@@ -60,7 +60,7 @@ _ITEMS = (
     Item(
         "q5",
         "A Transformer decoder with 6 layers, 12 attention heads, width 768 and a vocabulary of 50,000 tokens reads a"
-        " batch of 8 sequences of 100 tokens. You look at the output of its last layer, before any head for prediction."
+        " batch of 8 sequences of 100 tokens. You look at the output of its last layer, before any prediction head."
         " It is one tensor. Which of these are among its axes?",
         {
             "A": "An axis of length 8: the sequences of the batch",
@@ -81,7 +81,7 @@ _ITEMS = (
             "B": "P(yₜ | yₜ₋₁): how often the word follows the previous word",
             "C": "P(y₁, …, yₜ): how probable the text up to here is as a whole",
             "D": "P(yₜ | y₁, …, yₜ₋₁): how probable the word is after all words before it",
-            "E": "P(yₜ | all other words): how well the word fits what stands on both its sides",
+            "E": "P(yₜ | all other words): how well the word fits the words on both sides of it",
         },
     ),
     Item(
@@ -91,7 +91,7 @@ _ITEMS = (
         " weight is NaN. Which statements are right?",
         {
             "A": "The gradients vanished: on the way back through 200 steps they can shrink exponentially",
-            "B": "The network learned its training text by heart, and stopping earlier would have helped",
+            "B": "The network memorised its training text, and stopping earlier would have helped",
             "C": "The gradients exploded: on the way back through 200 steps they can grow exponentially",
             "D": "With a smaller learning rate from here on, the weights become numbers again",
             "E": "Rescaling the gradient when its norm exceeds a threshold is a common way to prevent this",
@@ -118,8 +118,8 @@ _ITEMS = (
             "A": "Mark, for every word of a newspaper archive, whether it belongs to a name",
             "B": "Suggest, after every word that somebody types, the next one",
             "C": "Correct, for every letter of a scanned page, what the scanner has misread",
-            "D": "Forecast, on every evening of a year, the next day's demand for power",
-            "E": "Tell, in every second of a machine's run, whether it should be stopped at once",
+            "D": "Forecast, every evening of a year, the next day's demand for electricity",
+            "E": "Decide, in every second of a machine's run, whether to stop it at once",
         },
     ),
     Item(
@@ -139,15 +139,15 @@ _ITEMS = (
     Item(
         "q11",
         "Three language models predict the next word: a recurrent network, a network that sees a fixed window of the"
-        " last 8 words, and causal self-attention over the whole input. The word that decides the prediction stands d"
-        " words before it. Inputs get longer, and d with them. Which statements are right?",
+        " last 8 words, and causal self-attention over the whole input. The word that decides the prediction is d"
+        " words back. Inputs get longer, and d with them. Which statements are right?",
         {
             "A": "The recurrent network's state grows with the input, so there is room for every word",
             "B": "The fixed window cannot use the deciding word at all once d exceeds 8",
             "C": "In the recurrent network the word has to survive about d updates of the state",
             "D": "A self-attention layer's work grows more slowly with the input than a recurrent layer's",
-            "E": "Self-attention has more to gain over the other two on long inputs than on inputs of four words",
-            "F": "If only the word just before decides, self-attention can do something that the other two cannot",
+            "E": "Self-attention has a larger advantage over the other two on long inputs than on inputs of four words",
+            "F": "If only the previous word decides, self-attention can do something that the other two cannot",
         },
     ),
     Item(
@@ -159,7 +159,7 @@ _ITEMS = (
             "B": "It maps the base's output to what the task asks for, such as one score per class",
             "C": "It is one of the attention heads in the base's last layer, chosen for the task",
             "D": "Once it is trained, it can be used without the base",
-            "E": "Several heads, each for another task, can share one base",
+            "E": "Several heads, each for a different task, can share one base",
         },
     ),
     Item(
@@ -172,7 +172,7 @@ _ITEMS = (
             "C": "Asking the tokenizer for tensors in place of Python lists",
             "D": "Putting all letters in lower case before the text is cut into tokens",
             "E": "Filling up the short texts with a special token",
-            "F": "Shuffling the texts anew in every epoch",
+            "F": "Shuffling the texts again in every epoch",
         },
     ),
 )

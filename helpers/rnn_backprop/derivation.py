@@ -130,7 +130,7 @@ def output_step(net: Instance, t: int) -> Step:
     slips = {
         "the sign is flipped: J_t falls when the output of a likely class rises": -right,
         "that is ∂J_t/∂ŷ_t: one more link is missing, the softmax": autograd(lambda v: -(y * v.log()).sum(), p),
-        "each o_j changes every ŷ_i, through the sum under the fraction: the terms i ≠ j are missing": alone,
+        "each o_j changes every ŷ_i, through the sum in the denominator: the terms i ≠ j are missing": alone,
         "there is a mean over the classes: J_t is a sum over them": right / n,
         "the target does not appear: a perfect prediction must have gradient zero": p,
         "the target is treated as one class; here y_t is any distribution that sums to one": autograd(
@@ -164,7 +164,7 @@ def state_step(net: Instance, t: int, i: int) -> Step:
     arrives = autograd(lambda v: loss_of_output(net.W_yh @ v, y), h[t])
     slips = {
         "W_hh is not transposed: going back along z = W h multiplies by Wᵀ": pulled_back(arrives, net.W_hh.T, k),
-        "`**` raises every entry of the matrix; use torch.linalg.matrix_power, or multiply step by step": pulled_back(
+        "`**` raises each entry to the power; use torch.linalg.matrix_power, or multiply step by step": pulled_back(
             arrives, net.W_hh**k, 1
         ),
         "the gradient stays where it arrived: it still has to travel from h_t back to h_i": arrives,
@@ -201,7 +201,7 @@ def weight_step(net: Instance, t: int) -> Step:
         "the outer product is in the wrong order: row a, column b of the gradient belongs to the weight"
         " from entry b of h to entry a of z": (right.T),
         "you pair the gradient at step i with h_i; W_hh multiplied h_{i−1} there": shifted,
-        "h_i stands for h_{i−1}, and the outer product is in the wrong order": shifted.T,
+        "h_i is used where h_{i−1} belongs, and the outer product is in the wrong order": shifted.T,
         "only the last step, i = t, is there: W_hh was used at every step up to t, so sum over them": probed(
             net, t, {t: h[t - 1]}
         ),

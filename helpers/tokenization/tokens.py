@@ -20,9 +20,8 @@ from IPython.display import HTML
 from helpers.checks import student_side
 from helpers.checks.failed import StudentError, fail, first_failure
 
-# How GPT-2 cuts a text before byte-pair encoding: contractions, letters, digits, other signs (each with one space in
-# front at
-# most), and white space. What the pieces cannot hold, a token cannot hold either.
+# How GPT-2 cuts a text before byte-pair encoding: contractions, letters, digits, other signs (each with at most one
+# space in front), and white space. No token reaches across the border of two pieces.
 GPT2_PATTERN = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 PRETOKEN = regex.compile(GPT2_PATTERN)
 END = "<|endoftext|>"
@@ -119,7 +118,7 @@ def coloured(tokens: Sequence[bytes], title: str = "") -> Any:
         for n, token in enumerate(tokens)
     ]
     size = sum(map(len, tokens))
-    note = f"{title}{': ' if title else ''}{len(tokens)} tokens, {size / max(len(tokens), 1):.2f} bytes a token"
+    note = f"{title}{': ' if title else ''}{len(tokens)} tokens, {size / max(len(tokens), 1):.2f} bytes per token"
     page = f'<div style="font-family:monospace;line-height:1.7">{"".join(boxes)}</div>'
     return HTML(f'<div><div style="opacity:0.7">{html.escape(note)}</div>{page}</div>')
 

@@ -5,7 +5,7 @@
 # | --- | --- |
 # | **You will be able to** | choose between encoder, decoder and both for a task · say what a language model estimates and how it generates · say why weights turn into NaN · look for the sources of bias · read the shapes of a batch · explain what self-attention is for |
 # | **You need** | a first acquaintance with recurrent networks and Transformers, from a lecture or a book chapter; basic Python |
-# | **Time** | about 75 minutes; each question says its own |
+# | **Time** | about 75 minutes; each heading says how long its question takes |
 # | **Points** | 34, and 2 bonus |
 #
 # Before you build sequence models, get the map right: which kind of model does what, what goes in, what comes out, what goes wrong.
@@ -35,8 +35,8 @@ from helpers.kit import plots, quiz
 # ```
 #
 # The cell under each question shows it with checkboxes (<kbd>Tab</kbd> moves on, <kbd>Space</kbd> ticks) and writes this line for you to
-# copy. Only what stands in your function counts: ticks are not saved. Then run the test. Here it says whether your answer can be read, not
-# whether it is right. After grading, your feedback says of every option why it applies or does not.
+# copy. Only what your function returns counts: ticks are not saved. Then run the test. Here it says whether your answer can be read, not
+# whether it is right. After grading, your feedback tells you for every option why it applies or does not.
 #
 # **How it is scored.** Suppose a question has $R$ right and $W$ wrong options, and you tick $r$ of the right and $w$ of the wrong ones. You
 # earn the share
@@ -46,14 +46,14 @@ from helpers.kit import plots, quiz
 # of its points; where there is no wrong option, $w / W$ counts as 0. A wrong tick costs. With $R = 2$ and $W = 3$, one right tick and
 # nothing else earns 1/2, both right ticks and one wrong tick earn 2/3, and ticking all five earns nothing.
 #
-# *Before you tick:* cover the options and answer in your own words first. Then look which options say the same.
+# *Before you tick:* cover the options and answer in your own words first. Then look for the options that say the same.
 
 # %% [markdown]
 # ### Question 1: Continuing a story <small>★☆☆ · 3 min · 2 points</small>
-# A program should continue a story word by word from its opening sentences. Which of these models can drive it just as they were trained,
-# because each step asks for the very output they learned to give?
+# A program should continue a story word by word from its opening sentences. Which of these models can do it just as they were trained,
+# because each step asks for exactly the output that they learned to give?
 #
-# - **A.** A Transformer encoder that learned to restore words masked at random places of a sentence
+# - **A.** A Transformer encoder that learned to restore words masked at random places in a sentence
 # - **B.** A Transformer decoder that learned to predict each token from the tokens before it
 # - **C.** An encoder with a classifier that learned to call a review positive or negative
 # - **D.** A recurrent network that was trained as a language model, from left to right
@@ -82,14 +82,14 @@ question.key(
             "beginning of the sequence."
         ),
         "D": (
-            "The objective counts, not the architecture: a recurrent language model also predicts the next word from the words so "
+            "What matters is the objective, not the architecture: a recurrent language model also predicts the next word from the words so "
             "far. Reading the prompt sets its state, and it goes on from there."
         ),
     },
     wrong={
         "A": (
             "It learned to fill a gap between known words on both sides. At the end of a story there is nothing on the right, so "
-            "continuing is another task than the one it was trained for."
+            "continuing is a different task from the one it was trained for."
         ),
         "C": "Its output is one of two labels. It has no distribution over next words, so there is nothing to append to the story.",
         "E": (
@@ -103,13 +103,13 @@ question.score()
 
 # %% [markdown]
 # ### Question 2: What an encoder is for <small>★☆☆ · 3 min · 2 points</small>
-# An encoder reads the whole input, each position sees all others, and out comes one vector per token. A small layer on top turns vectors
+# An encoder reads the whole input, each position sees all others, and one vector per token comes out. A small layer on top turns vectors
 # into scores for a fixed list of labels. There is no decoder, and nothing is generated. Which tasks fit this design?
 #
 # - **A.** Decide whether an e-mail is spam
-# - **B.** Sum up a long report in two or three sentences that do not stand in it
-# - **C.** Reply to a customer's question in free words
-# - **D.** Name the word class of every word in a finished sentence
+# - **B.** Summarise a long report in two or three sentences that do not occur in it
+# - **C.** Reply to a customer's question in free text
+# - **D.** Name the part of speech of every word in a finished sentence
 # - **E.** Decide whether a second sentence follows from a first one, contradicts it, or neither
 
 # %% look=true
@@ -155,7 +155,7 @@ question.score()
 # - **A.** Write down the words of a recorded speech
 # - **B.** Tell whether a film review is favourable
 # - **C.** Estimate a speaker's age group from a recording
-# - **D.** Give every word of a sentence its word class
+# - **D.** Tag every word of a sentence with its part of speech
 # - **E.** Describe one photograph in a sentence
 # - **F.** Tell in which language a sentence is written
 
@@ -196,7 +196,7 @@ question.score()
 # of one group worse than others with the same qualifications. Which of these can be a cause?
 #
 # - **A.** The base model: its pretraining corpus tied names of that group to certain jobs
-# - **B.** The labels: past decisions that were unfair to that group served as the truth
+# - **B.** The labels: past decisions that were unfair to that group were used as the truth
 # - **C.** The sample: that group hardly occurs among the training examples
 # - **D.** The metric: overall accuracy chose the model, and a small group hardly moves it
 
@@ -237,7 +237,7 @@ question.score()
 # %% [markdown]
 # ### Question 5: What comes out of a decoder <small>★☆☆ · 3 min · 2 points</small>
 # A Transformer decoder with 6 layers, 12 attention heads, width 768 and a vocabulary of 50,000 tokens reads a batch of 8 sequences of 100
-# tokens. You look at the output of its last layer, before any head for prediction. It is one tensor. Which of these are among its axes?
+# tokens. You look at the output of its last layer, before any prediction head. It is one tensor. Which of these are among its axes?
 #
 # - **A.** An axis of length 8: the sequences of the batch
 # - **B.** An axis of length 6: the layers
@@ -274,7 +274,7 @@ question.key(
         "F": "Each position is a vector of the model's width. The tensor has the shape (8, 100, 768): batch, sequence, hidden.",
     },
     wrong={
-        "B": "Layers are applied one after the other, each to the output of the one before. You see the last one's output only.",
+        "B": "Layers are applied one after the other, each to the output of the one before. You see only the last one's output.",
         "C": (
             "Scores for the vocabulary appear when a prediction head multiplies the output by a matrix of shape (768, 50,000). You "
             "look before that."
@@ -294,7 +294,7 @@ question.score()
 # - **B.** P(yₜ | yₜ₋₁): how often the word follows the previous word
 # - **C.** P(y₁, …, yₜ): how probable the text up to here is as a whole
 # - **D.** P(yₜ | y₁, …, yₜ₋₁): how probable the word is after all words before it
-# - **E.** P(yₜ | all other words): how well the word fits what stands on both its sides
+# - **E.** P(yₜ | all other words): how well the word fits the words on both sides of it
 
 # %% look=true
 quiz.show(QUESTIONS["q6"])
@@ -343,7 +343,7 @@ question.score()
 # the logged norm of the gradient goes 2, 3, 90, 4·10⁷, inf. A little later every weight is NaN. Which statements are right?
 #
 # - **A.** The gradients vanished: on the way back through 200 steps they can shrink exponentially
-# - **B.** The network learned its training text by heart, and stopping earlier would have helped
+# - **B.** The network memorised its training text, and stopping earlier would have helped
 # - **C.** The gradients exploded: on the way back through 200 steps they can grow exponentially
 # - **D.** With a smaller learning rate from here on, the weights become numbers again
 # - **E.** Rescaling the gradient when its norm exceeds a threshold is a common way to prevent this
@@ -437,8 +437,8 @@ question.score()
 # - **A.** Mark, for every word of a newspaper archive, whether it belongs to a name
 # - **B.** Suggest, after every word that somebody types, the next one
 # - **C.** Correct, for every letter of a scanned page, what the scanner has misread
-# - **D.** Forecast, on every evening of a year, the next day's demand for power
-# - **E.** Tell, in every second of a machine's run, whether it should be stopped at once
+# - **D.** Forecast, every evening of a year, the next day's demand for electricity
+# - **E.** Decide, in every second of a machine's run, whether to stop it at once
 
 # %% look=true
 quiz.show(QUESTIONS["q9"])
@@ -466,7 +466,7 @@ question.key(
     },
     wrong={
         "A": "The sentences are complete. Whether a word is a name often shows in the words after it, so use both directions.",
-        "C": "The page is there as a whole. What stands right of a letter helps to tell rn from m as much as what stands left of it.",
+        "C": "The whole page is there. What is to the right of a letter helps to tell rn from m as much as what is to its left.",
     },
 )
 ### END HIDDEN TESTS
@@ -525,15 +525,15 @@ question.score()
 # %% [markdown]
 # ### Question 11: Long inputs <small>★★☆ · 4 min · 2 points</small>
 # Three language models predict the next word: a recurrent network, a network that sees a fixed window of the last 8 words, and causal
-# self-attention over the whole input. The word that decides the prediction stands d words before it. Inputs get longer, and d with them.
+# self-attention over the whole input. The word that decides the prediction is d words back. Inputs get longer, and d with them.
 # Which statements are right?
 #
 # - **A.** The recurrent network's state grows with the input, so there is room for every word
 # - **B.** The fixed window cannot use the deciding word at all once d exceeds 8
 # - **C.** In the recurrent network the word has to survive about d updates of the state
 # - **D.** A self-attention layer's work grows more slowly with the input than a recurrent layer's
-# - **E.** Self-attention has more to gain over the other two on long inputs than on inputs of four words
-# - **F.** If only the word just before decides, self-attention can do something that the other two cannot
+# - **E.** Self-attention has a larger advantage over the other two on long inputs than on inputs of four words
+# - **F.** If only the previous word decides, self-attention can do something that the other two cannot
 
 # %% look=true
 quiz.show(QUESTIONS["q11"])
@@ -583,7 +583,7 @@ question.score()
 # - **B.** It maps the base's output to what the task asks for, such as one score per class
 # - **C.** It is one of the attention heads in the base's last layer, chosen for the task
 # - **D.** Once it is trained, it can be used without the base
-# - **E.** Several heads, each for another task, can share one base
+# - **E.** Several heads, each for a different task, can share one base
 
 # %% look=true
 quiz.show(QUESTIONS["q12"])
@@ -611,7 +611,7 @@ question.key(
     },
     wrong={
         "A": "That is the tokenizer's work, at the other end: the head comes after the base.",
-        "C": "The word is the same, the thing is not. Attention heads are parts of the base; this head is a new layer on top.",
+        "C": "The word is the same; the thing is not. Attention heads are parts of the base; this head is a new layer on top.",
         "D": "Its input is the base's output. Without the base there is nothing for it to read.",
     },
 )
@@ -628,7 +628,7 @@ question.score()
 # - **C.** Asking the tokenizer for tensors in place of Python lists
 # - **D.** Putting all letters in lower case before the text is cut into tokens
 # - **E.** Filling up the short texts with a special token
-# - **F.** Shuffling the texts anew in every epoch
+# - **F.** Shuffling the texts again in every epoch
 
 # %% look=true
 quiz.show(QUESTIONS["q13"])
@@ -668,7 +668,7 @@ question.key(
 question.score()
 
 # %% [markdown]
-# ## 2 How long is the way?
+# ## 2 How long is the path?
 #
 # ### 2.1 Count <small>★★☆ · 12 min · 4 points</small>
 # The output at one position of a sequence should depend on a word that stands $d \ge 0$ positions earlier ($d = 0$: the word at the
@@ -696,7 +696,7 @@ def recurrent(d):
 
 
 def windowed(d, k):
-    """Layers of windows of k positions (a position and the k - 1 before it) that reach back d positions: a whole number, at least 1."""
+    """Layers of windows of k positions (a position and the k - 1 before it) that reach back d positions: at least 1."""
     ### BEGIN SOLUTION
     return max(1, -(-d // (k - 1)))
     ### END SOLUTION
@@ -716,7 +716,7 @@ check.equal(
     [1, 2],
     "`recurrent` for d = 0, 1: the application that reads the word counts, and so does every later one",
     wrong={
-        "`recurrent`: count both ends: the application that reads the word belongs to the way, so d = 0 gives 1": [0, 1],
+        "`recurrent`: count both ends: the application that reads the word belongs to the path, so d = 0 gives 1": [0, 1],
     },
 )
 check.equal(
@@ -732,7 +732,7 @@ check.equal(
     [d + 1 for d in far],
     "`recurrent`: the cell is applied once at every position from the word to the output",
     wrong={
-        "`recurrent`: count both ends: the application that reads the word belongs to the way": far,
+        "`recurrent`: count both ends: the application that reads the word belongs to the path": far,
         "`recurrent`: count the applications from the word to the output, both included, and nothing after the output": [
             d + 2 for d in far
         ],
@@ -746,7 +746,7 @@ stacked = check.run(lambda: [windowed(d, k) for d, k in cases])
 check.equal(
     stacked,
     exact,
-    "`windowed`: every layer reaches back k − 1 positions further, and a part of a layer is a layer",
+    "`windowed`: every layer reaches back k − 1 positions further; round up to whole layers, at least one",
     wrong={
         "`windowed`: a window of k positions reaches back k − 1, not k: one of the k is the position itself": [
             max(1, -(-d // k)) for d, k in cases
@@ -759,7 +759,7 @@ check.equal(
         "`windowed`: one layer is not enough for every distance: it sees k positions and no more": [1] * len(cases),
     },
 )
-check.equal(check.run(windowed, 1000, 8), 143, "`windowed`: far away, count how often k − 1 positions fit into d, and round up")
+check.equal(check.run(windowed, 1000, 8), 143, "`windowed`: for large d, count how often k − 1 positions fit into d, and round up")
 check.equal(check.run(windowed, 50, 2), 50, "`windowed`: with k = 2 every layer reaches back one position further")
 check.equal(
     check.run(lambda: [attentive(d) for d in far]),
@@ -771,7 +771,7 @@ check.score()
 
 # %% [markdown]
 # ### 2.2 Look
-# Your three functions, drawn for distances up to 1024 and a window of $k = 5$. *Before you run it:* on these axes, with both scales
+# The next cell draws your three functions, for distances up to 1024 and a window of $k = 5$. *Before you run it:* on these axes, with both scales
 # logarithmic, which curves become straight lines?
 
 # %% look=true
@@ -783,8 +783,8 @@ plots.curves(
         "self-attention": (distances, [attentive(d) for d in distances]),
     },
     x_label="distance d (positions)",
-    y_label="applications or layers on the way",
-    title="How long is the way from a word to an output d positions later?",
+    y_label="applications or layers on the path",
+    title="How long is the path from a word to an output d positions later?",
     log_x=True,
     log_y=True,
 )
@@ -792,15 +792,15 @@ plt.show()
 
 # %% [markdown]
 # Two things to think about before the written question. The curve of the windows depends on $k$: what would $k = 1025$ change, and what
-# would it cost in weights? And the figure shows the length of the way, not the work: what does a layer of each kind cost for a sequence of
+# would it cost in weights? And the figure shows the length of the path, not the work: what does a layer of each kind cost for a sequence of
 # $n$ words? You will count that in `03-attention`.
 #
 # ## 3 In your own words
 #
 # ### 3.1 What is self-attention for? <small>★★☆ · 15 min · 4 points, graded by hand</small>
-# Explain it to a fellow student who knows recurrent networks only. Give three different things that it does for a model, say of each why a
-# recurrent network has more trouble with it, show one of them on an example sentence, and name one price that is paid. About 150 words, in
-# your own words, without formulas.
+# Explain it to a fellow student who knows only recurrent networks. Name three different things that it does for a model. For each, say why
+# a recurrent network has more trouble with it. Show one of them on an example sentence, and name one price that is paid. About 150 words,
+# in your own words, without formulas.
 
 # %% [markdown] written="written-self-attention" points=4
 # <!-- BEGIN SOLUTION -->
@@ -827,7 +827,7 @@ plt.show()
 
 # %% [markdown]
 # ## 4 Bonus: write the fourteenth question <small>★★★ · 20 min · 2 bonus points, graded by hand</small>
-# Good wrong options are harder to write than right ones: each should be what somebody believes who has one particular idea wrong. Write a
+# Good wrong options are harder to write than right ones: each should be what a person with one particular wrong idea would choose. Write a
 # select-all-that-apply question about sequence models that is not among the thirteen: a stem, four or five options, the letters that apply,
 # and for every option one sentence that says why it applies or not. For each wrong option, name the idea behind it. Do not let length or
 # wording give the answer away.

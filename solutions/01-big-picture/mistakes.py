@@ -33,7 +33,9 @@ VARIANTS = {
         Mistake(
             "one wrong tick", code=answer("q1", '{"B", "D", "E"}'), hint="E (ticked, but it does not apply): It turns a finished sentence"
         ),
-        Mistake("one right option missed", code=answer("q1", '{"B"}'), hint="D (not ticked, but it applies): The objective counts"),
+        Mistake(
+            "one right option missed", code=answer("q1", '{"B"}'), hint="D (not ticked, but it applies): What matters is the objective"
+        ),
         Mistake("nothing ticked", code=answer("q1", "set()"), hint="no option is ticked"),
         Mistake("empty braces", code=answer("q1", "{}"), hint="no option is ticked"),
         Mistake(

@@ -5,7 +5,7 @@
 # | --- | --- |
 # | **You will be able to** | unroll a recurrent network into a graph and read its gradient off the paths · derive the four steps of backpropagation through time, and prove each against finite differences · write it for tanh, any length, a batch and all weights · say when gradients vanish, hold or explode, and clip them · train a character language model without autograd |
 # | **You need** | the chain rule for vectors, matrix products, softmax, a little PyTorch |
-# | **Time** | about five and a half hours, without the bonus; each exercise says its own |
+# | **Time** | about five and a half hours, without the bonus; each heading says how long its exercise takes |
 # | **Points** | 63, and 4 bonus |
 #
 # A recurrent network reads a sequence one step at a time and carries what it has read in one vector.
@@ -15,7 +15,7 @@
 # Here you do it yourself, and check every step.
 #
 # **How to work.**
-# Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
+# Replace `raise NotImplementedError()` with your code, run the cell, then run the test below it.
 # Grading runs further checks of the same ideas.
 # A test that fails tells you which idea to check.
 # *Before you run it* marks a prediction: write it down first, on paper.
@@ -42,7 +42,7 @@ torch.set_num_threads(1)  # the matrices here are small: several threads would o
 # %% [markdown]
 # ## 1 The network and its graph
 #
-# Inputs $x_t \in \mathbb{R}^{n_x}$, states $h_t \in \mathbb{R}^{n_h}$, targets $y_t$ and predictions $\hat y_t$ in $\mathbb{R}^{n_y}$.
+# The network has inputs $x_t \in \mathbb{R}^{n_x}$, states $h_t \in \mathbb{R}^{n_h}$, and targets $y_t$ and predictions $\hat y_t$ in $\mathbb{R}^{n_y}$.
 # Think of $n_x = 3$, $n_h = 4$, $n_y = 2$ and $T = 3$ steps.
 # For $t = 1, \dots, T$:
 #
@@ -165,9 +165,9 @@ plt.show()
 
 # %% [markdown]
 # ### 1.2 Count the paths <small>★★☆ · 10 min · 1 point</small>
-# The chain rule sums over *paths*: the derivative of $J$ by $W_{hh}$ has one term for each way that leads from $W_{hh}$ to $J$ along the arrows.
-# Find, from the picture, the number of ways for $T = 1, 2, 3$; then write it as a formula in $T$.
-# (First count the ways that end in one $J_t$.)
+# The chain rule sums over *paths*: the derivative of $J$ with respect to $W_{hh}$ has one term for each path along the arrows from $W_{hh}$ to $J$.
+# Count the paths in the picture for $T = 1, 2, 3$; then write their number as a formula in $T$.
+# (First count the paths that pass through one $J_t$.)
 
 
 # %% exercise="paths"
@@ -181,7 +181,7 @@ def number_of_paths(T):
 # %% test="paths" points=1
 check = Check("paths", points=1)
 with check.idea("paths to every loss"):
-    three = "three steps: to J_1 leads one path, to J_2 two, to J_3 three; add them"
+    three = "three steps: one path leads to J_1, two to J_2, three to J_3; add them"
     check.equal(check.run(number_of_paths, 3), 6, three)
     ### BEGIN HIDDEN TESTS
     check.equal(check.run(number_of_paths, 2), 3, "two steps: one path to J_1, two to J_2")
@@ -206,12 +206,11 @@ check.score()
 
 # %% look=true
 for steps in (1, 2, 3, 8):
-    print(
-        f"T = {steps}: counted in your graph {derivation.count_paths(graph_edges(steps), 'W_hh', 'J'):>2}, your formula {number_of_paths(steps):>2}"
-    )
+    counted = derivation.count_paths(graph_edges(steps), "W_hh", "J")
+    print(f"T = {steps}: counted in your graph {counted:>2}, your formula {number_of_paths(steps):>2}")
 
 # %% [markdown]
-# Remember this number: these are the terms $i \le t$ of the double sum that you derive in Part 2.
+# Remember this number: the double sum that you derive in Part 2 has as many terms, one for each pair $i \le t$.
 #
 # ### 1.3 Forward <small>★☆☆ · 10 min · 2 points</small>
 # Compute all states and predictions.
@@ -242,8 +241,8 @@ with check.idea("states and predictions"):
     h = check.run(lambda *a: forward(*a)[0], *tiny, shape=(3, 2), hint=rows)
     by_hand = "h_0 = (1, 2) as given, W_hh h_0 = (2, −1), so h_1 = (1, −2), and then h_2 = (0, 1)"
     check.close(h, [[1.0, 2.0], [1.0, -2.0], [0.0, 1.0]], by_hand)
-    p = check.run(lambda *a: forward(*a)[1], *tiny, shape=(2, 2), hint="the second thing returned is p, one row for each of the T steps")
-    check.close(p, [[0.75, 0.25], [0.5, 0.5]], "o_1 = (log 3, 0) and o_2 = (0, 0): ŷ_t is the softmax of W_yh h_t over the classes")
+    p = check.run(lambda *a: forward(*a)[1], *tiny, shape=(2, 2), hint="p comes second, with one row for each of the T steps")
+    check.close(p, [[0.75, 0.25], [0.5, 0.5]], "o_1 = (log 3, 0), o_2 = (0, 0): ŷ_t is the softmax of W_yh h_t")
     ### BEGIN HIDDEN TESTS
 
     def walked(net, psi=lambda z: z, source=None):
@@ -316,7 +315,7 @@ check.score()
 # %% [markdown]
 # ## 2 The derivation, link by link
 #
-# Write $g_{v}$ for the gradient of a loss by $v$, a tensor of the shape of $v$.
+# Write $g_{v}$ for the gradient of a loss with respect to $v$: a tensor of the shape of $v$.
 # You derive four links:
 #
 # $$ \underbrace{\frac{\partial J_t}{\partial o_t}}_{\text{1}} \;\to\; \underbrace{\frac{\partial J_t}{\partial h_i}}_{\text{2, } i \le t}
@@ -326,7 +325,7 @@ check.score()
 # Derive each on paper first.
 # Then write it as a function.
 # Each function gets the *right* results of the links before it, so an error in one link cannot spoil the test of the next.
-# The tests draw random networks of random sizes and compare with autograd, which was compared with finite differences before.
+# The tests draw random networks of random sizes and compare with autograd, whose values were themselves checked with finite differences.
 #
 # ### 2.1 From the loss to the output <small>★★☆ · 15 min · 3 points</small>
 # Derive $g_{o_t} = \partial J_t / \partial o_t$ as an expression in $\hat y_t$ and $y_t$ alone.
@@ -351,7 +350,7 @@ with check.idea("from loss to output"):
     perfect = check.run(grad_o, even, even, shape=(3,), hint="one number for each class")
     check.close(perfect, torch.zeros(3), "a prediction that equals the target has the lowest loss: its gradient is zero")
     coin = check.run(grad_o, torch.tensor([0.5, 0.5]), torch.tensor([1.0, 0.0]))
-    check.close(coin, [-0.5, 0.5], "o = (0, 0) and y = (1, 0): J = log(e^{o_1} + e^{o_2}) − o_1. Derive it by o_1 and by o_2")
+    check.close(coin, [-0.5, 0.5], "o = (0, 0) and y = (1, 0): J = log(e^{o_1} + e^{o_2}) − o_1. Differentiate it")
     link = "link 1 is wrong: derive ∂J_t/∂o_j from J_t = −Σ y_j o_j + log Σ e^{o_k}"
     truth = derivation.output_step(net, 2)
     got = check.run(grad_o, derivation.outputs(net)[1].softmax(0), net.y[1])
@@ -387,7 +386,7 @@ check.score()
 # 1. $i = t$.
 #    With $o_t = W_{yh} h_t$, what is $\partial J_t / \partial h_t$ in terms of $g_{o_t}$?
 # 2. $i < t$.
-#    Express $\partial J_t / \partial h_i$ by $\partial J_t / \partial h_{i+1}$, using $h_{i+1} = W_{hh} h_i + W_{hx} x_{i+1}$.
+#    Express $\partial J_t / \partial h_i$ in terms of $\partial J_t / \partial h_{i+1}$, using $h_{i+1} = W_{hh} h_i + W_{hx} x_{i+1}$.
 #    Repeat until you are at $h_t$.
 #
 # A gradient is a column with the shape of what it belongs to.
@@ -410,10 +409,10 @@ check = Check("grad-h", points=4)
 net = derivation.instance(3, T=4, n_x=3, n_h=5, n_y=2)
 swap, read = torch.tensor([[0.0, 1.0], [3.0, 0.0]]), torch.tensor([[1.0, 2.0]])  # W_hh and W_yh
 with check.idea("back in time"):
-    here = check.run(grad_h, torch.tensor([1.0]), swap, read, 0, shape=(2,), hint="the gradient at a state has the shape of a state")
+    here = check.run(grad_h, torch.tensor([1.0]), swap, read, 0, shape=(2,), hint="the gradient at a state is shaped like a state")
     check.close(here, [1.0, 2.0], "t − i = 0, W_yh = (1, 2) and g_o = 1: the gradient at h_t is W_yhᵀ g_o = (1, 2)")
     before = check.run(grad_h, torch.tensor([1.0]), swap, read, 1)
-    check.close(before, [6.0, 1.0], "t − i = 1: h_t = (h_2, 3 h_1), so (1, 2) at h_t becomes (6, 1) at the state before")
+    check.close(before, [6.0, 1.0], "t − i = 1: W_hh maps (a, b) to (b, 3a), so (1, 2) at h_t becomes (6, 1) one step back")
     truth = derivation.state_step(net, 4, 1)
     got = check.run(grad_h, derivation.output_step(net, 4).right, net.W_hh, net.W_yh, 3)
     link = "link 2 is wrong for t − i = 3: one factor for every arrow on the way back"
@@ -450,7 +449,7 @@ check.score()
 
 # %% exercise="grad-w"
 def grad_W_one(h, g_h):
-    """∂J_t/∂W_hh (n_h, n_h) from the states h (t + 1, n_h), h_0 to h_t, and g_h (t, n_h): row i − 1 is ∂J_t/∂h_i, i = 1 … t."""
+    """∂J_t/∂W_hh (n_h, n_h) from the states h_0 … h_t, h (t + 1, n_h), and g_h (t, n_h): row i − 1 is ∂J_t/∂h_i."""
     ### BEGIN SOLUTION
     total = torch.zeros_like(torch.outer(h[0], h[0]))
     for i in range(1, len(h)):
@@ -467,7 +466,7 @@ with check.idea("uses of the weight add up"):
     one = check.run(grad_W_one, past[:2], arriving[:1], shape=(2, 2), hint="the gradient has the shape of W_hh")
     check.close(one, [[5.0, 10.0], [6.0, 12.0]], "t = 1: W_hh multiplied h_0 = (1, 2), and (5, 6) arrives at h_1")
     two = check.run(grad_W_one, past, arriving)
-    check.close(two, [[8.0, 14.0], [6.0, 12.0]], "t = 2: the second use multiplied h_1 = (3, 4) and adds 3 and 4 to the first row")
+    check.close(two, [[8.0, 14.0], [6.0, 12.0]], "t = 2: W_hh also multiplied h_1 = (3, 4), which adds to the first row")
     table, truth = torch.stack([derivation.state_step(net, 4, i).right for i in (1, 2, 3, 4)]), derivation.weight_step(net, 4)
     got = check.run(grad_W_one, derivation.states(net), table)
     link = "link 3 is wrong for t = 4: which two vectors meet at step i, and which steps count?"
@@ -553,7 +552,7 @@ check.score()
 
 # %% exercise="chain"
 def chain(x, y, h0, W_hh, W_hx, W_yh):
-    """All four links for x (T, n_x), y (T, n_y), h0 (n_h,) and the three weights: a dictionary with g_o, g_h, g_W and total."""
+    """A dictionary with g_o, g_h, g_W and total, for x (T, n_x), y (T, n_y), h0 (n_h,) and the three weights."""
     ### BEGIN SOLUTION
     T = len(x)
     h, p = forward(x, h0, W_hh, W_hx, W_yh)
@@ -610,7 +609,7 @@ check.score()
 # It has $T(T+1)/2$ terms, one for each path that you counted in 1.2.
 #
 # ### 2.6 On paper <small>★★☆ · 20 min · 3 points, graded by hand</small>
-# Prove your formula of 2.2 for $\partial J_t / \partial h_i$ by induction on $t - i$.
+# Prove your formula from 2.2 for $\partial J_t / \partial h_i$ by induction on $t - i$.
 # State the formula first.
 # Then say in one sentence what changes in the induction step if $\psi$ is not the identity but acts on each entry, $h_t = \psi(z_t)$ with derivative $\psi'$.
 
@@ -650,7 +649,7 @@ check.score()
 
 # %% exercise="numerical"
 def numerical_gradient(f, W, eps=1e-5):
-    """Central differences of f, which takes a tensor like W and gives one number: a tensor of the shape of W, whatever that is."""
+    """Central differences, a tensor shaped like W (any shape), of a function f that maps such a tensor to a number."""
     ### BEGIN SOLUTION
     gradient = torch.zeros_like(W)
     for index in range(W.numel()):
@@ -738,23 +737,25 @@ network = derivation.instance(7, T=3, n_x=3, n_h=4, n_y=2)
 
 def loss_by_W(W):
     """J of the network as a function of W_hh, computed in the number format of W."""
-    _, predictions = forward(*(v.to(W.dtype) for v in (network.x, network.h0)), W, network.W_hx.to(W.dtype), network.W_yh.to(W.dtype))
+    x, h0, W_hx, W_yh = (v.to(W.dtype) for v in (network.x, network.h0, network.W_hx, network.W_yh))
+    _, predictions = forward(x, h0, W, W_hx, W_yh)
     return -(network.y.to(W.dtype) * predictions.log()).sum()
 
 
 by_chain = chain(*network)["total"]
 epsilons = [10.0**-k for k in range(0, 13)]
 errors = {
-    name: (epsilons, [(numerical_gradient(loss_by_W, network.W_hh.to(dtype), eps) - by_chain).norm() / by_chain.norm() for eps in epsilons])
-    for name, dtype in [("float64", torch.float64), ("float32", torch.float32)]
+    name: (epsilons, [(numerical_gradient(loss_by_W, W, eps) - by_chain).norm() / by_chain.norm() for eps in epsilons])
+    for name, W in [("float64", network.W_hh), ("float32", network.W_hh.float())]
 }
-axes = plots.curves(errors, "ε", "relative error", "Central differences: too large is wrong, too small is noise", log_y=True)
+title = "Central differences: too large is wrong, too small is noise"
+axes = plots.curves(errors, "ε", "relative error", title, log_y=True)
 axes.set_xscale("log")
 plt.show()
 
 # %% [markdown]
-# From the right, the error falls like $\varepsilon^2$.
-# Then rounding takes over: $f(W + \varepsilon) - f(W - \varepsilon)$ loses digits as the two values come closer, and dividing by $\varepsilon$ makes the loss visible.
+# As $\varepsilon$ shrinks from the right end, the error falls like $\varepsilon^2$.
+# Then rounding takes over: $f(W + \varepsilon) - f(W - \varepsilon)$ loses digits as the two values come closer, and dividing by $\varepsilon$ magnifies the rounding error.
 # In float64 some 10 digits remain at the best $\varepsilon$, in float32 about 4. That is why gradients are checked in float64.
 #
 # ### 3.2 Tanh and a batch, forward <small>★☆☆ · 10 min · 3 points</small>
@@ -766,7 +767,7 @@ plt.show()
 def rnn_forward(x, h0, W_hh, W_hx, W_yh):
     """Run the tanh network over x (B, T, n_x) from h0 (B, n_h).
 
-    Returns (h, p): states h (B, T + 1, n_h) with h[:, 0] = h0, and predictions p (B, T, n_y), distributions along the last axis.
+    Returns (h, p): states h (B, T + 1, n_h) with h[:, 0] = h0, and predictions p (B, T, n_y) that sum to one over n_y.
     """
     ### BEGIN SOLUTION
     h = [h0]
@@ -790,7 +791,7 @@ with check.idea("tanh states and predictions"):
     by_hand = "h_0 = (0, 1), z_1 = (log 2, log 3), h_1 = (0.6, 0.8), z_2 = (0.8 log 2, 0)"
     check.close(h, [[[0.0, 1.0], [0.6, 0.8], [0.50389, 0.0]]], by_hand, atol=1e-4)
     p = check.run(lambda *a: rnn_forward(*a)[1], *lone, shape=(1, 2, 2), hint="p is (B, T, n_y): no prediction for h_0")
-    check.close(p, [[[0.75, 0.25], [0.5, 0.5]]], "o_1 = (log 3, 0) and o_2 = (0, 0): ŷ_t is the softmax of W_yh h_t", atol=1e-4)
+    check.close(p, [[[0.75, 0.25], [0.5, 0.5]]], "o_1 = (log 3, 0), o_2 = (0, 0): ŷ_t is the softmax of W_yh h_t", atol=1e-4)
     ### BEGIN HIDDEN TESTS
 
     def walked(net, step):
@@ -842,7 +843,7 @@ with check.idea("tanh states and predictions"):
 with check.part("sequences side by side"):
     h = check.run(lambda *a: rnn_forward(*a)[0], *given, shape=(5, 4, 4), hint="h is (B, T + 1, n_h)")
     alone = check.run(lambda *a: rnn_forward(*a)[0], *(v[1:2] for v in given[:2]), *given[2:])
-    check.close(h[1:2], alone, "a sequence of the batch must have the same states as when it runs alone", **derivation.SINGLE)
+    check.close(h[1:2], alone, "a sequence has the same states in a batch as when it runs alone", **derivation.SINGLE)
     ### BEGIN HIDDEN TESTS
     for sizes in [(5, 3, 2, 4, 6), (3, 3, 3, 3, 3)]:
         batch = derivation.single(derivation.general(None, *sizes))
@@ -880,9 +881,9 @@ check.score()
 # $J$, the sum over all steps and all sequences of the batch. Derive:
 #
 # 1. $h_t$ acts on $J$ in two ways, through $o_t$ and through $z_{t+1}$. So $g_{h_t}$ is a sum of two terms. Which? (At $t = T$ only one.)
-# 2. $h_t = \tanh(z_t)$ acts on each entry. Express $g_{z_t}$ by $g_{h_t}$ and $h_t$. (The derivative of tanh can be written with tanh
+# 2. $h_t = \tanh(z_t)$ acts on each entry. Express $g_{z_t}$ in terms of $g_{h_t}$ and $h_t$. (The derivative of tanh can be written with tanh
 #    itself.)
-# 3. Express the gradients of $W_{hh}$, $W_{hx}$ and $W_{yh}$ by sums over $t$, with $g_{z_t}$ or $g_{o_t}$.
+# 3. Write the gradients of $W_{hh}$, $W_{hx}$ and $W_{yh}$ as sums over $t$, with $g_{z_t}$ or $g_{o_t}$.
 #
 # The work must grow like $T$, not like $T^2$: one loop, backwards. Do not use autograd.
 #
@@ -891,7 +892,7 @@ check.score()
 
 # %% exercise="bptt"
 def rnn_bptt(x, y, h, p, W_hh, W_yh):
-    """Gradients of J, summed over batch and time, by W_hh, W_hx and W_yh.
+    """Gradients of J, summed over batch and time, with respect to W_hh, W_hx and W_yh.
 
     x (B, T, n_x), y (B, T, n_y), h (B, T + 1, n_h) and p (B, T, n_y) as `rnn_forward` gives them.
     Returns (g_hh, g_hx, g_yh), shaped like W_hh (n_h, n_h), W_hx (n_h, n_x) and W_yh (n_y, n_h).
@@ -922,13 +923,15 @@ with check.idea("back in one sweep"):
     check.avoids(
         rnn_bptt, *banned, hint="derive it, without autograd", forbid=["autograd"], runs=lambda: rnn_bptt(*(v.clone() for v in given))
     )
-    advice = "Look at the slope (of which state?), at what comes back from the step after, and at the two vectors that meet at step t"
+    advice = "Check the slope (of which state?), what comes back from step t + 1, and which two vectors meet at step t"
     for place, name in enumerate(("W_hh", "W_hx", "W_yh")):
         truth = derivation.general_step(one)[name]
-        got = check.run(lambda *a, place=place: rnn_bptt(*a)[place], *given, shape=truth.right.shape, hint=f"g of {name} has its shape")
+        got = check.run(
+            lambda *a, place=place: rnn_bptt(*a)[place], *given, shape=truth.right.shape, hint=f"this gradient is shaped like {name}"
+        )
         wrong = f"the gradient of {name} differs from autograd's. {advice}"
         check.close(got, truth.right, wrong, wrong=truth.slips, **derivation.SINGLE)
-    by_hand = "g_o = (0.5, −0.5) and (−0.5, 0.5); with W_yh = (log(3) / 0.6, 0) these are ±0.9155 at the states, and every slope is 0.64"
+    by_hand = "g_o = (0.5, −0.5) and (−0.5, 0.5), so W_yhᵀ g_o = ±0.9155 at the states; every slope is 0.64"
     for place, numbers in enumerate(([[-0.15234]], [[0.21095]], [[0.6], [-0.6]])):
         got = check.run(lambda *a, place=place: rnn_bptt(*a)[place], *(torch.tensor(v) for v in small))
         check.close(got, numbers, by_hand, atol=1e-4)
@@ -945,7 +948,9 @@ with check.idea("back in one sweep"):
 with check.part("summed over the batch"):
     for place, name in enumerate(("W_hh", "W_hx", "W_yh")):
         truth = derivation.general_step(many)[name]
-        got = check.run(lambda *a, place=place: rnn_bptt(*a)[place], *beside, shape=truth.right.shape, hint=f"g of {name} has its shape")
+        got = check.run(
+            lambda *a, place=place: rnn_bptt(*a)[place], *beside, shape=truth.right.shape, hint=f"this gradient is shaped like {name}"
+        )
         batch = f"with five sequences the gradient of {name} is wrong: J sums over the batch"
         check.close(got, truth.right, batch, wrong=truth.slips, **derivation.SINGLE)
     ### BEGIN HIDDEN TESTS
@@ -967,7 +972,7 @@ with check.part("work like T"):
         big = derivation.general(30, 2, length, 3, 4, 5)
         return derivation.seen(big)
 
-    faster = "the work grows faster than T: walk back once, and collect what all later losses send"
+    faster = "the work grows faster than T: walk back once, and collect what all later losses send back"
     check.growth(rnn_bptt, sized, (8, 24), 1, faster)  # NumPy is allowed here, so the floor is low
 
     def longer(length):
@@ -1008,7 +1013,7 @@ check.score()
 
 # %% exercise="jacobian"
 def state_jacobian(W_hh, h):
-    """∂h_t/∂h_i (n, n) of the tanh network, from W_hh (n, n) and the states h (t − i + 1, n): row 0 is h_i, the last row is h_t."""
+    """∂h_t/∂h_i (n, n) of the tanh network, from W_hh (n, n) and its states h (t − i + 1, n), rows h_i … h_t."""
     ### BEGIN SOLUTION
     jacobian = torch.eye(len(W_hh), dtype=W_hh.dtype)
     for state in h[1:]:
@@ -1022,11 +1027,11 @@ check = Check("jacobian", points=4)
 W = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 rows = torch.tensor([[0.9, -0.9], [0.6, 0.8], [0.0, 0.6]])  # h_i and two states after it
 with check.idea("slopes times weights"):
-    one = check.run(state_jacobian, W, rows[:2], shape=(2, 2), hint="one row for each entry of h_t, one column for each entry of h_i")
-    slopes = "one step to h = (0.6, 0.8): the slopes of tanh are 0.64 and 0.36, and entry a of h belongs to row a of W_hh"
+    one = check.run(state_jacobian, W, rows[:2], shape=(2, 2), hint="rows belong to entries of h_t, columns to entries of h_i")
+    slopes = "one step to h = (0.6, 0.8): the slopes of tanh are 0.64 and 0.36, and slope a belongs to row a of W_hh"
     check.close(one, [[0.64, 1.28], [1.08, 1.44]], slopes)
     two = check.run(state_jacobian, W, rows)
-    order = "a second step to h = (0, 0.6), with the slopes 1 and 0.64: its factor stands on the left of the first one's"
+    order = "a second step to h = (0, 0.6), with slopes 1 and 0.64: its factor goes to the left of the first step's"
     check.close(two, [[2.8, 4.16], [3.9936, 6.144]], order)
     ### BEGIN HIDDEN TESTS
 
@@ -1058,7 +1063,7 @@ with check.idea("slopes times weights"):
             f"over {count} steps the Jacobian differs from autograd's",
             **derivation.SINGLE,
             wrong={
-                "the factors are in the wrong order: the first step is applied first, so it stands at the right": product(factors),
+                "the factors are in the wrong order: the first step is applied first, so its factor is the rightmost": product(factors),
                 "the slope scales the columns of W_hh; entry a of h_j has the slope 1 − h_{j,a}², which belongs to row a": product(
                     [matrix * (1 - s**2) for s in states[1:]][::-1]
                 ),
@@ -1094,15 +1099,19 @@ check.score()
 
 # %% [markdown]
 # Now look.
-# The three curves are $\lVert \partial h_t / \partial h_i \rVert$ (spectral norm: the largest factor by which a vector grows) in the linear network, by your function at states of zero, where tanh has slope one.
-# *Before you run it:* read off the formula how many steps it takes for $\rho = 0.5$ to lose a factor of a thousand, and for $\rho = 1.5$ to gain one.
+# The three curves are $\lVert \partial h_t / \partial h_i \rVert$ (spectral norm: the largest factor by which a vector grows) in the linear network.
+# Your function computes them: at states of zero tanh has slope one.
+# *Before you run it:* work out from the formula how many steps it takes for $\rho = 0.5$ to lose a factor of a thousand, and for $\rho = 1.5$ to gain one.
 
 # %% look=true
 Q = rnn_figures.orthogonal(16)
 distances = list(range(0, 41, 2))
 rest = torch.zeros(41, 16, dtype=torch.float64)
 sizes_by_rho = {
-    f"ρ = {rho}: {fate}": (distances, [torch.linalg.matrix_norm(state_jacobian(rho * Q, rest[: k + 1]), 2) for k in distances])
+    f"ρ = {rho}: {fate}": (
+        distances,
+        [torch.linalg.matrix_norm(state_jacobian(rho * Q, rest[: k + 1]), 2) for k in distances],
+    )
     for rho, fate in [(0.5, "vanish"), (1.0, "hold"), (1.5, "explode")]
 }
 plots.curves(sizes_by_rho, "distance t − i in steps", "‖∂h_t/∂h_i‖", "W_hh = ρ × orthogonal", log_y=True)
@@ -1121,13 +1130,13 @@ rnn_figures.gradient_slider(state_jacobian)
 # For $W_{hh} = \rho\, Q$ that is $\rho^k$, which the linear network reaches: here tanh can only shrink.
 # Large inputs push the states towards $\pm 1$, where the slope is close to 0: the same $W_{hh}$ that explodes at small states vanishes at large ones.
 #
-# For other matrices the linear network may lie far below $\lVert W_{hh} \rVert^k$, because its steps cancel.
+# For other matrices the Jacobian of the linear network may be far smaller than $\lVert W_{hh} \rVert^k$, because its steps cancel.
 # Unequal slopes disturb the cancellation, and then tanh has the *larger* Jacobian.
-# An extreme case, whose square is zero:
+# An extreme case is a matrix whose square is zero:
 
 # %% look=true
 nilpotent = torch.tensor([[1.0, 1.0], [-1.0, -1.0]], dtype=torch.float64)
-uneven = torch.tensor([[0.0, 0.0], [0.0, 0.9], [0.0, 0.0]], dtype=torch.float64)  # the states after the first step differ in slope
+uneven = torch.tensor([[0.0, 0.0], [0.0, 0.9], [0.0, 0.0]], dtype=torch.float64)  # slopes differ after the first step
 print(f"linear: {torch.linalg.matrix_norm(nilpotent @ nilpotent, 2):.2f}")
 print(f"tanh:   {torch.linalg.matrix_norm(state_jacobian(nilpotent, uneven), 2):.2f}")
 print(f"bound:  {torch.linalg.matrix_norm(nilpotent, 2) ** 2:.2f}")
@@ -1140,7 +1149,7 @@ print(f"bound:  {torch.linalg.matrix_norm(nilpotent, 2) ** 2:.2f}")
 
 # %% exercise="overflow"
 def steps_to_overflow(rho):
-    """The smallest whole number k with rho ** k larger than the largest float32; math.inf if there is none (rho ≤ 1)."""
+    """The smallest whole number k with rho ** k above the largest float32; math.inf if there is none (rho ≤ 1)."""
     ### BEGIN SOLUTION
     if rho <= 1:
         return math.inf
@@ -1197,7 +1206,8 @@ for rho, steps in with_numbers.items():
     grown = torch.tensor(1.0)
     for _step in range(steps):
         grown = grown * rho
-    print(f"ρ = {rho}: overflow after {steps} steps; multiplied out in float32 {grown.item()}, and inf − inf = {(grown - grown).item()}")
+    gone = (grown - grown).item()
+    print(f"ρ = {rho}: overflow after {steps} steps; multiplied out in float32 {grown.item()}, and inf − inf = {gone}")
 
 # %% [markdown]
 # ### 4.3 Clip <small>★★☆ · 15 min · 4 points</small>
@@ -1209,12 +1219,15 @@ for rho, steps in with_numbers.items():
 #
 # If the joint norm is not finite, because of an `inf` or NaN somewhere, the gradient has no direction any more.
 # In that case return zeros: the step is skipped.
-# (Finite entries can be so large that their squares overflow, in float32 above about $1.8 \cdot 10^{19}$. Then the norm that you compute may be `inf` though the true one is not. Zeros are right there; scaling by a norm computed more carefully is, too.)
+# (Finite entries can be so large that their squares overflow, in float32 above about $1.8 \cdot 10^{19}$. Then the norm that you compute may be `inf` though the true one is not. Zeros are a right answer then, and so is scaling by a norm that you compute more carefully.)
 
 
 # %% exercise="clip"
 def clip_gradients(grads, limit):
-    """A list of new tensors: grads, scaled by one common factor so that their joint norm is at most limit; zeros if it is not finite."""
+    """A list of new tensors: grads times one common factor, so that their joint norm is at most limit.
+
+    Zeros if the joint norm is not finite.
+    """
     ### BEGIN SOLUTION
     norm = torch.sqrt(sum((g**2).sum() for g in grads))
     if not torch.isfinite(norm):
@@ -1231,7 +1244,7 @@ flat = lambda limit: lambda *g: torch.cat([v.flatten() for v in clip_gradients(l
 with check.idea("one factor for all"):
     for limit, numbers in [(1.0, [0.6, 0.0, 0.0, 0.8, 0.0]), (2.0, [1.2, 0.0, 0.0, 1.6, 0.0]), (10.0, [3.0, 0.0, 0.0, 4.0, 0.0])]:
         clipped = check.run(flat(limit), three, four, shape=(5,), hint="each gradient keeps its shape and place")
-        five = f"the norms 3 and 4 make a joint norm of 5, with limit {limit:g} it becomes {min(limit, 5.0):g}, in the same direction"
+        five = f"norms 3 and 4 make a joint norm of 5; with limit {limit:g} it becomes {min(limit, 5.0):g}, same direction"
         check.close(clipped, numbers, five)
     ### BEGIN HIDDEN TESTS
     g = [randn(3, 4), 2 * randn(4, 2), randn(5)]
@@ -1258,8 +1271,8 @@ with check.idea("one factor for all"):
                     "the new norm is one, not the limit": g[place] / norm,
                     "the root is missing: the norm is the root of the sum of squares": g[place] * min(1.0, bound / squared),
                     "norms do not add: add the squares, then take the root": g[place] * min(1.0, bound / sum(v.norm() for v in g)),
-                    "only the first tensor's norm counts in your factor: use the joint norm": g[place] * min(1.0, bound / g[0].norm()),
-                    "the largest entry counts in your factor: use the joint norm": g[place] * min(1.0, bound / whole.abs().max()),
+                    "your factor uses only the first tensor's norm: use the joint norm": g[place] * min(1.0, bound / g[0].norm()),
+                    "your factor uses the largest entry: use the joint norm": g[place] * min(1.0, bound / whole.abs().max()),
                 },
             )
     ### END HIDDEN TESTS
@@ -1286,7 +1299,7 @@ with check.edge("squares that overflow"):
 check.score()
 
 # %% [markdown]
-# A small linear network, trained with your chain and plain gradient descent, $W_{hh} \leftarrow W_{hh} - \eta\, g$ with $\eta = 0.1$.
+# The next cell trains a small linear network with your chain and plain gradient descent, $W_{hh} \leftarrow W_{hh} - \eta\, g$ with $\eta = 0.1$.
 # Its task: say whether the first entry of the *previous* input was positive.
 # It starts with $\rho = 1$, where gradients neither vanish nor explode.
 # *Before you run it:* one of the two runs ends in NaN.
@@ -1322,26 +1335,35 @@ rounds = pick(smoke=6, laptop=60, gpu=60)
 runs = {"no clipping": train_linear(None, 0, rounds), "clipped at 1": train_linear(1.0, 0, rounds)}
 figure, panels = plt.subplots(1, 2, figsize=(12, 4))
 for panel, which, quantity in [(panels[0], 1, "‖∂J/∂W_hh‖ before clipping"), (panels[1], 0, "loss per step in nats")]:
-    plots.curves({name: (range(len(run[which])), run[which]) for name, run in runs.items()}, "update", quantity, log_y=True, ax=panel)
+    plots.curves(
+        {name: (range(len(run[which])), run[which]) for name, run in runs.items()},
+        "update",
+        quantity,
+        log_y=True,
+        ax=panel,
+    )
     first_nan = next((k for k, v in enumerate(runs["no clipping"][1]) if math.isnan(v)), None)
     if first_nan is not None:
         panel.axvline(first_nan, color="C0", linewidth=0.8, linestyle=":")
         panel.annotate(
-            f"no clipping: NaN from update {first_nan} on", (first_nan + 0.5, 0.5), xycoords=("data", "axes fraction"), fontsize=9
+            f"no clipping: NaN from update {first_nan} on",
+            (first_nan + 0.5, 0.5),
+            xycoords=("data", "axes fraction"),
+            fontsize=9,
         )
 panels[1].axhline(math.log(2), color="0.4", linewidth=0.8)
 figure.tight_layout()
 plt.show()
 
 # %% [markdown]
-# The line at the right is $\log 2$, the loss of a coin.
-# The first gradient is long, some 100. A step of a tenth of that moves $W_{hh}$ far away from orthogonal, the next gradient is astronomically long, and then there is nothing left but NaN.
+# The line in the right-hand picture is $\log 2$, the loss of someone who tosses a coin.
+# The first gradient is long, about 100. A step of a tenth of that moves $W_{hh}$ far away from orthogonal, the next gradient is astronomically long, and then there is nothing left but NaN.
 # We tried eight starts: without clipping all eight were at infinity or NaN after one or two updates; with clipping all eight learned, to a loss between 0.25 and 0.54 (mean of the last ten of 60 updates).
 #
 # ### 4.4 In your own words <small>★★☆ · 15 min · 3 points, graded by hand</small>
 # Clipping helps against exploding gradients.
-# Why does it not help against vanishing ones, and why is "multiply short gradients up" no cure?
-# Use the formula of 2.2: which terms of the double sum get lost?
+# Why does it not help against vanishing ones, and why is it no cure to scale short gradients up?
+# Use your formula from 2.2: which terms of the double sum get lost?
 # Then name one change to the *network* that keeps a gradient alive over many steps, and say which factor it changes.
 # About 120 words.
 
@@ -1389,7 +1411,7 @@ print(data.decode(data.train[:200]))
 
 # %% exercise="chunk"
 def next_chunk(streams, start, T):
-    """Inputs and targets, both (B, T) indices, for the T positions from `start` on of streams (B, N), with start + T < N."""
+    """Inputs and targets, both (B, T) indices: T positions from `start` on, of streams (B, N) with start + T < N."""
     ### BEGIN SOLUTION
     return streams[:, start : start + T], streams[:, start + 1 : start + T + 1]
     ### END SOLUTION
@@ -1448,19 +1470,19 @@ check.score()
 # Take the number $n$ of characters from the weights, `W_hx.shape[1]`: the tests use a smaller alphabet.)
 # If 3.2, 3.3 or 4.3 is not green yet, go back and finish it first.
 #
-# - `loss` is the mean of $-\log \hat y$ at the right character, over all $B \cdot T$ positions: a plain number, so that chunks of any size compare.
+# - `loss` is the mean of $-\log \hat y$ at the right character, over all $B \cdot T$ positions: a plain number, so that chunks of different sizes can be compared.
 #   (A prediction of exactly 0 makes it infinite or NaN.
-#   You may keep the logarithm's argument above zero, for example with `clamp_min(1e-30)`; it is not asked for.)
+#   You may keep the logarithm's argument above zero, for example with `clamp_min(1e-30)`, but you do not have to.)
 # - `grads` is a list of three tensors: the gradients of *this mean*, in the order $W_{hh}, W_{hx}, W_{yh}$, clipped to `limit`.
 # - `h_last` is the last state `(B, n_h)`: the next chunk starts from it.
-#   Gradients stop at the border of the chunk, the state does not.
+#   Gradients stop at the border of the chunk; the state does not.
 #   This is *truncated* backpropagation through time.
 
 
 # %% exercise="train-step"
 def training_step(weights, h0, inputs, targets, limit):
-    """One pass over a chunk: weights [W_hh (n_h, n_h), W_hx (n_h, n), W_yh (n, n_h)] for an alphabet of n characters, h0 (B, n_h),
-    inputs and targets (B, T) indices.
+    """One pass over a chunk: weights [W_hh (n_h, n_h), W_hx (n_h, n), W_yh (n, n_h)] for an alphabet of n characters,
+    h0 (B, n_h), inputs and targets (B, T) indices.
 
     Returns (loss, grads, h_last): a float, a list of three tensors, and a tensor (B, n_h).
     """
@@ -1481,7 +1503,7 @@ step = lambda which, limit=1e9: lambda *a: training_step(list(a[:3]), *a[3:], li
 pair = (*tiny, torch.zeros(1, 1), torch.tensor([[0, 1]]), torch.tensor([[1, 0]]))  # weights, h0, inputs, targets
 with check.idea("mean loss and its gradients"):
     loss = check.run(lambda *a: torch.as_tensor(step(0)(*a)).double(), *pair)
-    check.close(loss, math.log(2), "W_yh = 0: both characters are equally likely, and the mean of −log ŷ is log 2", rtol=1e-4)
+    check.close(loss, math.log(2), "W_yh = 0: both characters are equally likely, so the loss is log 2", rtol=1e-4)
     third = check.run(lambda *a: step(1)(*a)[2], *pair, shape=(2, 1), hint="`grads` has three tensors, the last one for W_yh")
     check.close(third, [[0.3], [-0.3]], "g_o = (0.5, −0.5) with h = 0.6 and (−0.5, 0.5) with h = −0.6: the *mean* over two positions")
     ### BEGIN HIDDEN TESTS
@@ -1512,7 +1534,7 @@ with check.idea("mean loss and its gradients"):
         for place, name in enumerate(derivation.WEIGHTS):
             right = truths[name].right
             got = check.run(
-                lambda *a, place=place: step(1)(*a)[place], *handed, shape=right.shape, hint=f"the gradient of {name} has its shape"
+                lambda *a, place=place: step(1)(*a)[place], *handed, shape=right.shape, hint=f"the gradient of {name} is shaped like {name}"
             )
             check.close(
                 got,
@@ -1589,7 +1611,7 @@ check.score()
 # ### Train it
 # Plain gradient descent would do, slowly.
 # Adam (Kingma and Ba, 2015) gives every weight its own step size; assignment 13 derives it, here it is given.
-# To know what a loss *means*, compare it with two tables that have no state: one knows how often each character occurs, the other how often it follows the character before.
+# To know what a loss *means*, compare it with two tables that have no state: one knows how often each character occurs, the other how often it follows the previous character.
 #
 # You may stop the cell (the ■ button).
 # What was learned stays, the cells below work, and running the cell again goes on from there.
@@ -1672,7 +1694,11 @@ axes = plots.curves(
     "loss per character in nats",
     "Your backpropagation at work",
 )
-for level, label in [(math.log(V), "any character alike"), (only_characters, "table of characters"), (only_pairs, "table of pairs")]:
+for level, label in [
+    (math.log(V), "any character alike"),
+    (only_characters, "table of characters"),
+    (only_pairs, "table of pairs"),
+]:
     axes.axhline(level, color="0.4", linewidth=0.8)
     axes.annotate(label, (len(history), level), ha="right", va="bottom", fontsize=9)
 axes.set_ylim(top=math.log(V) + 0.3)
@@ -1681,8 +1707,17 @@ plt.show()
 
 # %% [markdown]
 # The held-out loss is on speeches the model has not seen.
-# On our machine, over four seeds at laptop scale, it went from 4.4 to between 1.69 and 1.71 nats, and the training loss (mean of the last 50 updates) to 1.66 or 1.67; the tables stand at 3.08 and 2.43.
-# Below the table of pairs a model must know more of the past than the last character, and only the state can tell it.
+# On our machine, over four seeds at laptop scale:
+#
+# | loss per character | nats |
+# | --- | --- |
+# | held out, before training | 4.4 |
+# | held out, table of characters | 3.08 |
+# | held out, table of pairs | 2.43 |
+# | held out, after training | 1.69 to 1.71 |
+# | training, mean of the last 50 updates | 1.66 or 1.67 |
+#
+# To get below the table of pairs a model must know more of the past than the last character, and only the state can tell it.
 # All of that came back through your formula.
 #
 # ### 5.3 Let it write <small>★★☆ · 20 min · 5 points</small>
@@ -1694,7 +1729,7 @@ plt.show()
 
 # %% exercise="sample"
 def sample(weights, prefix, length, temperature=1.0):
-    """Draw `length` characters after prefix (a 1-d tensor of indices, at least one). Returns (length,) indices, without the prefix."""
+    """Draw `length` characters to follow prefix (one or more indices): a tensor (length,), without the prefix."""
     ### BEGIN SOLUTION
     W_hh, W_hx, W_yh = weights
     h = torch.zeros(len(W_hh), dtype=W_hh.dtype)
@@ -1757,7 +1792,7 @@ with check.idea("draw and feed back"):
     check.equal(
         got,
         followed(40),
-        "a random network with a state, almost without chance: the characters are wrong. Is W_hh h part of every step, and is h carried on?",
+        "in a network that leaves nothing to chance the characters are wrong. Is W_hh h part of every step, and is h carried on?",
         wrong={
             "the state is lost while drawing: W_hh h is part of every step": followed(40, carry=0 * deep[0]),
             "W_hh is transposed while drawing": followed(40, carry=deep[0].T),
@@ -1799,7 +1834,7 @@ with check.part("temperature"):
         rtol=0,
         atol=0.03,  # 2,000 draws: a standard deviation is 0.0053, for the slips 0.011 at most
         wrong={
-            "the temperature is turned round: divide o by it, do not multiply": 2 / 3,
+            "the temperature is used the wrong way round: divide o by it, do not multiply": 2 / 3,
             "the temperature has no effect": 4 / 5,
         },
     )
@@ -1822,7 +1857,11 @@ check.score()
 seed(1)
 opening = data.encode("The American people ")
 to_draw = pick(smoke=60, laptop=300, gpu=600)
-for kind, model, tau in [("untrained", untrained, 1.0), ("trained, τ = 1", weights, 1.0), ("trained, τ = 0.5", weights, 0.5)]:
+for kind, model, tau in [
+    ("untrained", untrained, 1.0),
+    ("trained, τ = 1", weights, 1.0),
+    ("trained, τ = 0.5", weights, 0.5),
+]:
     print(f"--- {kind}\n{data.decode(opening)}|{data.decode(sample(model, opening, to_draw, tau))}\n")
 
 # %% [markdown]
@@ -1833,7 +1872,7 @@ for kind, model, tau in [("untrained", untrained, 1.0), ("trained, τ = 1", weig
 # ## 6 Bonus: forwards in time <small>★★★ · 40 min · 4 bonus points</small>
 # Backpropagation needs all states at once, so its memory grows with $T$.
 # There is another order to multiply the same factors in: *real-time recurrent learning* (Williams and Zipser, 1989).
-# It carries the derivative of the state by the weights *forwards*,
+# It carries the derivative of the state with respect to the weights *forwards*,
 #
 # $$ S_t[a, b, c] = \frac{\partial h_{t,a}}{\partial (W_{hh})_{bc}}, \qquad S_0 = 0, $$
 #
@@ -1847,7 +1886,7 @@ for kind, model, tau in [("untrained", untrained, 1.0), ("trained, τ = 1", weig
 
 # %% exercise="bonus-rtrl"
 def rtrl(x, y, h0, W_hh, W_hx, W_yh):
-    """∂J/∂W_hh (n_h, n_h) of the tanh network, without walking back: x (T, n_x), y (T, n_y), h0 (n_h,), one sequence."""
+    """∂J/∂W_hh (n_h, n_h) of the tanh network without walking back; one sequence: x (T, n_x), y (T, n_y), h0 (n_h,)."""
     ### BEGIN SOLUTION
     n = len(h0)
     h, gradient = h0, torch.zeros_like(W_hh)

@@ -266,7 +266,7 @@ def forward(x, h0, W_hh, W_hx, W_yh):
         Mistake(
             "diagonal only",
             change={"p - y": "-y * (1 - p)"},
-            hint="each o_j changes every ŷ_i, through the sum under the fraction: the terms i ≠ j are missing",
+            hint="each o_j changes every ŷ_i, through the sum in the denominator: the terms i ≠ j are missing",
             gravity="idea",
         ),
         Mistake(
@@ -319,7 +319,7 @@ def forward(x, h0, W_hh, W_hx, W_yh):
         Mistake(
             "element-wise power",
             change={"    for _ in range(steps):\n        g = W_hh.T @ g\n    return g": "    return (W_hh.T**steps) @ g"},
-            hint="`**` raises every entry of the matrix; use torch.linalg.matrix_power, or multiply step by step",
+            hint="`**` raises each entry to the power; use torch.linalg.matrix_power, or multiply step by step",
             gravity="idea",
         ),
         Mistake(
@@ -367,7 +367,7 @@ def grad_h(g_o, W_hh, W_yh, steps):
         total = total + g
     return total
 """,
-            hint="t − i = 1: h_t = (h_2, 3 h_1), so (1, 2) at h_t becomes (6, 1) at the state before",
+            hint="t − i = 1: W_hh maps (a, b) to (b, 3a), so (1, 2) at h_t becomes (6, 1) one step back",
             gravity="idea",
         ),
         Mistake("squeeze", change={"return g": "return g.squeeze()"}, hint="one entry, in a vector", gravity="edge"),
@@ -438,7 +438,7 @@ def grad_h(g_o, W_hh, W_yh, steps):
         Mistake(
             "both at once",
             change={"torch.outer(g_h[i - 1], h[i - 1])": "torch.outer(h[i], g_h[i - 1])"},
-            hint="h_i stands for h_{i−1}, and the outer product is in the wrong order",
+            hint="h_i is used where h_{i−1} belongs, and the outer product is in the wrong order",
             gravity="idea",
         ),
         Mistake(
@@ -447,7 +447,7 @@ def grad_h(g_o, W_hh, W_yh, steps):
 def grad_W_one(h, g_h):
     return sum(torch.outer(g, s) for g, s in zip(g_h.flip(0), h))
 """,
-            hint="t = 2: the second use multiplied h_1 = (3, 4) and adds 3 and 4 to the first row",
+            hint="t = 2: W_hh also multiplied h_1 = (3, 4), which adds to the first row",
             gravity="idea",
         ),
         Mistake(
@@ -767,7 +767,7 @@ def numerical_gradient(f, W, eps=1e-5):
         Mistake(
             "first sequence only",
             change={"h = [h0]": "h = [h0[:1].expand_as(h0)]"},
-            hint="a sequence of the batch must have the same states as when it runs alone",
+            hint="a sequence has the same states in a batch as when it runs alone",
             gravity="part",
         ),
         Mistake(
@@ -875,7 +875,7 @@ def rnn_bptt(x, y, h, p, W_hh, W_yh):
             g = g_z @ W_hh
     return g_hh, g_hx, torch.einsum("bta,btc->ac", g_o, h[:, 1:])
 """,
-            hint="the work grows faster than T: walk back once, and collect what all later losses send",
+            hint="the work grows faster than T: walk back once, and collect what all later losses send back",
             gravity="part",
         ),
         Mistake(
@@ -995,7 +995,7 @@ def rnn_bptt(x, y, h, p, W_hh, W_yh):
         Mistake(
             "reversed order",
             change={"(1 - state**2)[:, None] * W_hh @ jacobian": "jacobian @ ((1 - state**2)[:, None] * W_hh)"},
-            hint="the factors are in the wrong order: the first step is applied first, so it stands at the right",
+            hint="the factors are in the wrong order: the first step is applied first, so its factor is the rightmost",
             gravity="idea",
         ),
         Mistake(
@@ -1423,7 +1423,7 @@ def training_step(weights, h0, inputs, targets, limit):
         Mistake(
             "temperature multiplied",
             change={"/ temperature": "* temperature"},
-            hint="the temperature is turned round: divide o by it, do not multiply",
+            hint="the temperature is used the wrong way round: divide o by it, do not multiply",
             gravity="part",
         ),
         Mistake("temperature ignored", change={" / temperature": ""}, hint="the temperature has no effect", gravity="part"),

@@ -5,7 +5,7 @@
 # | --- | --- |
 # | **You will be able to** | write a query that selects a value, averages some, or hits any weights you ask for · say why scores are divided by $\sqrt{d}$ and prove it · mask so that nothing leaks and nothing is NaN · count what attention costs · build multi-head attention by reshaping |
 # | **You need** | matrix products, softmax, partial derivatives, a little PyTorch |
-# | **Time** | about four hours; each exercise says its own |
+# | **Time** | about four hours; each heading says how long its exercise takes |
 # | **Points** | 61, and 4 bonus |
 #
 # A recurrent network carries the past in one vector.
@@ -15,21 +15,20 @@
 #
 # **Notation.**
 # $n$ queries and $m$ keys of width $d$ are the rows of $Q \in \mathbb{R}^{n \times d}$ and $K \in \mathbb{R}^{m \times d}$.
-# Each key $k_j$ comes with a value $v_j$, a row of $V \in \mathbb{R}^{m \times e}$.
+# Each key $k_j$ comes with a value $v_j$ of width $e$, a row of $V \in \mathbb{R}^{m \times e}$.
 # From Part 5 on there may be batch axes in front.
 #
 # Rows and entries are counted from 0, as in Python.
 #
 # **How to work.**
-# Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
+# Replace `raise NotImplementedError()` with your code, run the cell, then run the test below it.
 # Grading runs further checks of the same ideas.
-# A test that fails tells you which idea to check.
 # *Before you run it* marks a prediction: write it down first, on paper.
-# It is the cheapest way to learn.
 #
 # Your functions get torch tensors and return new ones: leave the inputs as they are.
 # Loops are allowed, and so are functions that you wrote in an earlier exercise.
-# Gradients have to flow to every tensor of numbers that goes into 1.1, 1.2, 4.2, 5.1, 5.3, 6.1, 7.1, 7.2 and 7.3, for networks are built of these: use torch operations all the way there.
+# Networks are built from 1.1, 1.2, 4.2, 5.1, 5.3, 6.1, 7.1, 7.2 and 7.3: in these, gradients have to flow back to every floating-point input.
+# Use torch operations all the way through.
 
 # %% locked="setup"
 import math
@@ -75,10 +74,10 @@ def lookup_weights(Q, K):
 check = Check("lookup-weights", points=2)
 q, k = randn(5, 7), randn(4, 7)  # all sizes differ: a swapped axis cannot hide
 with check.idea("scores become weights"):
-    shape = "one row per query, one column per key: which of Q and K stands on the left of the product?"
+    shape = "one row per query, one column per key: which of Q and K comes first in the product?"
     w = check.run(lookup_weights, q, k, shape=(5, 4), hint=shape)
     ready = check.run(lookup_weights, torch.tensor([[0.0, 0.0], [1.0, 0.0]]), torch.tensor([[math.log(3.0), 5.0], [0.0, -2.0]]))
-    expected = "a zero query weighs all keys alike; a score of log 3 against 0 gives 3 : 1. Is the score the plain inner product?"
+    expected = "a zero query gives equal weights; scores log 3 and 0 give 3 : 1. Is the score the plain inner product?"
     check.close(ready, [[0.5, 0.5], [0.75, 0.25]], expected)
     check.distribution(w, "every row is one query's distribution over the keys: along which axis does softmax run?")
     ### BEGIN HIDDEN TESTS
@@ -130,11 +129,11 @@ def lookup(Q, K, V):
 check = Check("lookup", points=2)
 q, k, v = randn(5, 7), randn(4, 7), randn(4, 3)
 with check.idea("weights mix the values"):
-    shape = "one row per query, as wide as a value: are the weights multiplied with V, from the left?"
+    shape = "one row per query, as wide as a value: do the weights multiply V from the left?"
     out = check.run(lookup, q, k, v, shape=(5, 3), hint=shape)
     asks, keys = torch.tensor([[1.0, 0.0]]), torch.tensor([[math.log(3.0), 5.0], [0.0, -2.0]])
     mixed = check.run(lookup, asks, keys, torch.tensor([[4.0, 0.0], [0.0, 8.0]]))
-    check.close(mixed, [[3.0, 2.0]], "the weights 3/4 and 1/4 mix the values (4, 0) and (0, 8) to (3, 2): use your weights of 1.1")
+    check.close(mixed, [[3.0, 2.0]], "the weights 3/4 and 1/4 mix (4, 0) and (0, 8) to (3, 2): use your weights from 1.1")
     ### BEGIN HIDDEN TESTS
     same_size = randn(6, 6)
     other = check.run(lookup, same_size, same_size.flip(0), same_size * 2, shape=(6, 6))
@@ -152,7 +151,7 @@ with check.idea("weights mix the values"):
         check.close(
             result,
             (ask @ key.T).softmax(1) @ give,
-            "the output is the weights of 1.1 times the values: is something transposed, or another matrix mixed?",
+            "the output is the weights from 1.1 times the values: is a matrix transposed, or is it the wrong matrix that you mix?",
             wrong=slips,
         )
     ### END HIDDEN TESTS
@@ -203,7 +202,7 @@ for factor in (1, 10, 100):
 
 # %% exercise="select-first"
 def select_first(keys):
-    """A query (d,) that puts a weight above 0.999 on the first of the keys (m, d), which all have about the same length."""
+    """A query (d,) that puts a weight above 0.999 on the first of the keys (m, d), all of about the same length."""
     ### BEGIN SOLUTION
     return 1e5 * keys[0]
     ### END SOLUTION
@@ -214,9 +213,9 @@ check = Check("select-first", points=2)
 with check.idea("along the first key"):
     shape = "the query is one vector with the width of a key: not a matrix, and not the weights"
     query = check.run(select_first, KEYS, shape=(3,), hint=shape)
-    check.finite(query, "the query must stay finite: infinity times a key gives NaN. Long means S = 1e5, not more than float32 can hold")
+    check.finite(query, "the query must stay finite: infinity times a key gives NaN. S = 1e5 is long enough")
     score = query.double() @ KEYS.double().T
-    away = "the first key has the lowest score of all: your query does not point along that key, or even away from it"
+    away = "the first key has the lowest score of all: your query points away from it, not along it"
     check.true(score.argmin() != 0, away)
     check.equal(score.argmax().tolist(), 0, "another key gets the most weight: which key does your query point to?")
     ### BEGIN HIDDEN TESTS
@@ -272,7 +271,7 @@ with check.idea("query i along key i"):
     check.equal(found.argmax(1).tolist(), list(range(9)), "with other keys query i does not look most at key i: build all from `keys`")
     ### END HIDDEN TESTS
 with check.part("long enough"):
-    check.true(chosen.max(1).values > 0.999, "every row should put almost all of its weight on one key: make the queries long")
+    check.true(chosen.max(1).values > 0.999, "every row should put almost all weight on one key: make the queries long")
     ### BEGIN HIDDEN TESTS
     check.close(found, torch.eye(9), "with other keys of length one the rows do not select: make the queries long (S = 1e5)", atol=1e-3)
     ### END HIDDEN TESTS
@@ -309,8 +308,8 @@ print("copied values:\n", lookup(select_all(KEYS), KEYS, values).round(decimals=
 #
 # ### 3.1 All values <small>★☆☆ · 5 min · 1 point</small>
 # Which query gives all four keys the weight 1/4?
-# An answer often given is the mean of the keys.
-# Look before you write:
+# A common answer is the mean of the keys.
+# Before you write yours, look at what that one does:
 
 # %% look=true
 mean_of_all = KEYS.mean(0)
@@ -360,7 +359,8 @@ check.score()
 # %% look=true
 mean_of_two = KEYS[:2].mean(0)
 for factor in (1, 10, 100, 1e5):
-    print(f"{factor:>8g} × mean of k_0 and k_1:", [f"{x:.3f}" for x in (factor * KEYS @ mean_of_two).softmax(0).tolist()])
+    of_keys = (factor * KEYS @ mean_of_two).softmax(0).tolist()
+    print(f"{factor:>8g} × mean of k_0 and k_1:", [f"{x:.3f}" for x in of_keys])
 
 # %% [markdown]
 # It never works.
@@ -377,7 +377,7 @@ for factor in (1, 10, 100, 1e5):
 def average_first_two(keys):
     """A query (3,) that gives the first two of four keys (4, 3) the weight 1/2 each, the others 0, to within 0.001.
 
-    The keys are affinely independent: no one of their differences keys[i] - keys[3] is a combination of the others.
+    The keys are affinely independent: none of their differences keys[i] - keys[3] is a combination of the others.
     """
     ### BEGIN SOLUTION
     differences = keys[:3] - keys[3]  # (3, 3)
@@ -392,12 +392,12 @@ with check.idea("two equal scores on top"):
     query = check.run(average_first_two, KEYS, shape=(3,), hint="the query is one vector with the width of a key: not the weights")
     score = query.double() @ KEYS.double().T
     lead = score[:2].max() - score[2:].max()
-    low = "the best score belongs to one of the last two keys: which way round are the leads, and does every key have an equation?"
+    low = "one of the last two keys has the best score: which way round are the leads, and does every key have an equation?"
     check.true(lead > 0, low)
     unequal = "the scores of the first two keys differ, and no multiple of the keys' mean makes them equal: solve the equations for q"
     check.true((score[0] - score[1]).abs() <= 1e-4 * lead.abs(), unequal)  # rounding is below this share of the lead
 with check.part("weights 1/2, 1/2, 0, 0"):
-    small = "the last two keys still get weight: their scores must lie further below the first two (a lead of 10 or more)"
+    small = "the last two keys still get weight: the first two scores must lead by more (by 10, for example)"
     large = "the lead is so large that rounding makes the two scores differ: a lead of 20 is plenty"
     check.close(score.softmax(0), [0.5, 0.5, 0.0, 0.0], small if lead < 8 else large, atol=1e-3)
 with check.edge("input unchanged"):
@@ -435,7 +435,7 @@ check.score()
 
 # %% exercise="query-for"
 def query_for(target, keys):
-    """A query (d,) with softmax(keys @ q) = target, for positive weights target (m,) and affinely independent keys (m, d)."""
+    """A query (d,) with softmax(keys @ q) = target, for a positive target (m,) and affinely independent keys (m, d)."""
     ### BEGIN SOLUTION
     differences = keys[1:] - keys[0]  # (m - 1, d)
     leads = target[1:].log() - target[0].log()  # (m - 1,)
@@ -507,7 +507,7 @@ check.score()
 def reachable(target, keys):
     """True if some query (d,) gives the keys (m, d) the weights target (m,), which sum to one; else False.
 
-    Any keys are possible here: many, equal, on a line. Rounding is not a miss: compare with a tolerance of 1e-4.
+    Any keys are possible here: many, equal, on a line. Allow for rounding: compare with a tolerance of 1e-4.
     """
     ### BEGIN SOLUTION
     if (target <= 0).any():
@@ -524,9 +524,9 @@ check = Check("reachable", points=3)
 some = torch.tensor([0.1, 0.2, 0.3, 0.4])
 corner, line = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
 with check.idea("do the equations have a solution"):
-    even = "q = 0 gives equal weights, so they are reachable: return one bool, and use the equations of 3.3, differences on both sides"
+    even = "q = 0 reaches equal weights: return one bool, and use the equations of 3.3, differences on both sides"
     check.equal(check.run(reachable, torch.full((3,), 1 / 3), corner), True, even)
-    every = "affinely independent keys reach every positive target. Rounding is not a miss: compare with a tolerance, not with =="
+    every = "affinely independent keys reach every positive target. Allow for rounding: use a tolerance, not =="
     check.equal(check.run(reachable, some, KEYS), True, every)
     middle = "three keys on a line: the middle score lies between the outer two, so this target is out of reach"
     check.equal(check.run(reachable, torch.tensor([0.2, 0.6, 0.2]), line), False, middle)
@@ -573,7 +573,7 @@ check.score()
 # %% [markdown]
 # ### 3.5 In your own words <small>★★☆ · 15 min · 3 points, graded by hand</small>
 # What do *selecting* and *averaging* each do for a language model?
-# Give one example of a word whose prediction wants selection and one that wants an average, and say what a model would lose if its attention could only do one of the two.
+# Give one example of a word whose prediction needs selection and one of a word that needs an average, and say what a model would lose if its attention could only do one of the two.
 # About 120 words.
 
 # %% [markdown] written="written-selecting" points=3
@@ -581,7 +581,7 @@ check.score()
 # **Model answer.** Selecting copies one earlier vector unchanged, however far away it is. It serves dependencies on a single word: the verb in "the *keys* that lay on the
 # table *were*" needs the number of one noun, a pronoun needs its antecedent, and a repeated name can be copied. Averaging gives every matching position the
 # same small share, so single words blur and what they have in common remains: the topic, the register, the language, whether the review so far is friendly. The
-# next content word in a weather report wants such an average. With selection only, a model sees one word per head and no overall picture, and an error in the choice
+# next content word in a weather report needs such an average. With selection only, a model sees one word per head and no overall picture, and an error in the choice
 # is an error in everything. With averaging only, it is a bag of words: it knows what the text is about, but not who did what to whom. Heads of one layer can do both side by side.
 #
 # | points | rubric |
@@ -611,12 +611,12 @@ def score_variance(d, sigma):
 # %% test="score-variance" points=2
 check = Check("score-variance", points=2)
 with check.idea("variances of products add up"):
-    exact = "for d = 1 and σ = 1 the product has the variance 1 · 1, and the formula is exact: derive it, do not measure it"
+    exact = "for d = 1 and σ = 1 the variance is 1 · 1, and the formula is exact: derive it, do not measure it"
     check.close(check.run(score_variance, 1, 1.0), 1.0, exact)
     squared = "the terms are independent, so their variances add up: d of them, not d²"
     slips = {squared: 64.0**2, "that is the standard deviation of the score; the variance was asked for": 8.0}
     slips["that is the variance of one product: there are d of them"] = 1.0
-    check.close(check.run(score_variance, 64, 1.0), 64.0, "variances of independent terms add up: d of them", wrong=slips)
+    check.close(check.run(score_variance, 64, 1.0), 64.0, "variances of independent terms add up", wrong=slips)
     two = "for σ = 2 each entry has the variance 4, and a product has two factors"
     check.close(check.run(score_variance, 1, 2.0), 16.0, two)
     ### BEGIN HIDDEN TESTS
@@ -631,7 +631,7 @@ with check.idea("variances of products add up"):
 check.score()
 
 # %% look=true
-# The formula against a measurement: 20,000 pairs of vectors, with uniform entries (any distribution with that variance will do).
+# The formula against a measurement: 20,000 pairs with uniform entries (any distribution with that variance will do).
 seed(0)
 for d, sigma in [(4, 1.0), (64, 1.0), (64, 0.5), (256, 2.0)]:
     pairs = (torch.rand(2, 20_000, d) - 0.5) * math.sqrt(12) * sigma
@@ -639,7 +639,7 @@ for d, sigma in [(4, 1.0), (64, 1.0), (64, 0.5), (256, 2.0)]:
     print(f"d = {d:>3}, σ = {sigma}: measured {measured:10.3f}, your formula {score_variance(d, sigma):10.3f}")
 
 # %% [markdown]
-# So scores spread like $\sqrt{d}$ when the entries have unit variance.
+# So the spread of the scores grows like $\sqrt{d}$ when the entries have unit variance.
 # Dividing by $\sqrt{d}$ brings the variance back to 1, at every width (Vaswani et al., 2017).
 #
 # ### 4.2 Scaled weights <small>★☆☆ · 5 min · 3 points</small>
@@ -665,7 +665,7 @@ q, k = randn(5, 7), randn(4, 7)
 with check.idea("scaled scores become weights"):
     w = check.run(weights, q, k, shape=(5, 4), hint="one row per query, one column per key")
     wide = check.run(weights, torch.ones(1, 16), torch.cat([torch.ones(1, 16), torch.zeros(2, 16)]), shape=(1, 3))
-    four = "two vectors of 16 ones have the score 16, scaled 4: which number do you divide by?"
+    four = "two vectors of 16 ones have the score 16, and 4 after scaling: which number do you divide by?"
     check.close(wide.log()[0, 0] - wide.log()[0, 1], 4.0, four)
     check.distribution(w, "every row is one query's distribution over the keys: along which axis does softmax run?")
     ### BEGIN HIDDEN TESTS
@@ -771,9 +771,14 @@ def mean_gradient(d, scaled, m=16):
 
 seed(0)
 widths = [1, 4, 16, 64, 256, 1024]
-sizes = {name: [mean_gradient(d, scaled) for d in widths] for name, scaled in [("divided by √d", True), ("plain", False)]}
+kinds = [("divided by √d", True), ("plain", False)]
+sizes = {name: [mean_gradient(d, scaled) for d in widths] for name, scaled in kinds}
 plots.curves(
-    {name: (widths, y) for name, y in sizes.items()}, "width d", "mean size of ∂p/∂s", "Without 1/√d the gradient dies", log_x=True
+    {name: (widths, y) for name, y in sizes.items()},
+    "width d",
+    "mean size of ∂p/∂s",
+    "Without 1/√d the gradient dies",
+    log_x=True,
 )
 plt.show()
 
@@ -800,14 +805,14 @@ for name, rows in [("0 after softmax", zeroed_after), ("−∞ before softmax", 
 # ### 5.1 A masked softmax <small>★★☆ · 15 min · 4 points</small>
 # One case needs care: a row in which *everything* is forbidden, such as a padding query.
 # $-\infty$ everywhere makes softmax $0/0$, a NaN, and one NaN spreads through the whole model, forwards and in the gradients.
-# Such a row shall be all zeros: it looks at nothing and returns nothing.
+# Make such a row all zeros: it looks at nothing and returns nothing.
 #
 # *Broadcastable* means that the mask may lack leading axes of the scores, or have size one where they are longer: one row of $m$ entries serves all queries.
 
 
 # %% exercise="masked-softmax"
 def masked_softmax(scores, mask):
-    """Softmax over the last axis of scores (..., n, m) where mask (broadcastable, bool) is True; weight 0 where it is False.
+    """Softmax over the last axis of scores (..., n, m) where the bool mask (broadcastable) is True; weight 0 elsewhere.
 
     Rows without any True are all zeros. The inputs are left as they are.
     """
@@ -824,7 +829,7 @@ s, nothing = randn(3, 4), torch.tensor([[False] * 4, [True] * 4, [True] * 4])
 m = torch.tensor([[True, True, False, True], [False, True, True, False], [True, False, False, False]])
 with check.idea("softmax over what is allowed"):
     ready = check.run(masked_softmax, torch.tensor([[0.0, math.log(3.0), 5.0]]), torch.tensor([[True, True, False]]), shape=(1, 3))
-    three = "the first two scores are 0 and log 3, the third is forbidden: weights 1/4, 3/4 and exactly 0. Mask before the softmax"
+    three = "scores 0, log 3 and a forbidden one: the weights are 1/4, 3/4 and exactly 0. Mask before the softmax"
     check.close(ready, [[0.25, 0.75, 0.0]], three)
     w = check.run(masked_softmax, s, m, shape=(3, 4))
     check.close(w[~m], torch.zeros(6), "where the mask is False the weight must be exactly 0 (True means: may look)", atol=0)
@@ -906,7 +911,7 @@ def causal_mask(T):
 
 
 def padding_mask(lengths, T):
-    """Mask (B, 1, T) for sequences of the given lengths (an integer tensor (B,)), padded at the end to T: True at real keys."""
+    """Mask (B, 1, T), True at real keys, for sequences of these lengths (integers (B,)), padded at the end to T."""
     ### BEGIN SOLUTION
     return torch.arange(T) < lengths[:, None, None]
     ### END SOLUTION
@@ -920,7 +925,7 @@ with check.idea("hide_position"):
     one_row = "hide_position: this hides every key from one query (a row); hide one key from every query (a column)"
     inverse = "hide_position: the mask is the wrong way round: True means that looking is allowed"
     slips = {one_row: [[Y, Y, Y], [N, N, N], [Y, Y, Y]], inverse: [[N, Y, N]] * 3}
-    column = "hide_position: one key is hidden from every query, so one column is False (queries are rows, keys are columns)"
+    column = "hide_position: one key is hidden from every query, so one column is False (a row is a query, a column a key)"
     check.equal(hide.bool().tolist(), [[Y, N, Y]] * 3, column, wrong=slips)
 ### BEGIN HIDDEN TESTS
 with check.part("hide_position: any T and j"):
@@ -949,7 +954,7 @@ with check.idea("padding_mask"):
     padding = check.run(padding_mask, torch.tensor([2, 3]), 4, shape=(2, 1, 4), hint=shape)
     slips = {"padding_mask: one key too many is seen: look at `<` and `<=`": [[[Y, Y, Y, N]], [[Y, Y, Y, Y]]]}
     slips["padding_mask: the mask is the wrong way round: True means may look"] = [[[N, N, Y, Y]], [[N, N, N, Y]]]
-    slips["padding_mask: the filler stands at the end, the real keys come first"] = [[[N, N, Y, Y]], [[N, Y, Y, Y]]]
+    slips["padding_mask: the filler is at the end; the real keys come first"] = [[[N, N, Y, Y]], [[N, Y, Y, Y]]]
     real = "padding_mask: the first `length` keys are real, the rest is filler (True means: may look)"
     check.equal(padding.bool().tolist(), [[[Y, Y, N, N]], [[Y, Y, Y, N]]], real, wrong=slips)
 ### BEGIN HIDDEN TESTS
@@ -996,7 +1001,7 @@ plt.show()
 
 # %% exercise="attention"
 def attention(q, k, v, mask=None):
-    """Scaled dot-product attention: q (..., n, d), k (..., m, d), v (..., m, e), mask broadcastable to (..., n, m). Returns (..., n, e)."""
+    """Attention (..., n, e) of q (..., n, d), k (..., m, d), v (..., m, e); mask is broadcastable to (..., n, m)."""
     ### BEGIN SOLUTION
     scores = q @ k.mT / q.shape[-1] ** 0.5  # (..., n, m)
     w = scores.softmax(dim=-1) if mask is None else masked_softmax(scores, mask)
@@ -1011,7 +1016,7 @@ with check.idea("scaled dot-product attention"):
     sides = "without a mask (mask is None): one row per query, as wide as v"
     out = check.run(attention, q[0, 0], k[0, 0], v[0, 0], shape=(5, 6), hint=sides)
     wide = check.run(attention, torch.ones(1, 16), torch.stack([torch.ones(16), torch.zeros(16)]), torch.tensor([[1.0], [0.0]]))
-    check.close(wide, [[0.982014]], "16 ones times 16 ones have the score 16: divided by √d, d the last axis of k, it is 4", rtol=1e-5)
+    check.close(wide, [[0.982014]], "16 ones times 16 ones give 16; divided by the root of k's width, 4", rtol=1e-5)
     own, runs = "write attention yourself: do not call `scaled_dot_product_attention`", lambda: attention(q[0, 0].clone(), k[0, 0], v[0, 0])
     check.avoids(attention, "scaled_dot_product_attention", hint=own, forbid=["attention"], runs=runs)
     ### BEGIN HIDDEN TESTS
@@ -1040,11 +1045,11 @@ with check.part("batch axes"):
     )
     ### END HIDDEN TESTS
 with check.part("mask"):
-    no_truth = "with a mask of shape (4,), which is broadcast: ask for `mask is None`, a tensor itself has no truth value"
+    no_truth = "a mask of shape (4,) is broadcast. Test `mask is None`: a tensor of several entries has no truth value"
     picked = check.run(attention, q, k, v, torch.arange(4) == 2, shape=(2, 3, 5, 6), hint=no_truth)
-    unused, seen = "the mask is not used: the output is that of no mask at all", "if only key 2 may be seen, the output is its value"
+    unused, seen = "the mask is not used: the output is the same without it", "if only key 2 may be seen, the output is its value"
     check.close(picked, v[:, :, 2:3].expand(2, 3, 5, 6), seen, wrong={unused: batch})
-    later = "with a causal mask a later position still changes an earlier output: is the mask applied before the softmax?"
+    later = "with a causal mask a later position changes an earlier output: is the mask applied before the softmax?"
     check.causal(lambda x: attention(x, x, x, torch.ones(6, 6, dtype=torch.bool).tril()), randn(6, 8), later)
     ### BEGIN HIDDEN TESTS
     rule = rand(2, 1, 5, 4) > 0.5
@@ -1094,7 +1099,7 @@ check.score()
 
 # %% exercise="self-attention"
 def self_attention(x, Wq, Wk, Wv):
-    """Unmasked self-attention of x (n, h) with projections Wq, Wk, Wv (h, h), applied from the right. Returns (n, h)."""
+    """Unmasked self-attention (n, h) of x (n, h), with projections Wq, Wk, Wv (h, h) applied from the right."""
     ### BEGIN SOLUTION
     return attention(x @ Wq, x @ Wk, x @ Wv)
     ### END SOLUTION
@@ -1108,7 +1113,7 @@ with check.idea("three views of one sequence"):
     out = check.run(self_attention, x, a, b, c, shape=(6, 5), hint=shape)
     two, one = torch.tensor([[1.0], [0.0]]), torch.ones(1, 1)
     narrow = check.run(self_attention, two, math.log(3.0) * one, one, 4 * one, shape=(2, 1))
-    check.close(narrow, [[3.0], [2.0]], "width one: the scores log 3 and 0 weigh the values 4 and 0 by 3 : 1, two zeros by 1 : 1")
+    check.close(narrow, [[3.0], [2.0]], "row 0 mixes the values 4 and 0 with weights 3/4 and 1/4, row 1 with 1/2 each")
     ### BEGIN HIDDEN TESTS
     score = x @ a @ (x @ b).T
     check.close(
@@ -1153,7 +1158,7 @@ def matmul_operations(n, h):
 
 
 def crossover(h):
-    """The sequence length, not rounded, at which the three projections cost as much as scores and weighted sum together."""
+    """The sequence length, not rounded, at which the projections cost as much as scores and weighted sum together."""
     ### BEGIN SOLUTION
     return 1.5 * h
     ### END SOLUTION
@@ -1162,7 +1167,7 @@ def crossover(h):
 # %% test="cost" points=3
 check = Check("cost", points=3)
 with check.idea("matmul_operations", share=2):
-    check.close(check.run(matmul_operations, 1, 1), 10, "n = h = 1: five products of one multiplication and one addition each")
+    check.close(check.run(matmul_operations, 1, 1), 10, "n = h = 1: five products, each one multiplication and one addition")
     wide = "a short sequence of wide vectors: the projections are n × h times h × h, and there are three of them"
     check.close(check.run(matmul_operations, 3, 8), 1440, wide)
     long = "a long sequence of narrow vectors: scores are n × h times h × n, the weighted sum n × n times n × h"
@@ -1179,13 +1184,13 @@ with check.idea("matmul_operations", share=2):
     )
     ### END HIDDEN TESTS
 with check.idea("crossover"):
-    slips = {"crossover: three projections against two other products: the numbers of products count": 2}
+    slips = {"crossover: three projections against two other products: count the products on both sides": 2}
     slips["crossover: the ratio is upside down: which side has three products?"] = 4 / 3
     slips["crossover: all three projections count, not one"] = 1
     slips["crossover: the scores and the weighted sum both count on the other side"] = 6
     solve = "crossover: set the cost of the three projections equal to that of the other two products, and solve for n"
     check.close(check.run(crossover, 2), 3.0, solve, wrong=slips)
-    check.close(check.run(crossover, 10), 15.0, "crossover: it grows with h, in proportion")
+    check.close(check.run(crossover, 10), 15.0, "crossover: it is proportional to h")
     ### BEGIN HIDDEN TESTS
     check.close(check.run(crossover, 64), 96.0, "crossover: it is proportional to h: 6 n h² = 4 n² h")
     ### END HIDDEN TESTS
@@ -1201,7 +1206,11 @@ check.score()
 
 # %% look=true
 h = 64
-lengths_tried = pick(smoke=[8, 32, 128], laptop=[8, 16, 32, 64, 128, 256, 512, 1024], gpu=[8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096])
+lengths_tried = pick(
+    smoke=[8, 32, 128],
+    laptop=[8, 16, 32, 64, 128, 256, 512, 1024],
+    gpu=[8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096],
+)
 square = torch.eye(h)
 counted_operations = [checks.flops(self_attention, torch.randn(n, h), square, square, square) for n in lengths_tried]
 one_projection = [checks.flops(torch.matmul, torch.randn(n, h), square) for n in lengths_tried]
@@ -1263,11 +1272,11 @@ def cross_attention(x, y, Wq, Wk, Wv):
 check = Check("cross-attention", points=2)
 x, y, a, b, c = randn(5, 3), randn(4, 6), randn(3, 7), randn(6, 7), randn(6, 2)
 with check.idea("x asks, y answers"):
-    shape = "one output per position of x, as wide as y W_v: which sequence gives the queries, and which the keys and the values?"
+    shape = "one output per position of x, as wide as y W_v: which sequence gives the queries, which the keys and values?"
     out = check.run(cross_attention, x, y, a, b, c, shape=(5, 2), hint=shape)
     asks, answers, one = torch.tensor([[1.0], [0.0]]), torch.tensor([[math.log(3.0)], [0.0], [0.0]]), torch.ones(1, 1)
     narrow = check.run(cross_attention, asks, answers, one, one, 5 * one / math.log(3.0), shape=(2, 1))
-    check.close(narrow, [[3.0], [5 / 3]], "width one: the weights 3/5, 1/5, 1/5, and three times 1/3, mix the values 5, 0, 0")
+    check.close(narrow, [[3.0], [5 / 3]], "row 0 mixes the values 5, 0, 0 with weights 3/5, 1/5, 1/5, row 1 with 1/3 each")
     ### BEGIN HIDDEN TESTS
     score = x @ a @ (y @ b).T
     check.close(
@@ -1297,7 +1306,7 @@ with check.part("gradients"):
     check.gradients(cross_attention, softly, (randn(4, 4), randn(4, 4), randn(4, 4), randn(4, 4), randn(4, 4)), flow)
 with check.edge("a source of one position"):
     single = check.run(cross_attention, x, y[:1], a, b, c, shape=(4, 4))
-    check.close(single, (y[:1] @ c).expand(4, 4), "a source of one position: everybody gets its value")
+    check.close(single, (y[:1] @ c).expand(4, 4), "a source of one position: every query gets its value")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1329,7 +1338,7 @@ def additive_scores(q, k, Wq, Wk, u):
 check = Check("additive", points=3)
 q, k, a, b, u = randn(5, 3), randn(4, 6), randn(3, 7), randn(6, 7), randn(7)
 with check.idea("u · tanh of the sum"):
-    shape = "one score per pair of a query (row) and a key (column): which axis do you insert where, and is the width a summed away?"
+    shape = "one score per query (row) and key (column): which axis do you insert where, and is the width a summed away?"
     scores = check.run(additive_scores, q, k, a, b, u, shape=(5, 4), hint=shape)
     pair = check.run(additive_scores, *(torch.ones(1, 1) for _ in range(4)), torch.tensor([3.0]), shape=(1, 1))
     inside = "one query and one key with W_q q = W_k k = 1 and u = 3: the score is 3 · tanh(1 + 1)"
@@ -1358,7 +1367,7 @@ check.score()
 # ### 7.3 Many heads by reshaping <small>★★☆ · 25 min · 6 points</small>
 # From here on a batch of $B$ sequences has $T$ positions of width $D$.
 # One head gives one distribution per position.
-# To look at several things at once, cut the width $D$ into $H$ heads of width $D / H$, let each attend for itself, and put the results side by side again.
+# To look at several things at once, cut the width $D$ into $H$ heads of width $D / H$, let each attend separately, and put the results side by side again.
 # Nothing is learned in the cut: it is a reshape and a transpose.
 #
 # 1. `split_heads`: `(B, T, D)` to `(B, H, T, D/H)`.
@@ -1386,7 +1395,7 @@ def merge_heads(x):
 
 
 def multi_head(x, Wq, Wk, Wv, Wo, H, mask=None):
-    """Multi-head self-attention of x (B, T, D) with weights (D, D), applied from the right, in H heads. Returns (B, T, D).
+    """Self-attention (B, T, D) of x (B, T, D) in H heads, with weights (D, D) applied from the right.
 
     The mask, if there is one, is broadcastable to (B, H, T, T).
     """
@@ -1403,7 +1412,7 @@ with check.idea("split_heads"):
     axes_are = "split_heads: the axes are batch, head, position, width of a head, in this order"
     numbers = torch.arange(2 * 3 * 8.0).view(2, 3, 8)
     parts = check.run(split_heads, numbers, 4, shape=(2, 4, 3, 2), hint=axes_are)
-    columns = "split_heads: head 2 of position 0 holds columns 4 and 5: split the last axis first, then move the head axis forward"
+    columns = "split_heads: head 2 holds columns 4 and 5: split the last axis first, then move the head axis forward"
     check.close(parts[1, 2, 0], [28.0, 29.0], columns)
     ### BEGIN HIDDEN TESTS
     check.close(
@@ -1421,14 +1430,14 @@ with check.edge("split_heads: input unchanged"):
 ### END HIDDEN TESTS
 with check.idea("merge_heads"):
     pieces = check.run(merge_heads, torch.arange(8.0).view(1, 2, 2, 2), shape=(1, 2, 4))
-    undo = "merge_heads: the heads stand side by side, head 0 first: undo the transpose before you join the axes"
+    undo = "merge_heads: the heads go side by side, head 0 first: undo the transpose before you join the axes"
     check.close(pieces, [[[0.0, 1.0, 4.0, 5.0], [2.0, 3.0, 6.0, 7.0]]], undo)
     ### BEGIN HIDDEN TESTS
     given = randn(2, 3, 4, 5)
     check.close(
         check.run(merge_heads, given),
         torch.cat([given[:, 0], given[:, 1], given[:, 2]], -1),
-        "merge_heads: the heads must stand side by side, head 0 first",
+        "merge_heads: the heads must go side by side, head 0 first",
         wrong={"merge_heads: the heads are interleaved; each head keeps its columns together": given.permute(0, 2, 3, 1).reshape(2, 4, 15)},
     )
     ### END HIDDEN TESTS
@@ -1440,11 +1449,11 @@ with check.edge("merge_heads: input unchanged"):
     check.unchanged(merge_heads, given)
 ### END HIDDEN TESTS
 with check.idea("multi_head", share=2):
-    whole = "multi_head: (B, T, D) in, (B, T, D) out. Is everything merged again? (After a transpose use `reshape`, not `view`.)"
+    whole = "multi_head: (B, T, D) in and out. Are the heads merged again? (After a transpose use `reshape`, not `view`.)"
     out = check.run(multi_head, x, a, b, c, o, 3, shape=(2, 5, 6), hint=whole)
     eye, two = torch.eye(2), torch.tensor([[[4.0, 8.0], [0.0, 0.0]]])
     even = check.run(multi_head, two, 0 * eye, eye, eye, 2 * eye, 2, shape=(1, 2, 2))
-    check.close(even, [[[4.0, 8.0], [4.0, 8.0]]], "multi_head: with W_q = 0 every output is the mean of the values, times W_o")
+    check.close(even, [[[4.0, 8.0], [4.0, 8.0]]], "multi_head: if W_q = 0, every output is the values' mean, times W_o")
     ### BEGIN HIDDEN TESTS
     lower = torch.ones(5, 5, dtype=torch.bool).tril()
 
@@ -1467,7 +1476,7 @@ with check.idea("multi_head", share=2):
     ### END HIDDEN TESTS
 with check.part("mask"):
     tril = torch.ones(5, 5, dtype=torch.bool).tril()
-    later = "with a causal mask a later position still changes an earlier output: is the mask handed on?"
+    later = "with a causal mask a later position still changes an earlier output: is the mask passed on to `attention`?"
     check.causal(lambda z: multi_head(z[None], a, b, c, o, 3, tril)[0], x[0], later)
     ### BEGIN HIDDEN TESTS
     filler = torch.arange(5) < torch.tensor([4, 2])[:, None, None, None]  # (2, 1, 1, 5)
@@ -1506,7 +1515,9 @@ queries_by_head, keys_by_head = (split_heads(sequence @ W, H) for W in projectio
 figure, axes = plt.subplots(1, H, figsize=(16, 3.6))
 for head, ax in enumerate(axes):
     plots.heatmap(
-        masked_softmax(queries_by_head[0, head] @ keys_by_head[0, head].mT / (D / H) ** 0.5, causal_mask(T)), title=f"head {head}", ax=ax
+        masked_softmax(queries_by_head[0, head] @ keys_by_head[0, head].mT / (D / H) ** 0.5, causal_mask(T)),
+        title=f"head {head}",
+        ax=ax,
     )
 figure.tight_layout()
 plt.show()
@@ -1521,7 +1532,7 @@ plt.show()
 # When a new block brings a larger maximum $\mu'$, multiply $Z$ and $o$ by $e^{\mu - \mu'}$ and go on.
 # At the end the answer is $o / Z$.
 #
-# No tensor you create may have more than $n \cdot \max(b, d, e)$ elements, where $b$ is the block size, and $b \le n$ where this is measured.
+# No tensor you create may have more than $n \cdot \max(b, d, e)$ elements, where $b$ is the block size (the tests that measure this use $b \le n$).
 # If one of your tensors has more, the exercise earns nothing.
 # Slices and transposes are views and cost nothing.
 # The number of keys $m$ need not be a multiple of $b$: the last block may be short.
@@ -1553,7 +1564,7 @@ with check.idea("block by block, the same result"):
     spent = check.measure(checks.cost, blockwise_attention, randn(32, 8), randn(64, 8), randn(64, 8), 4)
     thrifty = (spent.largest <= 32 * 8) & (spent.flops >= 2 * 32 * 64 * 8)  # the two products, one operation a term
     check.counted(thrifty, "a tensor larger than n · max(b, d, e) was made: look at one block of keys at a time")
-    broken = "the limit on memory is broken, so no result counts"
+    broken = "a tensor was larger than allowed, so the results are not looked at"
     refused = checks.Failed(broken, broken) if type(thrifty) is bool else thrifty
     for size in (9, 1, 4, 100):
         out = check.run(blockwise_attention, q, k, v, size) if thrifty else refused

@@ -39,11 +39,13 @@ VARIANTS = {
             says="these are the scores: turn them into weights with a softmax",
             gravity="idea",
         ),
-        Mistake("keys ask, queries answer", change={"Q @ K.mT": "K @ Q.mT"}, hint="which of Q and K stands on the left", gravity="idea"),
+        Mistake(
+            "keys ask, queries answer", change={"Q @ K.mT": "K @ Q.mT"}, hint="which of Q and K comes first in the product", gravity="idea"
+        ),
         Mistake(
             "one softmax for all pairs",
             change={".softmax(dim=-1)": ".flatten().softmax(0).view(len(Q), len(K))"},
-            says="one softmax runs over all pairs at once: every query needs a distribution of its own",
+            says="one softmax runs over all pairs at once: every query needs its own distribution",
             gravity="idea",
         ),
         Mistake("log-softmax", change={".softmax(": ".log_softmax("}, says="these are the logarithms of the weights", gravity="idea"),
@@ -129,7 +131,7 @@ def lookup_weights(Q, K):
         Mistake("short query", change={"1e5 * ": ""}, hint="make the query long", gravity="part"),
         Mistake("not long enough", change={"1e5": "100"}, hint="keys that lie close together need a longer query", gravity="edge"),
         Mistake("last key", change={"keys[0]": "keys[-1]"}, hint="another key gets the most weight", gravity="idea"),
-        Mistake("away from the key", change={"1e5": "-1e5"}, hint="or even away from it", gravity="idea"),
+        Mistake("away from the key", change={"1e5": "-1e5"}, hint="your query points away from it", gravity="idea"),
         Mistake("a whole matrix", change={"keys[0]": "keys"}, hint="not a matrix, and not the weights", gravity="idea"),
         Mistake("infinitely long", change={"1e5": "float('inf')"}, hint="the query must stay finite", gravity="idea"),
         Mistake(
@@ -345,7 +347,7 @@ def query_for(target, keys):
         Mistake(
             "no tolerance",
             change={"torch.allclose(differences @ best, leads, atol=1e-4)": "bool((differences @ best == leads).all())"},
-            hint="Rounding is not a miss",
+            hint="Allow for rounding",
             gravity="idea",
         ),
         Mistake(
@@ -420,7 +422,7 @@ def query_for(target, keys):
         Mistake(
             "σ",
             change={"sigma**4": "sigma"},
-            says="you used σ where the variance σ² of an entry belongs, or only one of the two factors",
+            says="the power of σ is wrong: each of the two factors brings its variance, σ²",
             gravity="idea",
         ),
         Mistake(
@@ -445,14 +447,14 @@ def query_for(target, keys):
         Mistake(
             "scale by the number of keys",
             change={"q.shape[-1] ** 0.5": "k.shape[0] ** 0.5"},
-            says="you divide by the root of the number of keys; the width of a key counts",
+            says="you divide by the root of the number of keys: use the width of a key",
             gravity="idea",
         ),
         Mistake("no scale", change={" / q.shape[-1] ** 0.5": ""}, says="the scores are not scaled", gravity="idea"),
         Mistake(
             "scale by the number of queries",
             change={"q.shape[-1] ** 0.5": "q.shape[0] ** 0.5"},
-            says="you divide by the root of the number of queries; the width of a key counts",
+            says="you divide by the root of the number of queries: use the width of a key",
             gravity="idea",
         ),
         Mistake(
@@ -523,7 +525,7 @@ def weights(q, k):
         Mistake(
             "plus",
             change={"torch.diag(p) - ": "torch.diag(p) + "},
-            says="the sign of the product p_i p_j is wrong: Z stands in the denominator",
+            says="the sign of the product p_i p_j is wrong: Z is in the denominator",
             gravity="idea",
         ),
         Mistake(
@@ -553,7 +555,7 @@ def weights(q, k):
         Mistake(
             "derivative at p",
             change={"torch.diag(p)": "p = p.softmax(0)\n    return torch.diag(p)", "return p =": "p ="},
-            says="p is taken for the scores: it is the result of the softmax already",
+            says="p is treated as the scores, but it is already the result of the softmax",
             gravity="idea",
         ),
         Mistake(
@@ -744,7 +746,7 @@ def hide_position(T, j):
             hint="padding_mask: the mask is the wrong way round",
             gravity="idea",
         ),
-        Mistake("filler in front", change={"< lengths": ">= T - lengths"}, hint="the filler stands at the end", gravity="idea"),
+        Mistake("filler in front", change={"< lengths": ">= T - lengths"}, hint="the filler is at the end", gravity="idea"),
         Mistake(
             "no axis for the queries",
             change={"lengths[:, None, None]": "lengths[:, None]"},
@@ -806,7 +808,7 @@ def padding_mask(lengths, T):
         Mistake(
             "scale by the values' width",
             change={"q.shape[-1] ** 0.5": "v.shape[-1] ** 0.5"},
-            says="you divide by the root of the values' width; the keys' width counts",
+            says="you divide by the root of the values' width: use the keys' width",
             gravity="idea",
         ),
         Mistake(
@@ -855,7 +857,10 @@ def padding_mask(lengths, T):
             gravity="part",
         ),
         Mistake(
-            "truth value of a mask", change={"if mask is None": "if not mask"}, hint="a tensor itself has no truth value", gravity="part"
+            "truth value of a mask",
+            change={"if mask is None": "if not mask"},
+            hint="a tensor of several entries has no truth value",
+            gravity="part",
         ),
         Mistake(
             "scaled in place",
@@ -926,7 +931,7 @@ def attention(q, k, v, mask=None):
 def self_attention(x, Wq, Wk, Wv):
     return ((x @ Wq) @ (x @ Wk).T / len(x) ** 0.5).softmax(-1) @ x @ Wv
 """,
-            says="you divide by the root of the sequence length; the width counts",
+            says="you divide by the root of the sequence length: use the width",
             gravity="idea",
         ),
         Mistake(
@@ -995,7 +1000,7 @@ def self_attention(x, Wq, Wk, Wv):
             gravity="idea",
         ),
         Mistake("no projections", change={"6 * n * h**2 + ": ""}, says="the projections are missing", gravity="idea"),
-        Mistake("crossover at h", change={"1.5 * h": "h"}, hint="the numbers of products count", gravity="idea"),
+        Mistake("crossover at h", change={"1.5 * h": "h"}, hint="count the products on both sides", gravity="idea"),
         Mistake("crossover upside down", change={"1.5 * h": "2 * h / 3"}, hint="the ratio is upside down", gravity="idea"),
         Mistake(
             "crossover against the scores alone",
@@ -1164,7 +1169,7 @@ def additive_scores(q, k, Wq, Wk, u):
         Mistake(
             "every H-th column",
             change={"x.view(B, T, H, D // H).transpose(1, 2)": "x.view(B, T, D // H, H).permute(0, 3, 1, 2)"},
-            says="head h takes every H-th column; it should take D/H columns in a row",
+            says="head h takes every H-th column; it should take D/H adjacent columns",
             gravity="idea",
         ),
         Mistake(
@@ -1195,7 +1200,7 @@ def additive_scores(q, k, Wq, Wk, u):
         Mistake(
             "mask lost",
             change={"attention(q, k, v, mask)": "attention(q, k, v)"},
-            says="the mask is not used: is the mask handed on?",
+            says="the mask is not used: is it passed on to `attention`?",
             gravity="part",
         ),
         Mistake(

@@ -3,9 +3,9 @@
 #
 # | | |
 # | --- | --- |
-# | **You will be able to** | measure the rank that an attention head really uses · attend through a truncated SVD and say exactly what that loses · factor softmax-free attention as $Q(CK)^\top DV$ without ever forming an $n \times n$ matrix, and prove it · replace softmax by a feature map and run attention as a recurrent network · predict which jobs a low-rank head cannot do, and from which length on each method pays |
+# | **You will be able to** | measure the rank that an attention head really uses · attend through a truncated SVD and say exactly what that loses · factor softmax-free attention as $Q(CK)^\top DV$ without ever forming an $n \times n$ matrix, and prove it · replace softmax by a feature map and run attention as a recurrent network · predict which jobs a low-rank head cannot do, and from which length on each method pays off |
 # | **You need** | assignment 03, the singular value decomposition (SVD), the QR decomposition |
-# | **Time** | about four hours; each exercise says its own |
+# | **Time** | about four hours; each heading says how long its exercise takes |
 # | **Points** | 57, and 4 bonus |
 #
 # Attention compares every position with every other: $n^2$ numbers for $n$ positions.
@@ -21,16 +21,15 @@
 # $\|A\|_F = \sqrt{\sum_{ij} A_{ij}^2}$ is the Frobenius norm.
 #
 # **How to work.**
-# Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
+# Replace `raise NotImplementedError()` with your code, run the cell, then run the test below it.
 # Grading runs further checks of the same ideas.
-# A test that fails tells you which idea to check.
 # *Before you run it* marks a prediction: write it down first, on paper.
 #
-# **Always:** no function changes its inputs.
-# Gradients flow through everything that is trained: 4.1 (to $C$ and $D$, too), 5.1, 5.2 and 5.5.
+# **In every exercise:** leave the inputs as they are.
+# Where something is trained, gradients must flow back to every input: in 4.1 (also to $C$ and $D$), 5.1, 5.2 and 5.5.
 #
 # **Costs are counted, not timed.**
-# The tests watch every torch operation, the numbers it computes and the largest tensor it creates.
+# The tests count the arithmetic operations of every torch call, and note the largest tensor it creates.
 # Use torch throughout (no NumPy): the counter sees nothing else.
 
 # %% locked="setup"
@@ -66,14 +65,14 @@ print(checks.cost(lambda x: x.mT.softmax(dim=-1), torch.ones(3, 4)))
 # A natural measure is $\|P\|_F^2 = \sum_i \sigma_i^2$.
 #
 # ### 1.1 How many singular values matter? <small>★☆☆ · 10 min · 3 points</small>
-# Write the smallest $k$ for which the first $k$ singular values hold at least the given share of the sum of squares:
+# Return the smallest $k$ for which the first $k$ singular values hold at least the given share of the sum of squares:
 #
 # $$ \sigma_1^2 + \dots + \sigma_k^2 \;\ge\; \text{share} \cdot \sum_i \sigma_i^2 . $$
 
 
 # %% exercise="rank-holding"
 def rank_holding(S, share):
-    """Smallest k (an int) such that the first k singular values in S (r,), largest first, hold at least `share` of all squares."""
+    """Smallest k (an int) for which the first k singular values S (r,), largest first, hold `share` of all squares."""
     ### BEGIN SOLUTION
     held = S.square().cumsum(0) / S.square().sum()
     return int((held < share).sum()) + 1
@@ -83,7 +82,7 @@ def rank_holding(S, share):
 # %% test="rank-holding" points=3
 check = Check("rank-holding", points=3)
 with check.idea("squares up to the share"):
-    nine = "one value holds 9 of 9 + 1 + 1 + 1 = 12, enough for 0.7: are the values squared, and is k a number of values, not an index?"
+    nine = "one value holds 9 of 9 + 1 + 1 + 1 = 12, enough for 0.7: are the values squared, and is k a count, not an index?"
     check.equal(check.run(rank_holding, torch.tensor([3.0, 1.0, 1.0, 1.0]), 0.7), 1, nine)
     check.equal(check.run(rank_holding, torch.ones(4), 0.6), 3, "of four equal values two hold only 0.5: for 0.6 it takes three")
     ### BEGIN HIDDEN TESTS
@@ -131,7 +130,7 @@ check.score()
 
 # %% [markdown]
 # ### Look: three heads, trained in seconds
-# Now a trained model to measure.
+# Now you need trained heads to measure.
 # Each position of a sequence of $n = 64$ carries a random content vector, belongs to one of 6 groups at random, and knows its place.
 # One softmax head ($h = 24$) is trained on each of three jobs:
 #
@@ -139,7 +138,7 @@ check.score()
 #   Who belongs together changes with every sequence.
 # - **block mean**: the sequence is cut into 8 blocks of 8 neighbours; return the mean content of my block.
 #   The blocks are always the same.
-# - **neighbour**: return the content of the position on my left (the first looks at the last).
+# - **neighbour**: return the content of the position on my left (for the first position, of the last).
 #
 # In the words of assignment 03, the first two average and the third selects.
 #
@@ -158,9 +157,8 @@ for task, name in names.items():
     spectra[name] = torch.linalg.svdvals(weights)
     scores_rank, weights_rank = (torch.linalg.matrix_rank(matrix).item() for matrix in (queries @ keys.T, weights))
     held = rank_holding(spectra[name], 0.99)
-    print(
-        f"{name:>10}: error {history[0]:.3f} → {history[-1]:.5f}; rank of QKᵀ {scores_rank}, of P {weights_rank}; 99 % of the squares in {held}"
-    )
+    ranks_found = f"rank of QKᵀ {scores_rank}, of P {weights_rank}; 99 % of the squares in {held}"
+    print(f"{name:>10}: error {history[0]:.3f} → {history[-1]:.5f}; {ranks_found}")
 fresh = low_rank.softmax_weights(*low_rank.triples(low_rank.Head(), B=1)[:2])[0]
 spectra["untrained"] = torch.linalg.svdvals(fresh)
 print(f" untrained: 99 % of the squares in {rank_holding(spectra['untrained'], 0.99)}")
@@ -182,7 +180,7 @@ figure.tight_layout()
 plt.show()
 
 # %% [markdown]
-# $QK^\top$ has rank at most $h = 24$: it is a product with an inner dimension of 24. Softmax acts on each entry by itself and destroys that: judged by `matrix_rank`, $P$ has a rank close to 64. But what *matters* follows the job.
+# $QK^\top$ has rank at most $h = 24$: it is a product with an inner dimension of 24. Softmax acts on each entry by itself and destroys that: judged by `matrix_rank`, $P$ has a rank close to 64. But how many singular values *matter* depends on the job.
 # A mean over groups makes all rows of a group alike, so 6 different rows are left and 6 singular values near one.
 # Blocks give 8. Copying the neighbour is a permutation matrix: all 64 singular values are one, and no approximation of smaller rank is any good.
 # The untrained head averages over everything, which is rank one and a little noise: a low rank alone says nothing good about a head.
@@ -223,7 +221,7 @@ with check.idea("U Σ Wᵀ V"):
             "the singular values are missing: U Wᵀ V is not P V": a @ c @ d,
             "the singular values are applied twice": (a * b * b) @ c @ d,
             "divided by the singular values; they multiply": (a / b) @ c @ d,
-            "the singular values enter with their root; they multiply as they are": (a * b.sqrt()) @ c @ d,
+            "you multiply by the roots of the singular values; use the values themselves": (a * b.sqrt()) @ c @ d,
             "only the largest singular value is used": b.max() * a @ c @ d,
             "the singular values are in reverse order": (a * b.flip(0)) @ c @ d,
         }
@@ -245,7 +243,7 @@ with check.part("no n × n matrix"):
         size=6144,
         megabytes=64,
         wasteful=144,  # an n × n matrix
-        hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: bracket from the right",
+        hint="for n = 6,144 the work or the memory is that of an n × n matrix, although the counter did not see it: bracket from the right",
     )
     check.flops(
         svd_attention, *sized(512), at_most=3 * (2 * 2 * 512 * 4 * 3), hint="more operations than two products need: bracket from the right"
@@ -291,9 +289,9 @@ check = Check("truncation-errors", points=3)
 known = torch.tensor([6.0, 5.0, 4.0, 3.0])
 one_of = lambda which: lambda S, k: truncation_errors(S, k)[which]  # noqa: E731
 with check.idea("what is lost, in two norms"):
-    spectral = "spectral norm (the first of two results): 6 and 5 are kept; which is the largest singular value of what is lost?"
+    spectral = "spectral norm (the first result): 6 and 5 are kept; which is the largest singular value of what is lost?"
     check.close(check.run(one_of(0), known, 2), 4.0, spectral)
-    check.close(check.run(one_of(1), known, 2), 5.0, "Frobenius norm (the second of two results): √(4² + 3²) of what is lost")
+    check.close(check.run(one_of(1), known, 2), 5.0, "Frobenius norm (the second result): √(4² + 3²) of what is lost")
     ### BEGIN HIDDEN TESTS
     for rows, columns, kept in ((9, 7, 3), (4, 9, 1), (6, 6, 4), (4, 9, 2)):
         matrix = randn(rows, columns, dtype=torch.float64)
@@ -305,12 +303,12 @@ with check.idea("what is lost, in two norms"):
             "spectral norm: it is not that of P − P_k for a random matrix",
             rtol=1e-5,
             wrong={
-                "spectral norm: you give the last singular value that is kept; the first one that is lost counts": s[kept - 1],
-                "spectral norm: this is the smallest singular value; the largest of the lost ones counts": s[-1],
-                "spectral norm: this is the largest of all singular values; what is kept does not count": s[0],
+                "spectral norm: this is the last singular value that is kept; take the first one that is lost": s[kept - 1],
+                "spectral norm: this is the smallest singular value; take the largest of the lost ones": s[-1],
+                "spectral norm: this is the largest of all singular values; take the largest of the lost ones": s[0],
                 "the two results are exchanged: first the spectral norm, then the Frobenius norm": rest.norm(),
-                "spectral norm: this adds up the lost singular values; the largest one counts": s[kept:].sum(),
-                "spectral norm: one singular value too far": s[kept + 1],
+                "spectral norm: this adds up the lost singular values; take the largest one": s[kept:].sum(),
+                "spectral norm: this is the second of the lost singular values; take the first": s[kept + 1],
             },
         )
         check.close(
@@ -346,7 +344,7 @@ check.score()
 # %% [markdown]
 # For the output there is a bound: $\|PV - P_kV\|_F \le \|P - P_k\|_2\, \|V\|_F = \sigma_{k+1} \|V\|_F$.
 # The figure compares it with what your two functions measure.
-# At full rank the error is rounding only, below the picture.
+# At full rank only rounding errors are left, too small for the picture.
 
 # %% look=true
 ranks = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64]
@@ -356,7 +354,8 @@ for ax, (name, (weights, values)) in zip(axes, measured_heads.items()):
     exact_output = weights @ values
     of_weights = [((left[:, :r] * sigma[:r]) @ right[:r] - weights).norm() / weights.norm() for r in ranks]
     predicted = [truncation_errors(sigma, r)[1] / weights.norm() for r in ranks]
-    of_output = [low_rank.relative_error(svd_attention(left[:, :r], sigma[:r], right[:r], values), exact_output) for r in ranks]
+    outputs = [svd_attention(left[:, :r], sigma[:r], right[:r], values) for r in ranks]
+    of_output = [low_rank.relative_error(output, exact_output) for output in outputs]
     bound = [truncation_errors(sigma, r)[0] * values.norm() / exact_output.norm() for r in ranks]
     plots.curves(
         {
@@ -400,7 +399,7 @@ low_rank.explore_rank(measured_heads)
 
 # %% exercise="softmax-free"
 def softmax_free(Q, K, V):
-    """(Q Kᵀ / √h) V for queries Q (n, h), keys K (m, h) and values V (m, e), in time linear in n and m. Returns (n, e)."""
+    """(Q Kᵀ / √h) V (n, e) for queries Q (n, h), keys K (m, h) and values V (m, e), in time linear in n and m."""
     ### BEGIN SOLUTION
     return Q @ (K.mT @ V) / Q.shape[-1] ** 0.5
     ### END SOLUTION
@@ -443,7 +442,7 @@ with check.part("no n × n matrix"):
         size=6144,
         megabytes=64,
         wasteful=144,  # an n × n matrix
-        hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: multiply Kᵀ with V first",
+        hint="for n = 6,144 the work or the memory is that of an n × n matrix, although the counter did not see it: multiply Kᵀ with V first",
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -480,7 +479,7 @@ check.score()
 #
 # The matrix in the middle is only $h \times h$.
 # Take *its* SVD, and you can read off that of $P$: which product gives the right singular vectors $W$?
-# Return the $k$ that belong to the non-zero singular values, largest first.
+# Return the $k$ vectors that belong to the non-zero singular values, largest first.
 # The sign of each column is free.
 # All of it takes $O(nh^2)$ operations.
 #
@@ -489,7 +488,7 @@ check.score()
 
 # %% exercise="right-singular-vectors"
 def right_singular_vectors(Q, K, k):
-    """W (n, k): right singular vectors of P = Q Kᵀ / √h, a matrix of rank k, for Q and K (n, h); largest singular value first."""
+    """W (n, k): right singular vectors of P = Q Kᵀ / √h, which has rank k, largest first, for Q and K (n, h)."""
     ### BEGIN SOLUTION
     _, R_q = torch.linalg.qr(Q)
     A_k, R_k = torch.linalg.qr(K)
@@ -503,7 +502,7 @@ check = Check("right-singular-vectors", points=6)
 plain_q, plain_k = torch.tensor([[3.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), torch.tensor([[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]])
 with check.idea("right singular vectors"):
     w = check.run(right_singular_vectors, plain_q, plain_k, 2, shape=(3, 2), hint="W has n rows and k columns")
-    by_hand = "P has the entries 3/√2 in row 0, column 1 and 2/√2 in row 1, column 0: its right singular vectors are e_1, then e_0"
+    by_hand = "P is 3/√2 in row 0, column 1 and 2/√2 in row 1, column 0: its right singular vectors are e_1, then e_0"
     check.close(w.abs(), [[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]], by_hand, atol=1e-5)
     ### BEGIN HIDDEN TESTS
     for positions, width_h in ((9, 4), (13, 5), (40, 6)):
@@ -554,7 +553,7 @@ with check.part("no n × n matrix"):
         size=6144,
         megabytes=64,
         wasteful=144,  # an n × n matrix
-        hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: use thin factors and an h × h matrix",
+        hint="for n = 6,144 the work or the memory is that of an n × n matrix, although the counter did not see it: use thin factors and an h × h matrix",
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -570,7 +569,7 @@ with check.part("a rank below h"):
     check.close(
         product @ w @ w.T,
         product,
-        "rank P can be smaller than h; the first k columns of K's factor do not span its rows then, the SVD of the small matrix does",
+        "the rank of P can be below h. Then the first k columns of K's factor do not span its rows: use the SVD of the small matrix",
         atol=1e-5,
     )
 with check.edge("a sequence of length one"):
@@ -585,7 +584,7 @@ check.score()
 # Hint: the rows of $P$ lie in the space that the columns of $W$ span, and $WW^\top$ is the projection onto that space; what does it do to $P$?
 # Then compute $PV$ with them, in $O(n)$.
 #
-# $C$ and $D$ are not unique: for any invertible $M \in \mathbb{R}^{k \times k}$, $M^{-\top} C$ and $M D$ do as well.
+# $C$ and $D$ are not unique: for any invertible $M \in \mathbb{R}^{k \times k}$, $M^{-\top} C$ and $M D$ work, too.
 # So the test compares $PV$, not $C$ and $D$.
 
 
@@ -599,7 +598,7 @@ def factors(Q, K, k):
 
 
 def factored_attention(Q, K, V, k):
-    """(Q Kᵀ / √h) V as Q (C K)ᵀ D V with your factors: Q and K (n, h), V (n, e). Returns (n, e), in time linear in n."""
+    """(Q Kᵀ / √h) V (n, e), as Q (C K)ᵀ D V with your factors, for Q and K (n, h), V (n, e), in time linear in n."""
     ### BEGIN SOLUTION
     C, D = factors(Q, K, k)
     return Q @ (C @ K).mT @ (D @ V)
@@ -625,7 +624,7 @@ with check.idea("C and D", share=3):
             rtol=1e-5,
             atol=1e-5,
             wrong={
-                "the scale 1/√h is missing: it belongs into C or into D": scores,
+                "the scale 1/√h is missing: put it into C or into D": scores,
                 "the scale 1/√h is there twice: put it into C or into D, not into both": scores / width_h,
                 "divide by the root of the width h, not of the number of positions": scores / positions**0.5,
                 "the scale is right for one width only: compute it from the shape of Q": scores / 2,
@@ -680,12 +679,12 @@ with check.part("no n × n matrix"):
         size=6144,
         megabytes=64,
         wasteful=144,  # an n × n matrix
-        hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: shorten K and V first",
+        hint="for n = 6,144 the work or the memory is that of an n × n matrix, although the counter did not see it: shorten K and V first",
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("with your factors"):  # the products alone take 8 n h e at most, a decomposition of K at least 4 n h² more
-    unused = "`factored_attention` works without C and D: it was to use your factors"
+    unused = "`factored_attention` does not use C and D: compute it with your factors"
     found = check.measure(checks.cost, factored_attention, randn(256, 8), randn(256, 8), randn(256, 2), 8)
     check.true((found.flops < 256) | (found.flops >= 4 * 256 * 8 * 8), unused)
 with check.edge("one position"):
@@ -753,7 +752,7 @@ check.score()
 
 # %% exercise="projected-attention"
 def projected_attention(Q, K, V, C, D):
-    """softmax(Q (C K)ᵀ / √h) D V for Q (..., n, h), K (..., m, h), V (..., m, e) and C, D (k, m). Returns (..., n, e)."""
+    """softmax(Q (C K)ᵀ / √h) D V (..., n, e) for Q (..., n, h), K (..., m, h), V (..., m, e) and C, D (k, m)."""
     ### BEGIN SOLUTION
     scores = Q @ (C @ K).mT / Q.shape[-1] ** 0.5  # (..., n, k)
     return scores.softmax(dim=-1) @ (D @ V)
@@ -804,7 +803,7 @@ with check.part("no n × n matrix"):
         size=6144,
         megabytes=64,
         wasteful=144,  # an n × n matrix
-        hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: shorten K before it meets Q",
+        hint="for n = 6,144 the work or the memory is that of an n × n matrix, although the counter did not see it: shorten K before it meets Q",
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -818,7 +817,7 @@ with check.part("batch axes"):
 with check.part("gradient"):
     q, k, v, c, d = randn(6, 4), randn(8, 4), randn(8, 5), randn(3, 8), randn(3, 8)
     shortened = lambda a, b, x, y, z: (a @ (y @ b).mT / 2).softmax(-1) @ (z @ x)  # noqa: E731
-    learned = "the gradients through your function are wrong, or do not flow: they must reach C and D, too, for these are learned"
+    learned = "the gradients through your function are wrong, or do not flow: they must reach C and D, too, because these are learned"
     check.gradients(projected_attention, shortened, (q, k, v, c, d), learned)
 with check.edge("one key, one mixture"):
     lone = check.run(projected_attention, randn(5, 4), randn(1, 4), torch.tensor([[1.0, 2.0]]), torch.ones(1, 1), torch.full((1, 1), 3.0))
@@ -856,7 +855,7 @@ check = Check("random-projection", points=2)
 # All limits are five or more standard deviations away from what a right answer gives. Sizes are compared as logarithms.
 with check.idea("variance 1/k"):
     tall = check.run(random_projection, 400, 30, shape=(400, 30)).float()
-    size = "the diagonal of CᵀC should be 1 on average (its logarithm 0). It is a sum of k squares: which variance must each entry have?"
+    size = "the diagonal of CᵀC should average 1 (its logarithm 0). It is a sum of k squares: which variance must an entry have?"
     no_root = "you divide by k: dividing the entries by √k divides the squares by k"
     slips = {"the diagonal of CᵀC is a sum of k squares, and yours adds up to k: divide the entries by √k": math.log(400)}
     slips |= {no_root: -math.log(400), "you divide by the root of n: the sum over the rows has k terms": math.log(400 / 30)}
@@ -867,7 +866,7 @@ with check.idea("variance 1/k"):
     check.close(wide.square().sum(0).mean().log(), 0.0, other, atol=0.1, wrong={"the variance is right for one k only": math.log(25 / 400)})
     ### END HIDDEN TESTS
 with check.part("mean zero"):
-    zero = "the entries should have the mean zero: else the off-diagonal entries of CᵀC do not vanish on average"
+    zero = "the entries should have mean zero: otherwise the off-diagonal entries of CᵀC do not vanish on average"
     check.true(tall.mean().abs() < 0.06 * tall.square().mean().sqrt(), zero)
 ### BEGIN HIDDEN TESTS
 with check.part("independent entries"):
@@ -947,7 +946,13 @@ for ax, (task, name) in zip(axes, names.items()):
         errors["random C = D"].append(low_rank.relative_error(projected_attention(*unseen, mixer, mixer), exact_output))
     y_label = "relative error of the output" if ax is axes[0] else ""
     plots.curves(
-        {label: (fitted_ranks, y) for label, y in errors.items()}, "number of mixtures k", y_label, name, log_x=True, log_y=True, ax=ax
+        {label: (fitted_ranks, y) for label, y in errors.items()},
+        "number of mixtures k",
+        y_label,
+        name,
+        log_x=True,
+        log_y=True,
+        ax=ax,
     )
     ax.axhline(1, color="black", linewidth=1)  # what returning zeros would give
     ax.set_ylim(1e-2, 60)
@@ -980,7 +985,7 @@ plt.show()
 # Take $\varphi(x) = \mathrm{elu}(x) + 1$, entry by entry: $x + 1$ for $x > 0$, and $e^x$ otherwise.
 #
 # In exact numbers $\varphi$ is positive.
-# In float32, `F.elu(x) + 1` is not always: $\mathrm{elu}(-20) = e^{-20} - 1$ is rounded to $-1$, and adding 1 leaves exactly 0. If all features of a query vanish like that, attention divides 0 by 0. Our own version computes $e^x$ itself where $x \le 0$, without the detour over $e^x - 1$, and treats entries below $-40$ as $-40$, so that not even the products $\varphi(q) \cdot \varphi(k)$ underflow.
+# In float32, `F.elu(x) + 1` is not always: $\mathrm{elu}(-20) = e^{-20} - 1$ is rounded to $-1$, and adding 1 leaves exactly 0. If all features of a query vanish like that, attention divides 0 by 0. Our own version computes $e^x$ itself where $x \le 0$, without going through $e^x - 1$, and treats entries below $-40$ as $-40$, so that not even the products $\varphi(q) \cdot \varphi(k)$ underflow.
 # Entries in this notebook stay far from $-20$, so the tests accept both.
 
 
@@ -1026,7 +1031,7 @@ check.score()
 # %% [markdown]
 # ### 5.2 Kernel attention <small>★★☆ · 15 min · 4 points</small>
 # Every query sees every key here.
-# Batch axes may stand in front.
+# There may be batch axes in front.
 
 
 # %% exercise="kernel-attention"
@@ -1047,7 +1052,7 @@ check = Check("kernel-attention", points=4)
 two_keys = (torch.tensor([[0.0]]), torch.tensor([[0.0], [2.0]]), torch.tensor([[4.0], [8.0]]))
 with check.idea("normalised weights φ(q)·φ(k)"):
     out = check.run(kernel_attention, *two_keys, shape=(1, 1))
-    check.close(out, [[7.0]], "φ(0) = 1 and φ(2) = 3: the weights are 1 and 3, divided by their sum 1/4 and 3/4, and 4/4 + 24/4 = 7")
+    check.close(out, [[7.0]], "φ(0) = 1 and φ(2) = 3, so the weights are 1/4 and 3/4, and 4/4 + 24/4 = 7")
     ### BEGIN HIDDEN TESTS
     phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
     for queries_n, keys_n, width_h, width_e in ((9, 7, 4, 5), (5, 8, 2, 4), (6, 6, 6, 6)):
@@ -1086,7 +1091,7 @@ with check.part("no n × n matrix"):
         size=6144,
         megabytes=64,
         wasteful=144,  # an n × n matrix
-        hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: sum over the keys first",
+        hint="for n = 6,144 the work or the memory is that of an n × n matrix, although the counter did not see it: sum over the keys first",
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -1132,7 +1137,7 @@ check.score()
 
 # %% exercise="copying-floor"
 def copying_floor(n, r):
-    """Smallest relative squared Frobenius error with which a matrix of rank at most r can approximate an n × n permutation matrix."""
+    """Smallest relative squared Frobenius error of a matrix of rank at most r against an n × n permutation matrix."""
     ### BEGIN SOLUTION
     return max(0.0, 1 - r / n)
     ### END SOLUTION
@@ -1160,7 +1165,7 @@ with check.idea("the share that is lost"):
                 "that is the share that is kept; the error is what is lost": share,
                 "the squared error was asked for: no root": (1 - share) ** 0.5,
                 "relative to the squared norm of the permutation matrix, which is n: divide by it": size - rank_given,
-                "the squares are taken of the singular values, each of which is 1, not of their number": (1 - share) ** 2,
+                "square the singular values, each of which is 1, not their number": (1 - share) ** 2,
                 "relative to the squared norm of the permutation matrix, which is n, not its root": (size - rank_given) / size**0.5,
                 "the error is divided by n twice": (1 - share) / size,
             },
@@ -1216,7 +1221,10 @@ shift_left = torch.eye(64, dtype=torch.float64).roll(1, 0)
 one_sequence = low_rank.batch(1, 64).neighbour[0].double()
 made_for_it = shift_left @ one_sequence @ torch.linalg.pinv(one_sequence)
 print(f"rank {torch.linalg.matrix_rank(made_for_it)}:", end=" ")
-print(f"error of the matrix {(made_for_it - shift_left).square().sum() / 64:.3f} (floor {copying_floor(64, 4):.3f}),", end=" ")
+print(
+    f"error of the matrix {(made_for_it - shift_left).square().sum() / 64:.3f} (floor {copying_floor(64, 4):.3f}),",
+    end=" ",
+)
 print(f"error of the output {((made_for_it - shift_left) @ one_sequence).square().mean():.0e}")
 
 # %% [markdown]
@@ -1330,7 +1338,7 @@ check.score()
 
 # %% exercise="causal-linear"
 def causal_linear_attention(Q, K, V):
-    """Causal kernel attention: position t sees positions 0 … t. Q and K (n, h), V (n, e). Returns (n, e), in time linear in n."""
+    """Causal kernel attention (n, e) of Q and K (n, h), V (n, e), in time linear in n: t sees positions 0 … t."""
     ### BEGIN SOLUTION
     S, z = V.new_zeros(K.shape[1], V.shape[1]), V.new_zeros(K.shape[1])
     outputs = []
@@ -1347,7 +1355,7 @@ three_keys = (torch.zeros(3, 1), torch.tensor([[0.0], [2.0], [1.0]]), torch.tens
 with check.idea("sums from the start to t"):
     out = check.run(causal_linear_attention, *three_keys, shape=(3, 1))
     check.close(out, [[4.0], [7.0], [5.0]], "the sums of φ(k) v are 4, 28 and 30, those of φ(k) are 1, 4 and 6")
-    later = "a later position changes an earlier output: the sums must run from the start to t, not over the whole sequence"
+    later = "a later position changes an earlier output: the sums must run from the start to t and no further"
     check.causal(lambda x: causal_linear_attention(x, x, x), randn(6, 4), later)
     ### BEGIN HIDDEN TESTS
     phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
@@ -1376,7 +1384,7 @@ with check.idea("sums from the start to t"):
         )
     ### END HIDDEN TESTS
 with check.part("work like n"):
-    carry = "the work must grow like n: carry the sums along, instead of forming the weights or adding up the past again at every step"
+    carry = "the work must grow like n: carry the sums along; do not form the weights, or add up the past again at every step"
     sized = lambda n: (randn(n, 4), randn(n, 4), randn(n, 3))  # noqa: E731
     cost = check.measure(checks.cost, causal_linear_attention, *sized(64))
     check.counted(cost.flops >= 64 * 4 * 3, low_rank.UNCOUNTED)
@@ -1388,7 +1396,7 @@ with check.part("work like n"):
         size=3840,
         megabytes=32,
         wasteful=112,  # an n × n matrix
-        hint="for n = 3,840 the work or the memory is that of an n × n matrix, whatever was counted: carry the sums along",
+        hint="for n = 3,840 the work or the memory is that of an n × n matrix, although the counter did not see it: carry the sums along",
     )
     longer = check.measure(checks.cost, causal_linear_attention, *sized(100))
     check.counted(longer.largest <= 2 * 100 * 4 * 3, "a tensor larger than n · h · e was created: no n × n weights")
@@ -1413,8 +1421,8 @@ check.score()
 
 # %% [markdown]
 # *Look.*
-# Generating the next word: a softmax head keeps all keys and values of the past, the recurrent form only its state.
-# The cell counts numbers kept and operations for step $t$.
+# To generate the next word, a softmax head keeps all keys and values of the past; the recurrent form keeps only its state.
+# The cell counts, for step $t$, the numbers that are kept and the operations that are needed.
 
 # %% look=true
 width = 64
@@ -1461,24 +1469,24 @@ plt.show()
 # Derive the operations in the matrix products of
 #
 # - `"quadratic"`: $QK^\top$, then times $V$;
-# - `"svd"`: $U_k(\Sigma_k(W_k^\top V))$, with the SVD at hand ($\Sigma_k$ is diagonal: it scales rows by numbers and is no matrix product);
+# - `"svd"`: $U_k(\Sigma_k(W_k^\top V))$, with the SVD already computed ($\Sigma_k$ is diagonal: it scales rows by numbers and is not a matrix product);
 # - `"projected"`: $CK$, $DV$, $Q(CK)^\top$, and the product with $DV$;
 # - `"kernel"`: $\varphi(K)^\top V$, then $\varphi(Q)$ times that (the normaliser is left out).
 #
 # Softmax, scaling by numbers (so also $\Sigma_k$) and features are left out, too.
-# Then the break-even lengths: the $n$ at which each of the last three costs as much as the quadratic form.
+# Then derive the break-even lengths: the $n$ at which each of the last three costs as much as the quadratic form.
 
 
 # %% exercise="operations"
 def operations(n, h, k):
-    """Operations in the matrix products of the four methods: a dict with the keys "quadratic", "svd", "projected" and "kernel"."""
+    """Operations in the matrix products of each method: a dict with keys "quadratic", "svd", "projected", "kernel"."""
     ### BEGIN SOLUTION
     return {"quadratic": 4 * n * n * h, "svd": 4 * n * k * h, "projected": 8 * n * k * h, "kernel": 4 * n * h * h}
     ### END SOLUTION
 
 
 def break_even(h, k):
-    """The length n at which a method costs as much as the quadratic form: a dict with the keys "svd", "projected" and "kernel"."""
+    """The n at which a method costs as much as the quadratic form: a dict with keys "svd", "projected", "kernel"."""
     ### BEGIN SOLUTION
     return {"svd": k, "projected": 2 * k, "kernel": h}
     ### END SOLUTION
@@ -1513,7 +1521,7 @@ with check.idea("operations", share=3):
         wrong={
             "svd: multiplications and additions both count, in both products": 2 * nkh,
             "svd: this forms P first; bracket from the right": 2 * many**2 * inner + 2 * nnh,
-            "svd: Σ is diagonal and scales rows: it is no matrix product": 4 * nkh + 2 * inner**2 * wide,
+            "svd: Σ is diagonal and scales rows: it is not a matrix product": 4 * nkh + 2 * inner**2 * wide,
         },
     )
     check.close(
@@ -1545,7 +1553,7 @@ with check.idea("break-even lengths"):
         check.run(even("projected"), wide, inner),
         2 * inner,
         "break-even of projected: 8 n k h = 4 n² h",
-        wrong={"break-even of projected: shortening K and V must be paid for, too: four products against two": inner},
+        wrong={"break-even of projected: shortening K and V costs operations, too: four products against two": inner},
     )
     check.close(
         check.run(even("kernel"), wide, inner),
@@ -1558,8 +1566,8 @@ check.score()
 
 # %% [markdown]
 # ### Look: the crossover
-# Left, counted operations of your functions, softmax, features and normaliser included.
-# Right, measured time on this machine.
+# On the left: the counted operations of your functions, with softmax, features and normaliser.
+# On the right: the time measured on this machine.
 # A clock is noisy and says something about one machine only; look, but do not conclude much.
 # The fifth method is PyTorch's fused `scaled_dot_product_attention`: the same operations as the quadratic form, but block by block, without ever storing the $n \times n$ weights (the bonus exercise of assignment 03).
 # The counter cannot look into a fused kernel, so the left figure uses your formula for it.
@@ -1589,7 +1597,8 @@ for length in lengths:
         "fused": (F.scaled_dot_product_attention, queries[None, None], keys[None, None], values[None, None]),
     }
     for name, call in methods.items():
-        counted[name].append(operations(length, h_wide, k_given)["quadratic"] if name == "fused" else checks.flops(*call))
+        by_formula = operations(length, h_wide, k_given)["quadratic"]
+        counted[name].append(by_formula if name == "fused" else checks.flops(*call))
         seconds[name].append(low_rank.best_time(*call, repeats=pick(smoke=1, laptop=7, gpu=7)))
 figure, axes = plt.subplots(1, 2, figsize=(14, 4.6))
 plots.curves(
@@ -1605,7 +1614,7 @@ plots.curves(
     {name: (lengths, [1e3 * s for s in y]) for name, y in seconds.items()},
     "sequence length n",
     "milliseconds",
-    "Measured here (a look)",
+    "Measured on this machine",
     log_x=True,
     log_y=True,
     ax=axes[1],
@@ -1618,15 +1627,14 @@ for name in ("SVD at hand", "projected", "kernel"):
     faster = [length for length, a, b in zip(lengths, seconds[name], seconds["quadratic"]) if a < b]
     fastest = [length for length, a, b in zip(lengths, seconds[name], seconds["fused"]) if a < b]
     counts_from, clock_from, fused_from = (min(found, default="—") for found in (cheaper, faster, fastest))
-    print(
-        f"{name:>12}: fewer operations than quadratic from n = {counts_from}, less time from about {clock_from}, than fused from {fused_from}"
-    )
+    sooner = f"less time from about {clock_from}, than fused from {fused_from}"
+    print(f"{name:>12}: fewer operations than quadratic from n = {counts_from}, {sooner}")
 
 # %% [markdown]
 # ### 6.2 Which one, and at what price? <small>★★☆ · 20 min · 3 points, graded by hand</small>
 # Kernel attention with $h = 64$ needs fewer operations than the quadratic form from $n = 64$ on.
 # Yet large language models with contexts of many thousand words mostly use (fused) softmax attention.
-# Explain, with what you measured in this notebook: what does each of the linear methods (SVD, projected, kernel) give up or need, which of them can serve a causal language model, and for which task and length would you choose linear attention all the same?
+# Explain, with what you measured in this notebook: what does each of the linear methods (SVD, projected, kernel) give up or need, which of them can serve a causal language model, and for which task and length would you choose linear attention nevertheless?
 # About 150 words.
 
 # %% [markdown] written="written-choice" points=3
@@ -1653,7 +1661,7 @@ for name in ("SVD at hand", "projected", "kernel"):
 
 # %% [markdown]
 # ## 7 Bonus: chunks <small>★★★ · 40 min · 4 bonus points</small>
-# The loop of 5.5 has $n$ dependent steps of tiny products; `cumsum` stores $n$ states of $h \times e$ numbers.
+# The loop in 5.5 has $n$ dependent steps of tiny products; `cumsum` stores $n$ states of $h \times e$ numbers.
 # Both are slow.
 # Take the middle road (Hua et al., 2022): cut the sequence into chunks of $c$ positions.
 # *Inside* a chunk use the masked quadratic form, for all its positions at once.
@@ -1664,7 +1672,9 @@ for name in ("SVD at hand", "projected", "kernel"):
 #
 # and the normaliser has the same two parts.
 # The last chunk may be shorter.
-# No tensor may have more than $\max(n h,\, n e,\, c^2,\, h e)$ elements, and inside a chunk there is no loop over positions: the products inside the chunks take $2nc(h + e)$ operations, and the test expects at least half of what that grows by when $c$ grows.
+# No tensor may have more than $\max(n h,\, n e,\, c^2,\, h e)$ elements.
+# Inside a chunk there must be no loop over positions.
+# The test sees that in the count: the products inside the chunks take $2nc(h + e)$ operations, so a larger $c$ must cost more, by at least half of what this formula says.
 
 
 # %% exercise="bonus-chunked"
@@ -1707,7 +1717,7 @@ with check.idea("inside the chunk and before it"):
                 "the normaliser lacks what came before the chunk": tril / near.sum(1, keepdim=True) @ v,
                 "the numerator lacks what came before the chunk": near / tril.sum(1, keepdim=True) @ v,
                 "a position must see itself: mask above the diagonal only": (strict / strict.sum(1, keepdim=True)).nan_to_num() @ v,
-                "the state holds the chunk before only: add to it": last_only / last_only.sum(1, keepdim=True) @ v,
+                "the state holds only the previous chunk: add to it": last_only / last_only.sum(1, keepdim=True) @ v,
                 "the normaliser is missing": tril @ v,
                 "the state is updated before it is read: the chunk itself is counted twice": (loose + near)
                 / (loose + near).sum(1, keepdim=True)
@@ -1727,7 +1737,7 @@ with check.part("small tensors, work like n"):
         size=6144,
         megabytes=64,
         wasteful=144,  # an n × n matrix
-        hint="for n = 6,144 the work or the memory is that of an n × n matrix, whatever was counted: only inside a chunk may there be a square",
+        hint="for n = 6,144 the work or the memory is that of an n × n matrix, although the counter did not see it: only inside a chunk may there be a square",
     )
     check.largest(
         chunked_attention,
@@ -1740,9 +1750,7 @@ with check.part("small tensors, work like n"):
 with check.part("a chunk at once"):
     long = (randn(256, 4), randn(256, 4), randn(256, 3))
     less, more = (check.measure(checks.flops, chunked_attention, *long, c) for c in (16, 64))
-    at_once = (
-        "inside a chunk all positions are to be worked on at once, with a c × c matrix: is there a loop, or is the chunk size ignored?"
-    )
+    at_once = "inside a chunk work on all positions at once, with a c × c matrix: is there a loop, or is c ignored?"
     check.counted(more - less >= 256 * (64 - 16) * (4 + 3), at_once)
 with check.edge("inputs unchanged"):
     check.unchanged(chunked_attention, *four_keys, 2)
@@ -1774,6 +1782,6 @@ check.score()
 # - Bracket a product so that no $n \times n$ matrix appears, count the work, and say exactly what a truncated SVD loses.
 # - Find the singular vectors of $QK^\top$ without forming it, factor softmax-free attention as $Q(CK)^\top DV$, and prove that it works.
 # - Run attention as a recurrent network with a fixed-size state, equal to the masked quadratic form.
-# - Say from which length on each method pays, and which jobs a head of rank $h$ cannot do.
+# - Say from which length on each method pays off, and which jobs a head of rank $h$ cannot do.
 #
 # Next, `05-logit-bias` recovers a whole distribution from an interface that shows two words of it, and turns low rank into an attack.

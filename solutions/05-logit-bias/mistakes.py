@@ -310,7 +310,7 @@ def interval(p_star, pv_b, pstar_b, b, digits):
         return low, 1.0
     return low, min(1.0, (p_star + delta) * (pv_b + delta) / (pstar_b - delta) * math.exp(-b))
 """,
-            hint="that is the box of three roundings: sure, but too large",
+            hint="that treats the three roundings as independent",
             gravity="idea",
         ),
         Mistake(
@@ -519,7 +519,7 @@ def interval(p_star, pv_b, pstar_b, b, digits):
         Mistake(
             "e^b with the wrong term",
             change={"weight / (weight + (1 - pv_b))": "pv_b / (pv_b * math.exp(min(b, 700)) + 1 - pv_b)"},
-            hint="e^b stands with the wrong term",
+            hint="e^b multiplies the wrong term",
             gravity="idea",
         ),
         Mistake("sign of b", change={"math.exp(-b)": "math.exp(min(b, 700))"}, hint="the sign of b is wrong", gravity="idea"),
@@ -895,7 +895,7 @@ def recover_in_pairs(api):
         Mistake(
             "probabilities, not logarithms",
             change={"log_p - log_p.mean(dim=1, keepdim=True)": "log_p.exp() - log_p.exp().mean(dim=1, keepdim=True)"},
-            hint="those are probabilities: the rank is D for the logarithms",
+            hint="those are probabilities: the rank is D only for their logarithms",
             gravity="idea",
         ),
         Mistake(

@@ -5,7 +5,7 @@
 # | --- | --- |
 # | **You will be able to** | turn any text, or any bytes, into numbers and back without loss · train a byte-pair vocabulary, first the textbook way and then a hundred times faster · encode with merges, special tokens and GPT-2's own tables · tokenise a stream without holding it in memory · measure what a vocabulary costs whom |
 # | **You need** | Python's `dict`, `bytes` and `heapq`; what UTF-8 is (a reminder follows); no PyTorch |
-# | **Time** | about five hours; each exercise says its own |
+# | **Time** | about five hours; each heading says how long its exercise takes |
 # | **Points** | 68, and 4 bonus |
 #
 # A language model sees numbers, not text.
@@ -23,9 +23,8 @@
 # `merges` is the list of all merges, in the order in which training found them.
 #
 # **How to work.**
-# Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
+# Replace `raise NotImplementedError()` with your code, run the cell, then run the test below it.
 # Grading runs further checks of the same ideas.
-# A test that fails tells you which idea to check.
 # *Before you run it* marks a prediction: write it down first.
 # Your functions leave their arguments as they are (`pop_best` is the one exception), and may use what you wrote in an earlier exercise.
 
@@ -66,11 +65,11 @@ print(bytes([104, 105]), [bytes([b]) for b in b"hi"])
 # `text_of` turns the bytes into text.
 #
 # A token may end in the middle of a character, and a model may produce ids whose bytes are not UTF-8 at all.
-# Decoding must never fail: bytes that are no text become the replacement character U+FFFD, `�`.
+# Decoding must never fail: bytes that are not text become the replacement character U+FFFD, `�`.
 # (`bytes.decode` has an argument for that.)
 #
 # *Before you run it:* the two tokens `b"f\xc3"` and `b"\xa9"` make "fé".
-# What do you get if you decode each one first and join then?
+# What do you get if you decode each one first and then join the results?
 
 
 # %% exercise="decode"
@@ -106,7 +105,7 @@ with check.idea("bytes_of"):
             "bytes that are not UTF-8 are replaced: `bytes_of` must not go through text": "".join(
                 bytes([b]).decode("utf-8", "replace") for b in numbers
             ).encode(),
-            "the ids are sorted: they may come in any order": bytes(sorted(numbers)),
+            "the ids are sorted: keep them in the order in which they come": bytes(sorted(numbers)),
             "every id is used once: ids may repeat": bytes(dict.fromkeys(numbers)),
         },
     )
@@ -123,12 +122,14 @@ with check.edge("bytes_of: ids unchanged"):
 with check.idea("text_of", share=2):
     join = "text_of: a token may end inside a character: join all bytes first, decode once"
     apart = "each token is decoded by itself: a character that is spread over two tokens is lost. Join first"
-    slips = {apart: "caf\ufffd\ufffd noir", "the bytes that do not stand alone were dropped: join first, decode once": "caf noir"}
-    slips["every byte became a character of its own (latin-1): the bytes are UTF-8"] = "cafÃ© noir"
+    slips = {apart: "caf\ufffd\ufffd noir", "bytes of a split character were dropped: join first, decode once": "caf noir"}
+    slips["every byte became its own character (latin-1): decode as UTF-8"] = "cafÃ© noir"
     check.equal(check.run(text_of, [0, 1, 2, 3], table), "café noir", join, wrong=slips)
     ### BEGIN HIDDEN TESTS
     smile = {0: b"\xf0", 1: b"\x9f\x99", 2: b"\x82", 3: b"ok"}
-    check.equal(check.run(text_of, [3, 0, 1, 2, 3], smile), "ok🙂ok", "text_of: a character over three tokens")
+    check.equal(
+        check.run(text_of, [3, 0, 1, 2, 3], smile), "ok🙂ok", "text_of: a character that is spread over three tokens comes out wrong"
+    )
     ### END HIDDEN TESTS
 with check.part("bytes that are no text"):
     stray = "a stray byte is not text: it becomes one U+FFFD, and decoding goes on"
@@ -156,13 +157,13 @@ check.score()
 # So the text is first cut into *pre-tokens*, and no token may cross a border between them.
 # GPT-2's pattern (Radford et al., 2019) is a regular expression with five kinds of pieces:
 #
-# | part of the pattern | takes |
+# | part of the pattern | matches |
 # | --- | --- |
 # | `'(?:[sdmt]\|ll\|ve\|re)` | the end of an English contraction |
 # | ` ?\p{L}+` | letters, with one space in front if there is one |
 # | ` ?\p{N}+` | digits, likewise |
 # | ` ?[^\s\p{L}\p{N}]+` | other signs, likewise |
-# | `\s+(?!\S)` and `\s+` | white space; before a word its last character is left, for the word if that is a space |
+# | `\s+(?!\S)` and `\s+` | white space; before a word all but its last character, and if that one is a space, it goes to the word |
 #
 # *Before you run it:* cut the four strings below by hand.
 # Where does the space go?
@@ -172,24 +173,24 @@ for line in ("We don't pay $1,200!", "two  spaces", "x = 3\n    return", "it's 5
     print(PRETOKEN.findall(line))
 
 # %% [markdown]
-# The pieces joined give the text back: every character is in exactly one piece.
+# Joined, the pieces give the text back: every character is in exactly one piece.
 # `PRETOKEN` is the compiled pattern; `PRETOKEN.findall(text)` is all you need.
 #
 # ### 2.1 Special tokens <small>★★☆ · 15 min · 4 points</small>
 # Some strings are not text but signals, such as `<|endoftext|>` (the constant `END`) between two documents.
 # Each is one token, always; it is cut out before anything else happens.
 #
-# Write `split_special`: the text as a list of pieces in order, where each occurrence of a special token is a piece of its own, and empty pieces are left out.
+# Write `split_special`: the text as a list of pieces in order, where each occurrence of a special token is a separate piece, and empty pieces are left out.
 # Special tokens are plain strings: characters such as `|` mean nothing else in them.
 # Search from left to right.
-# Where several special tokens start at the same place, the **longest** one counts.
+# Where several special tokens start at the same place, the **longest** one wins.
 #
 # A hint: `regex.split` with a pattern in brackets, `(…)`, keeps what it splits at; `regex.escape` makes a plain string safe.
 
 
 # %% exercise="split-special"
 def split_special(text, special_tokens):
-    """Cut text (a str) at the special tokens (a list of str): a list of non-empty str that joined give the text.
+    """Cut text (a str) at the special tokens (a list of str): a list of non-empty str that give the text when joined.
 
     Longest special token first where several start at the same place. No special tokens: the whole text is one piece.
     """
@@ -205,7 +206,7 @@ def split_special(text, special_tokens):
 # %% test="split-special" points=4
 check = Check("split-special", points=4)
 with check.idea("a piece of its own"):
-    own = "the special token is a piece of its own, between the two texts"
+    own = "the special token is a separate piece, between the two texts"
     slips = {"the special token is lost: put the pattern into brackets, so that it is kept": ["one", "two"]}
     slips['`|` means "or" in a pattern: escape the special token'] = [p for p in regex.split("(<|endoftext|>)", "one<|endoftext|>two") if p]
     check.equal(check.run(split_special, "one<|endoftext|>two", [END]), ["one", END, "two"], own, wrong=slips)
@@ -224,7 +225,9 @@ with check.idea("a piece of its own"):
     )
     escaped = "special tokens are plain strings: `.` is a dot, not any character. Escape them"
     check.equal(check.run(split_special, "a.b(c)*a.b", [".", "(c)*"]), ["a", ".", "b", "(c)*", "a", ".", "b"], escaped)
-    check.equal(check.run(split_special, "a<S>b<s>c", ["<s>"]), ["a<S>b", "<s>", "c"], "large and small letters are different characters")
+    check.equal(
+        check.run(split_special, "a<S>b<s>c", ["<s>"]), ["a<S>b", "<s>", "c"], "upper-case and lower-case letters are different characters"
+    )
     ### END HIDDEN TESTS
 with check.part("no empty pieces"):
     twice = "empty pieces are left out, and two special tokens in a row are two pieces"
@@ -235,7 +238,7 @@ with check.edge("no special tokens"):
 ### BEGIN HIDDEN TESTS
 with check.part("the longest counts"):
     double = END + END
-    longest = "where several special tokens start at the same place, the longest counts, whatever their order in the list"
+    longest = "where several special tokens start at the same place, the longest one wins, whatever their order in the list"
     for given in ([END, double], [double, END]):
         check.equal(check.run(split_special, "a" + END * 3 + "b", given), ["a", double, END, "b"], longest)
     check.equal(check.run(split_special, "q<s>>r", ["<s>", "<p>", "<s>>"]), ["q", "<s>>", "r"], longest)
@@ -245,7 +248,7 @@ with check.part("from left to right"):
     check.equal(check.run(split_special, "xabcdx", ["bcd", "ab"]), ["x", "ab", "cdx"], earlier)
 with check.edge("empty texts"):
     check.equal(check.run(split_special, "", [END]), [], "an empty text has no pieces")
-    check.equal(check.run(split_special, "", []), [], "an empty text has no pieces, without special tokens, too")
+    check.equal(check.run(split_special, "", []), [], "an empty text has no pieces, also when there are no special tokens")
 with check.edge("the caller's list"):
     sorts = "your code sorts or changes the caller's list: use `sorted`, which makes a new one"
     check.unchanged(split_special, "a<s><p>", ["<s>", "<pp>", "<p>"], hint=sorts)
@@ -263,7 +266,7 @@ check.score()
 
 # %% exercise="word-counts"
 def word_counts(text, special_tokens):
-    """How often each pre-token of text occurs: a dict {tuple of single bytes: count}. Special tokens are not counted."""
+    """How often each pre-token of text occurs: a dict {tuple of single bytes: count}, without the special tokens."""
     ### BEGIN SOLUTION
     counts = Counter()
     for piece in split_special(text, special_tokens):
@@ -299,7 +302,7 @@ with check.idea("tuples of single bytes"):
                 tuple(bytes([b]) for b in word.encode()): n for word, n in by_space.items()
             },
             "every piece is counted once: count how often it occurs": {tuple(bytes([b]) for b in word.encode()): 1 for word in counted},
-            "large and small letters are different bytes: change nothing in the text": {
+            "upper-case and lower-case letters are different bytes: change nothing in the text": {
                 tuple(bytes([b]) for b in word.encode()): n for word, n in Counter(PRETOKEN.findall(letter.lower())).items()
             },
             "the pieces are stripped: the space in front belongs to the word": {
@@ -320,7 +323,7 @@ with check.part("special tokens not counted"):
         wrong={
             "the special token is counted like text: leave it out": {ab: 2, cd: 1, (b"<",): 2, (b">",): 2, (b"s",): 1, (b"p",): 1},
             "the special token is counted as a word: leave it out": {ab: 2, cd: 1, (b"<", b"s", b">"): 1, (b"<", b"p", b">"): 1},
-            "the texts are joined over the special token: nothing may reach across it": {ab + ab + cd: 1},
+            "the texts before and after a special token are joined: no piece may reach across it": {ab + ab + cd: 1},
             "only the text before the first special token is counted": {ab: 1},
         },
     )
@@ -338,7 +341,7 @@ check.score()
 # ## 3 Training
 #
 # Start with 256 tokens, the single bytes.
-# Then repeat: count all pairs of neighbours, give the most frequent pair a token of its own, and merge it everywhere.
+# Then repeat: count all pairs of neighbours, make the most frequent pair a new token, and merge it everywhere.
 # Each round adds one merge to `merges` and one token to the vocabulary.
 #
 # ### 3.1 Count the pairs <small>★☆☆ · 10 min · 3 points</small>
@@ -349,7 +352,7 @@ check.score()
 
 # %% exercise="count-pairs"
 def count_pairs(words):
-    """How often each pair of neighbours occurs in words, a dict {tuple of tokens: count}: a dict {(token, token): count}."""
+    """How often each pair of neighbours occurs in words {tuple of tokens: count}: a dict {(token, token): count}."""
     ### BEGIN SOLUTION
     counts = Counter()
     for word, n in words.items():
@@ -386,7 +389,7 @@ with check.idea("every pair inside a word"):
     check.equal(
         check.run(count_pairs, many),
         tally(neighbours),
-        "the counts of many words are wrong: every place counts, as often as the word occurs",
+        "the counts of many words are wrong: count every place, times the word's count",
         wrong={
             "each different word is counted once: multiply by how often the word occurs": tally(neighbours, weigh=False),
             "the last pair of each word is missing": tally(lambda each: neighbours(each)[:-1]),
@@ -425,7 +428,7 @@ check.score()
 
 # %% exercise="best-pair"
 def best_pair(counts):
-    """The pair with the highest count in counts, a dict {(token, token): count}; of several the greatest. None if there is no pair."""
+    """The pair with the highest count in counts {(token, token): count}, the greatest of several; None if no pair."""
     ### BEGIN SOLUTION
     return max(counts, key=lambda pair: (counts[pair], pair), default=None)
     ### END SOLUTION
@@ -446,7 +449,7 @@ with check.idea("the highest count"):
     check.equal(check.run(best_pair, random), max(random, key=lambda p: (random[p], p)), "another pair is the most frequent", wrong=lowest)
     ### END HIDDEN TESTS
 with check.part("ties: the greatest pair"):
-    greatest = "of equally frequent pairs the greatest counts, in whatever order they come"
+    greatest = "of equally frequent pairs the greatest wins, in whatever order they come"
     for order in (1, -1):
         tied = dict([((b"e", b"s"), 9), ((b"s", b"t"), 9), ((b"w", b"e"), 8)][::order])
         check.equal(check.run(best_pair, tied), (b"s", b"t"), greatest)
@@ -476,7 +479,7 @@ with check.part("ties: the greatest pair"):
     )
     ### END HIDDEN TESTS
 with check.edge("no pair is left"):
-    check.equal(check.run(best_pair, {}), None, "no pair is left: give None")
+    check.equal(check.run(best_pair, {}), None, "no pair is left: return None")
 ### BEGIN HIDDEN TESTS
 with check.edge("bytes above 127"):
     high = "bytes above 127 are greater than letters: compare bytes, not decoded text"
@@ -496,7 +499,7 @@ check.score()
 
 # %% exercise="merge"
 def merge(word, pair):
-    """The word (a tuple of tokens) after every occurrence of pair, from left to right, has become one token. A tuple."""
+    """The word, a tuple of tokens, after every occurrence of pair, from left to right, has become one token."""
     ### BEGIN SOLUTION
     left, right = pair
     merged, i = [], 0
@@ -542,7 +545,7 @@ with check.idea("the pair becomes one token"):
 with check.part("a merged token is used up"):
     left = "from left to right: the first two become one, the third is left over"
     slips = {"from left to right: the first two belong together, not the last two": (b"a", b"aa")}
-    slips['an "a" was used twice: after a merge go on behind it'] = (b"aa", b"aa")
+    slips['an "a" was used twice: after a merge, go on with the token that follows'] = (b"aa", b"aa")
     slips["the merged token was merged again: it is not the pair any more"] = (b"aaa",)
     check.equal(check.run(merge, (b"a", b"a", b"a"), (b"a", b"a")), (b"aa", b"a"), left, wrong=slips)
     ### BEGIN HIDDEN TESTS
@@ -561,7 +564,7 @@ with check.edge("short words"):
     check.equal(check.run(merge, (b"x",), (b"x", b"x")), (b"x",), "a word of one token stays")
     check.equal(check.run(merge, (), (b"x", b"x")), (), "an empty word stays empty")
 with check.edge("a tuple"):
-    kind = "give a tuple: words are keys of a dict"
+    kind = "return a tuple: words are keys of a dict"
     check.true(check.run(lambda: type(merge((b"a", b"b"), (b"a", b"b"))) is tuple and type(merge((b"x",), (b"a", b"b"))) is tuple), kind)
 ### END HIDDEN TESTS
 check.score()
@@ -584,7 +587,8 @@ check.score()
 def initial_vocab(special_tokens, vocab_size):
     """Ids 0 to 255 are the single bytes, then come the special tokens. Too small a vocabulary is refused."""
     if vocab_size < 256 + len(special_tokens):
-        raise ValueError(f"vocab_size={vocab_size}: at least {256 + len(special_tokens)} are needed for the bytes and the special tokens")
+        least = 256 + len(special_tokens)
+        raise ValueError(f"vocab_size={vocab_size}: at least {least} are needed for the bytes and the special tokens")
     start = [bytes([b]) for b in range(256)] + [token.encode() for token in special_tokens]
     return dict(enumerate(start))
 
@@ -666,7 +670,7 @@ with check.idea("count, take the best, merge"):
                 ),
                 ("pairs reach across the borders of pre-tokens: count words, not the whole text", greatest, {"whole": True}),
                 ("each different word counts once: weigh it by how often it occurs", greatest, {"weigh": False}),
-                ("the counts are not renewed after a merge", greatest, {"renew": False}),
+                ("the pairs are not counted again after a merge", greatest, {"renew": False}),
             ]
         },
     )
@@ -686,7 +690,7 @@ with check.part("vocab_size counts everything"):
 with check.part("special tokens"):
     signal = check.run(train_recount, "hi<s>hi ho ho", 259, ["<s>"])
     check.equal([signal[0].get(i) for i in (256, 257)], [b"<s>", b"ho"], "the special token has the id 256, before the merges")
-    letters = "the special token is one of the 259 entries, so two merges are left, and none is made of the special token's letters"
+    letters = "the special token is one of the 259 entries, so two merges are left, and none of them uses its letters"
     check.equal(signal[1], [(b"h", b"o"), (b"h", b"i")], letters)
     ### BEGIN HIDDEN TESTS
     marked = sample.replace("; ", "<p>") + END + END + "the end" + END + "the end"
@@ -732,7 +736,7 @@ print("last: ", [tokens.shown(a + b) for a, b in small_merges[-8:]])
 # `merge_changes(word, pair)` gives the word after the merge, and the *change* of each pair's count in that one word: a dict of whole numbers, without zeros.
 #
 # *Before you run it:* derive the changes for $a\,b\,a\,b$ with the pair $(a, b)$.
-# The neighbour of a merged token may be a merged token.
+# The neighbour of a merged token may have been merged, too.
 #
 # A hint: you need not think about neighbours at all.
 # The change is the count after minus the count before.
@@ -847,19 +851,19 @@ check.score()
 # A heap (`heapq`) gives the *smallest* entry in logarithmic time.
 # Entries are `(-count, descending(pair), pair)`, so that the smallest entry is the most frequent pair.
 #
-# 1. `descending(pair)` must turn the order of pairs round: the greater the pair, the smaller the key.
+# 1. `descending(pair)` must reverse the order of pairs: the greater the pair, the smaller the key.
 #    Negating each byte is not enough: `b"a" < b"ab"`, and the key of `b"a"` must be the *larger* one, though it is shorter.
 #    Put something at the end that is larger than every negated byte.
 # 2. When a pair's count changes, a new entry is pushed, and the old one stays in the heap.
 #    It is *stale*.
-#    `pop_best(heap, counts)` pops entries until one agrees with `counts`, and gives that pair.
-#    It gives None when the heap is empty.
+#    `pop_best(heap, counts)` pops entries until one agrees with `counts`, and returns that pair.
+#    It returns None when the heap runs empty.
 #    A pair with count 0, or not in `counts`, is gone.
 
 
 # %% exercise="queue"
 def descending(pair):
-    """A key that turns the order of pairs round: p > q if and only if descending(p) < descending(q)."""
+    """A key that reverses the order of pairs: p > q if and only if descending(p) < descending(q)."""
     ### BEGIN SOLUTION
     # 255 − b for each byte b, as a character, and behind the last one a character that is larger than all of these
     return tuple(token.translate(bytes(range(255, -1, -1))).decode("latin-1") + "\u0100" for token in pair)
@@ -867,7 +871,7 @@ def descending(pair):
 
 
 def pop_best(heap, counts):
-    """Pop entries (-count, descending(pair), pair) until one agrees with counts {pair: count}, and give its pair; None if none does."""
+    """Pop entries (-count, descending(pair), pair) until one agrees with counts {pair: count}: its pair, else None."""
     ### BEGIN SOLUTION
     while heap:
         negative, _, pair = heapq.heappop(heap)
@@ -885,12 +889,12 @@ with check.idea("descending"):
     check.equal(check.run(lambda: sorted(level, key=descending)), sorted(level, reverse=True), same_length)
     ### BEGIN HIDDEN TESTS
     drawn = sorted({(bytes(row[:2]), bytes(row[2:])) for row in randint(1, 255, (60, 4)).tolist()})
-    wrong = {"the key keeps the order: it must turn it round": drawn}
-    check.equal(check.run(lambda: sorted(drawn, key=descending)), drawn[::-1], "60 pairs are not turned round", wrong=wrong)
+    wrong = {"the key keeps the order: it must reverse it": drawn}
+    check.equal(check.run(lambda: sorted(drawn, key=descending)), drawn[::-1], "60 pairs do not come out in reverse order", wrong=wrong)
     ### END HIDDEN TESTS
 with check.part("a token that begins another"):
     mixed = [(b"a", b"b"), (b"ab", b"a"), (b"a", b"bc"), (b"b", b"a"), (b"aa", b"z"), (b"a", b"a")]
-    begins = 'b"ab" is greater than b"a", so its key must be the smaller one. What stands at the end of the key?'
+    begins = 'b"ab" is greater than b"a", so its key must be the smaller one. What comes at the end of the key?'
     check.equal(check.run(lambda: sorted(mixed, key=descending)), sorted(mixed, reverse=True), begins)
     ### BEGIN HIDDEN TESTS
     shorter = sorted({(bytes(row[:1] * (1 + row[1])), bytes(row[2:] * (1 + row[3]))) for row in randint(1, 4, (60, 4)).tolist()})
@@ -898,7 +902,10 @@ with check.part("a token that begins another"):
     slips = {joined: sorted(shorter, key=lambda p: [-b for b in p[0] + p[1]] + [1])}
     slips[begins] = sorted(shorter, key=lambda p: [[-b for b in t] for t in p])
     check.equal(
-        check.run(lambda: sorted(shorter, key=descending)), shorter[::-1], "tokens of several lengths are not turned round", wrong=slips
+        check.run(lambda: sorted(shorter, key=descending)),
+        shorter[::-1],
+        "tokens of several lengths do not come out in reverse order",
+        wrong=slips,
     )
     check.equal(
         check.run(lambda: [descending((b"a", b"b")) == descending((b"a", b"b")), descending((b"a", b"bc")) == descending((b"ab", b"c"))]),
@@ -913,7 +920,7 @@ with check.edge("bytes 0 and 255"):
     check.equal(
         check.run(lambda: sorted(pool, key=descending)),
         pool[::-1],
-        "the order is wrong for the smallest and the largest bytes, 0 and 255: what stands at the end of the key must be larger than any negated byte, that of 0, too",
+        "the order is wrong for the smallest and the largest bytes, 0 and 255: what comes at the end of the key must be larger than any negated byte, even that of 0",
     )
 ### END HIDDEN TESTS
 with check.idea("pop_best"):  # the heap is made by hand: any list in heap order is one
@@ -985,14 +992,15 @@ check.score()
 # Do not add to a set while you iterate over it: `where.pop(pair)` helps.
 #
 # The tests count lines of Python that are run.
-# Going through all words in each round is far over the limit, and then hardly anything counts: the speed is the point of this exercise.
+# Going through all words in each round is far over the limit, and then the exercise earns almost nothing: speed is its point.
 
 
 # %% exercise="train"
 def train_bpe(text, vocab_size, special_tokens=()):
-    """Byte-pair training with incremental counts: (vocab {id: bytes}, merges [(bytes, bytes)]), equal to train_recount's.
+    """Byte-pair training with incremental counts: (vocab {id: bytes}, merges [(bytes, bytes)]), as train_recount gives.
 
-    Ids 0 to 255 are the single bytes, then come the special tokens, then one token for each merge. Equally frequent pairs: the greatest.
+    Ids 0 to 255 are the single bytes, then come the special tokens, then one token for each merge.
+    Of equally frequent pairs the greatest is merged.
     """
     vocab, merges = initial_vocab(special_tokens, vocab_size), []
     found = word_counts(text, special_tokens)
@@ -1028,8 +1036,8 @@ check = Check("train", points=8)
 talk = "she sells sea shells by the sea shore; the shells she sells are sea shells surely. " * 3
 with check.idea("the same merges, faster"):
     by_example = check.run(train_bpe, "aaab aaab", 260, [])
-    check.equal(by_example[1][:2], [(b"a", b"a"), (b"aa", b"a")], "the example of 3.4: (a, a), then (aa, a), then (aaa, b)")
-    own = "the result differs from your own `train_recount`: compare the two lists of merges, and look at the first difference"
+    check.equal(by_example[1][:2], [(b"a", b"a"), (b"aa", b"a")], "the example from 3.4: (a, a), then (aa, a), then (aaa, b)")
+    own = "the result differs from your own `train_recount`: where do the two lists of merges first differ?"
     check.equal(check.run(lambda: train_bpe(talk, 280, [])[1][:20] == train_recount(talk, 280, [])[1][:20]), True, own)
     check.equal([by_example[0].get(i) for i in (97, 256, 257)], [b"a", b"aa", b"aaa"], "after 256 bytes the first merge has the id 256")
 
@@ -1134,7 +1142,7 @@ check.score()
 
 # %% [markdown]
 # Now the real thing.
-# Every fifth address is held out, to measure on.
+# Every fifth address is held out, for measurements.
 # The trainer gets the others.
 #
 # *Before you run it:* will the last merges be whole words, or pieces of words?
@@ -1153,13 +1161,14 @@ spent = time.perf_counter() - began
 began = time.perf_counter()
 train_recount(training_text, 257 + 3, [END])
 three = time.perf_counter() - began
-print(f"{len(training_text.encode()) / 1e6:.1f} MB, vocabulary {len(vocab)}: {spent:.1f} s; three rounds of recounting: {three:.1f} s")
+megabytes = len(training_text.encode()) / 1e6
+print(f"{megabytes:.1f} MB, vocabulary {len(vocab)}: {spent:.1f} s; three rounds of recounting: {three:.1f} s")
 print("first:  ", [tokens.shown(a + b) for a, b in merges[:16]])
 print("last:   ", [tokens.shown(a + b) for a, b in merges[-10:]])
 print("longest:", [tokens.shown(token) for token in sorted(vocab.values(), key=len)[-8:]])
 
 # %% [markdown]
-# Much of the three rounds is the time to count the words, which both trainers need.
+# Much of the time of the three rounds goes into counting the words, which both trainers have to do.
 # The rest is what a round costs, and recounting would go on like that for thousands of rounds.
 #
 # ## 4 Encoding
@@ -1174,12 +1183,12 @@ print("longest:", [tokens.shown(token) for token in sorted(vocab.values(), key=l
 #
 # *Before you run it:* the merges are (b, c), then (a, b).
 # What becomes of "abc"?
-# What would reading from the left give, and what a search for the longest token?
+# What would you get by merging from the left, and what by searching for the longest token?
 
 
 # %% exercise="encode-word"
 def encode_word(word, ranks):
-    """The tokens of one word (bytes): a list of bytes that joined give the word. ranks is a dict {merge: place in the list of merges}."""
+    """The tokens of one word (bytes): a list of bytes that give the word when joined; ranks is {merge: its place}."""
     ### BEGIN SOLUTION
     parts = [bytes([b]) for b in word]  # a linked list: before[i] and after[i] are the neighbours of part i, None a part that is gone
     before, after = list(range(-1, len(parts) - 1)), list(range(1, len(parts) + 1))
@@ -1298,7 +1307,7 @@ check.score()
 # - **White space.**
 #   `text[:cut]` is encoded as if the text ended there.
 #   But "\n\n" at the end of a text is one pre-token, and before a word it is two.
-#   So do not cut behind white space.
+#   So do not cut right after white space.
 #
 # So go through the pieces of `split_special` that start before `limit`.
 # The end of a special token is a safe place, and so is the beginning of a piece.
@@ -1313,11 +1322,11 @@ check.score()
 # | --- | --- | --- | --- |
 # | `so.` | 0 | `so` 0, `.` 2 (the last one) | 0 |
 # | `<\|endoftext\|>` | 3 | a complete special token | its end, 16 |
-# | `Yes.\n\nThey'l<\|endof` | 16 | `Yes` 16, `.` 19, `\n` 20, `\n` 21 (behind white space), `T` 22 (the last one) | 16, 19, 20 |
+# | `Yes.\n\nThey'l<\|endof` | 16 | `Yes` 16, `.` 19, `\n` 20, `\n` 21 (after white space), `T` 22 (the last one) | 16, 19, 20 |
 #
 # The answer is 20: ``so.<|endoftext|>Yes.`` is encoded, and ``\n\nThey'l<|endof`` waits for more text.
 #
-# You must not hold back too much, either: the last two pre-tokens, white space before them, and $L - 1$ characters.
+# You must not hold back too much, either: at most the last two pre-tokens, white space before them, and $L - 1$ characters.
 # (Cutting only at white space is no way out: some texts have none.)
 
 
@@ -1357,8 +1366,8 @@ def harmless(text, cut, more, specials=()):
 
 with check.idea("before the last word"):
     cut = check.run(safe_cut, "one two three fo")
-    check.true((cut > 0) & (cut <= 16), "nothing is given free: holding back everything means holding the whole file in memory")
-    grow = "the last word may go on in the next chunk: do not cut inside or behind it"
+    check.true((cut > 0) & (cut <= 16), "nothing is released: that way the whole file ends up in memory")
+    grow = "the last word may go on in the next chunk: do not cut inside it or after it"
     check.equal(check.run(lambda: harmless("one two three fo", safe_cut("one two three fo"), "ur five")), True, grow)
     ### BEGIN HIDDEN TESTS
 
@@ -1386,7 +1395,7 @@ with check.part("special tokens"):
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("white space"):
-    behind_space = "do not cut behind white space: at the end of a text it is one pre-token, before a word it may be two"
+    behind_space = "do not cut right after white space: at the end of a text it is one pre-token, before a word it may be two"
     check.equal(survives("two\n\nlines \n and  spaces\t\tand - x\n\n\n", "end"), True, behind_space)
 with check.part("holds back little"):
     dashes, steady = "ab-" * 400, "word " * 300
@@ -1394,9 +1403,9 @@ with check.part("holds back little"):
     check.true(check.run(lambda: len(dashes) - safe_cut(dashes)) <= 12, without)
     more = "you hold back more than two pre-tokens and L − 1 characters"
     check.true(check.run(lambda: len(steady) - safe_cut(steady, [END])) <= 40, more)
-    complete = "behind a complete special token is a safe place"
+    complete = "the place after a complete special token is safe"
     check.true(check.run(lambda: safe_cut("abc def " + END + "x" * 12, [END])) == 8 + 13, complete)
-    beyond = "cut in the text behind the last special token, not only at the special token"
+    beyond = "cut in the text after the last special token, not only at the special token"
     check.true(check.run(lambda: safe_cut("many words before " + END + " and a lot of words behind it, too", [END])) > 31, beyond)
 with check.edge("special tokens in others"):
     longer = "a special token may be the beginning of a longer one: it is certain only if it starts before `limit`"
@@ -1421,7 +1430,7 @@ check.score()
 # ### 4.3 Save and load <small>★★☆ · 10 min · 3 points</small>
 # A tokenizer must outlive the notebook: a model is useless without the exact vocabulary it was trained with.
 # Write the three parts as one JSON text and read them back.
-# JSON knows neither bytes nor numbers as keys nor tuples.
+# JSON has no bytes, no tuples, and no keys but strings.
 # And most tokens are not valid UTF-8 by themselves, so choose a form that loses nothing: `token.hex()` and `bytes.fromhex(…)`, or `latin-1`, which has a character for each byte.
 
 
@@ -1440,7 +1449,7 @@ def to_json(vocab, merges, special_tokens):
 
 
 def from_json(text):
-    """(vocab {id: bytes}, merges [(bytes, bytes)], special_tokens [str]) from what to_json gave: the same types, the same order."""
+    """(vocab {id: bytes}, merges [(bytes, bytes)], special_tokens [str]) from to_json's text: same types and order."""
     ### BEGIN SOLUTION
     data = json.loads(text)
     vocab = {number: bytes.fromhex(token) for number, token in data["vocab"]}
@@ -1456,10 +1465,8 @@ with check.idea("there and back"):
     readable = check.run(lambda: type(json.loads(to_json(*given))).__name__ in ("dict", "list"))
     check.equal(readable, True, "`to_json` gives a text that `json.loads` can read")
     back = check.run(lambda: from_json(to_json(*given)))
-    text_keys = {
-        "the ids came back as text: JSON's keys are always strings, turn them into numbers": {str(k): v for k, v in given[0].items()}
-    }
-    text_keys["the ids were numbered anew: keep them, there may be gaps"] = dict(enumerate(given[0].values()))
+    text_keys = {"the ids came back as text: JSON's keys are always strings. Make them numbers": {str(k): v for k, v in given[0].items()}}
+    text_keys["the ids were renumbered: keep them, even if there are gaps"] = dict(enumerate(given[0].values()))
     check.equal(back[0], given[0], "the vocabulary must come back as a dict {number: bytes}", wrong=text_keys)
     lost = {"the order of the merges is lost: it is the most important part": given[1][::-1]}
     check.equal(back[1], given[1], "the merges must come back as a list of pairs of bytes, in order", wrong=lost)
@@ -1502,7 +1509,7 @@ check.score()
 # Assemble it.
 # What is given: `word_ids(word)` gives the ids of one pre-token and remembers the last 8,192 of them (natural text repeats itself, and a limit keeps the memory small), and `save` and `load`.
 #
-# - **`__init__`**: special tokens that are not in the vocabulary yet are added behind its largest id, one after the other.
+# - **`__init__`**: special tokens that are not in the vocabulary yet are added after its largest id, one by one.
 # - **`encode(text)`**: split at the special tokens; a special token is one id, every other piece is cut into pre-tokens, each encoded by itself with `word_ids`.
 #   A list of ids.
 # - **`encode_iterable(chunks)`**: a generator of ids for an iterable of texts, the same ids as for all the chunks joined.
@@ -1511,7 +1518,7 @@ check.score()
 #   Never join all the chunks.
 # - **`decode_bytes(ids)`** and **`decode(ids)`**: Part 1.
 #
-# `encode` also takes `bytes`, any bytes: the line that is given turns each byte that is not UTF-8 into a stand-in character (Python's "surrogateescape"), and `word_ids` turns it back.
+# `encode` also takes `bytes`, any bytes: the line that is given turns each byte that is not UTF-8 into a placeholder character (Python's "surrogateescape"), and `word_ids` turns it back.
 # So `decode_bytes(encode(data)) == data` for everything.
 
 
@@ -1639,17 +1646,17 @@ with check.part("special tokens"):
     check.equal(check.run(tok.encode, "the<|endoftext|>thx"), [257, 259, 256, 120], signal, wrong=slips)
     ### BEGIN HIDDEN TESTS
     marked = "the " + END * 3 + " <the> then<the>n't"
-    check.equal(check.run(odd.encode, marked), ids_of(marked), "with several special tokens the ids are wrong: the longest counts")
+    check.equal(check.run(odd.encode, marked), ids_of(marked), "with several special tokens the ids are wrong: the longest one wins")
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("ids of new special tokens"):
     check.equal(
         check.run(check.keep(Tokenizer, simple | {300: b"<s>"}, small, ["<s>", "<p>", "<q>"]).encode, "<s><p><q>t"),
         [300, 301, 302, 116],
-        "a special token that is in the vocabulary keeps its id; others come behind the largest id, one after the other",
+        "a special token that is in the vocabulary keeps its id; others come after the largest id, one by one",
         wrong={
             "a special token that is in the vocabulary got a second id: keep the first": [301, 302, 303, 116],
-            "a new special token must not take an id that is in use, or fill a gap: go on behind the largest id": [300, 260, 261, 116],
+            "a new special token must not take an id that is in use, or fill a gap: go on after the largest id": [300, 260, 261, 116],
             "all new special tokens got the same id": [300, 301, 301, 116],
         },
     )
@@ -1696,7 +1703,7 @@ with check.idea("encode_iterable", share=3):
         check.equal(check.measure(tokens.drain, odd, chunks)[0], ids_of(novel), other)
     ### END HIDDEN TESTS
 with check.part("signals across chunks"):
-    broken = "a special token that is spread over chunks is still one: hand the special tokens to `safe_cut`"
+    broken = "a special token that is spread over chunks is still one: pass the special tokens to `safe_cut`"
     check.equal(check.measure(tokens.drain, tok, ["the<|endof", "text|>", "x"])[0], [257, 259, 120], broken)
     ### BEGIN HIDDEN TESTS
     for width in (1, 4, 11):
@@ -1730,7 +1737,10 @@ check.score()
 # %% look=true
 gpt2 = Tokenizer(*tokens.gpt2(), [END])
 print(gpt2.encode("Hello, world!"), gpt2.encode(END))
-for name, text in {"GPT-2": "The naïve tokenizer's 12345 tokens — 🙂", "Python": "for i in range(10):\n    print(i)\n"}.items():
+for name, text in {
+    "GPT-2": "The naïve tokenizer's 12345 tokens — 🙂",
+    "Python": "for i in range(10):\n    print(i)\n",
+}.items():
     display(tokens.coloured([gpt2.vocab[number] for number in gpt2.encode(text)], name))
 
 # %% [markdown]
@@ -1742,7 +1752,8 @@ for name, text in {"GPT-2": "The naïve tokenizer's 12345 tokens — 🙂", "Pyt
 # %% look=true
 speaker = Tokenizer(vocab, merges, [END])
 tokens.playground(
-    merges, "We the people of the United States, unconstitutionally tokenized. Die Würde des Menschen ist unantastbar. 12345 🙂"
+    merges,
+    "We the people of the United States, unconstitutionally tokenized. Die Würde des Menschen ist unantastbar. 12345 🙂",
 )
 
 # %% [markdown]
@@ -1750,7 +1761,7 @@ tokens.playground(
 #
 # ### 5.1 Two measures <small>★☆☆ · 10 min · 3 points</small>
 # *Compression* is the number of bytes per token: how much text fits into a context of fixed length.
-# *Fertility* is the number of tokens per word, where words are what white space separates (`str.split`): how much more a model has to read and write than there are words.
+# *Fertility* is the number of tokens per word, where words are what white space separates (`str.split`): how many tokens a model has to read or write for one word.
 
 
 # %% exercise="measures"
@@ -1777,10 +1788,10 @@ with check.idea("bytes_per_token"):
     check.close(
         check.run(bytes_per_token, foreign, [3] * 8),
         len(foreign.encode()) / 8,
-        "the number of bytes is not the number of characters, nor anything else",
+        "divide the number of bytes of the text by the number of tokens",
         wrong={
             'characters are counted; "é" has two bytes, and an emoji four': len(foreign) / 8,
-            "this is tokens per byte: turn it round": 8 / len(foreign.encode()),
+            "this is tokens per byte: divide the other way round": 8 / len(foreign.encode()),
             "different ids are counted: every token counts, repeated ones, too": float(len(foreign.encode())),
             "that is the number of bytes; divide by the number of tokens": len(foreign.encode()),
             "the white space at the ends counts, too: change nothing in the text": len(foreign.strip().encode()) / 8,
@@ -1799,11 +1810,11 @@ with check.idea("fertility"):
         16 / 7,
         "sixteen tokens for seven words",
         wrong={
-            "this is words per token: turn it round": 7 / 16,
+            "this is words per token: divide the other way round": 7 / 16,
             "the pre-tokens are counted: here words are what white space separates": 16 / len(PRETOKEN.findall(sentence)),
             "characters are counted, not words": 16 / len(sentence),
             "different ids are counted: every token counts": 1 / 7,
-            "the spaces are counted: there is one word more": 16 / 6,
+            "the spaces are counted: there is one more word than spaces": 16 / 6,
             "the result is a fraction: do not round it": 2.0,
         },
     )
@@ -1820,26 +1831,31 @@ check.score()
 # %% [markdown]
 # ### Look: how large should the vocabulary be?
 # You need not train again for each size: the first merges are the same whatever comes later.
-# So cut the list.
-# The text measured is held out.
+# So it is enough to cut the list of merges.
+# The text for the measurement is held out.
 #
 # *Before you run it:* sketch the curve of bytes per token against the size of the vocabulary, on a logarithmic axis.
 # Does it bend, and why?
 
 # %% look=true
 sizes = [v for v in (256, 512, 1024, 2048, 4096, 8192, 16384, 32768) if v < V] + [V]
-groups = {"held out, oldest": held_out[: len(held_out) // 4 + 1], "held out, newest": held_out[-(len(held_out) // 4 + 1) :]}
+groups = {
+    "held out, oldest": held_out[: len(held_out) // 4 + 1],
+    "held out, newest": held_out[-(len(held_out) // 4 + 1) :],
+}
 groups = {name: END.join(texts)[: pick(smoke=20_000, laptop=300_000, gpu=600_000)] for name, texts in groups.items()}
 packed, needed = {}, {}
 for name, text in groups.items():
     ids_by_size = []
     for cut_size in sizes:
-        cut_off = Tokenizer({n: t for n, t in vocab.items() if n < max(cut_size, 257)}, merges[: max(cut_size - 257, 0)], [END])
+        first_tokens = {n: t for n, t in vocab.items() if n < max(cut_size, 257)}
+        cut_off = Tokenizer(first_tokens, merges[: max(cut_size - 257, 0)], [END])
         ids_by_size.append(cut_off.encode(text))
     packed[name] = (sizes, [bytes_per_token(text, ids) for ids in ids_by_size])
     needed[name] = (sizes, [fertility(text, ids) for ids in ids_by_size])
     whole = gpt2.encode(text)
-    print(f"{name}: {packed[name][1][-1]:.2f} bytes a token with your {V} tokens, {bytes_per_token(text, whole):.2f} with GPT-2's 50,257")
+    yours, theirs = packed[name][1][-1], bytes_per_token(text, whole)
+    print(f"{name}: {yours:.2f} bytes per token with your {V} tokens, {theirs:.2f} with GPT-2's 50,257")
 plots.use_course_style()
 figure, axes = plt.subplots(1, 2, figsize=(13, 4))
 plots.curves(packed, "size of the vocabulary", "bytes per token", "Compression", log_x=True, ax=axes[0])
@@ -1853,7 +1869,7 @@ plt.show()
 #
 # ### Look: the same sentence in twelve languages
 # Everyone pays for tokens, in money, time and context length.
-# Here is one sentence, about the same content in each language.
+# Here is one sentence with about the same content in each language.
 
 # %% look=true
 costs = {name: [len(gpt2.encode(text)), len(speaker.encode(text))] for name, text in tokens.SENTENCE.items()}
@@ -1874,7 +1890,7 @@ plt.show()
 # Answer in about 150 to 250 words, with what you saw in the notebook.
 #
 # 1. A user types the prompt "The president of the United" and then, by mistake, one space at the end.
-#    Compare the ids of the prompt with and without the space (and with " States" behind it).
+#    Compare the ids of the prompt with and without the space (and with " States" added).
 #    Why is the model's next word likely to be worse with the space?
 # 2. Name two causes of the differences between languages in the last figure, and one change that would make them smaller.
 #    What would it cost speakers of English?

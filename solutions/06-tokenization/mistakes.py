@@ -108,18 +108,18 @@ def text_of(ids, vocab):
         Mistake("not escaped", change={"regex.escape(token)": "token"}, hint='`|` means "or" in a pattern', gravity="idea"),
         Mistake("signals lost", change={'"(" + ': "", ' + ")"': ""}, hint="the special token is lost", gravity="idea"),
         Mistake(
-            "shortest first", change={"reverse=True": "reverse=False"}, hint="the longest counts, whatever their order", gravity="part"
+            "shortest first", change={"reverse=True": "reverse=False"}, hint="the longest one wins, whatever their order", gravity="part"
         ),
         Mistake(
             "in the list's order",
             change={"sorted(special_tokens, key=len, reverse=True)": "special_tokens"},
-            hint="the longest counts, whatever their order",
+            hint="the longest one wins, whatever their order",
             gravity="part",
         ),
         Mistake(
             "alphabetically",
             change={"sorted(special_tokens, key=len, reverse=True)": "sorted(special_tokens)"},
-            hint="the longest counts, whatever their order",
+            hint="the longest one wins, whatever their order",
             gravity="part",
         ),
         Mistake("empty pieces", change={" if piece]": "]"}, hint="empty pieces are left out", gravity="part"),
@@ -165,7 +165,7 @@ def split_special(text, special_tokens):
         Mistake(
             "large and small letters alike",
             change={"regex.split(pattern, text)": "regex.split(pattern, text, flags=regex.I)"},
-            hint="large and small letters are different characters",
+            hint="upper-case and lower-case letters are different characters",
             gravity="idea",
         ),
         Right(
@@ -249,7 +249,7 @@ def split_special(text, special_tokens):
             change={
                 "    for piece in split_special(text, special_tokens):\n        if piece not in special_tokens:\n            counts.update(PRETOKEN.findall(piece))": '    text = "".join(p for p in split_special(text, special_tokens) if p not in special_tokens)\n    counts.update(PRETOKEN.findall(text))'
             },
-            hint="the texts are joined over the special token",
+            hint="the texts before and after a special token are joined",
             gravity="part",
         ),
         Mistake(
@@ -384,7 +384,7 @@ def count_pairs(words):
         Mistake(
             "first that came",
             change={"key=lambda pair: (counts[pair], pair)": "key=counts.get"},
-            hint="of equally frequent pairs the greatest counts",
+            hint="of equally frequent pairs the greatest wins",
             gravity="part",
         ),
         Mistake(
@@ -399,7 +399,7 @@ def count_pairs(words):
             hint="that is the longest",
             gravity="part",
         ),
-        Mistake("no default", change={", default=None": ""}, hint="no pair is left: give None", gravity="edge"),
+        Mistake("no default", change={", default=None": ""}, hint="no pair is left: return None", gravity="edge"),
         Mistake(
             "greatest pair, whatever its count",
             change={"(counts[pair], pair)": "pair"},
@@ -507,7 +507,7 @@ def merge(word, pair):
             hint="(b, a) is not the pair (a, b)",
             gravity="idea",
         ),
-        Mistake("a list", change={"return tuple(merged)": "return merged"}, hint="give a tuple", gravity="edge"),
+        Mistake("a list", change={"return tuple(merged)": "return merged"}, hint="return a tuple", gravity="edge"),
         Mistake(
             "right token forgotten",
             change={"merged.append(left + right)\n            i += 2": "merged.append(left + right)\n            i += 1"},
@@ -595,7 +595,7 @@ def merge(word, pair):
                 "    while len(vocab)": "    counts = count_pairs(words)\n    while len(vocab)",
                 "best_pair(count_pairs(words))": "best_pair(counts)\n        counts.pop(pair, None)",
             },
-            hint="the counts are not renewed",
+            hint="the pairs are not counted again",
             gravity="idea",
         ),
         Mistake(
@@ -741,13 +741,13 @@ def merge_changes(word, pair):
             hint="the key keeps the order",
             gravity="idea",
         ),
-        Mistake("no end mark", change={' + "\\u0100"': ""}, hint="What stands at the end of the key?", gravity="part"),
+        Mistake("no end mark", change={' + "\\u0100"': ""}, hint="What comes at the end of the key?", gravity="part"),
         Mistake(
             "end mark too small",
             change={
                 'return tuple(token.translate(bytes(range(255, -1, -1))).decode("latin-1") + "\\u0100" for token in pair)': "return tuple(tuple(-b for b in token) + (0,) for token in pair)"
             },
-            hint="that of 0, too",
+            hint="even that of 0",
             gravity="edge",
         ),
         Mistake(
@@ -891,7 +891,7 @@ def train_bpe(text, vocab_size, special_tokens=()):
         Mistake(
             "nothing pushed",
             change={"heapq.heappush(heap, (-counts[other], descending(other), other))": "pass"},
-            hint="the example of 3.4",
+            hint="the example from 3.4",
             gravity="idea",
         ),
         Mistake(
@@ -1136,12 +1136,14 @@ def encode_word(word, ranks):
             hint="the last word may go on in the next chunk",
             gravity="idea",
         ),
-        Mistake("never", code="def safe_cut(text, special_tokens=()):\n    return 0", hint="holding back everything", gravity="idea"),
+        Mistake(
+            "never", code="def safe_cut(text, special_tokens=()):\n    return 0", hint="the whole file ends up in memory", gravity="idea"
+        ),
         Mistake("one pre-token only", change={"begins[:-1]": "begins"}, hint='"they\'l" may become "they\'ll"', gravity="part"),
         Mistake(
             "behind white space",
             change={"[begin for begin in begins[:-1] if not text[begin - 1].isspace()]": "begins[:-1]"},
-            hint="do not cut behind white space",
+            hint="do not cut right after white space",
             gravity="part",
         ),
         Mistake(
@@ -1177,10 +1179,10 @@ def safe_cut(text, special_tokens=()):
             change={
                 "            cut = max([start] + [begin for begin in begins[:-1] if not text[begin - 1].isspace()])": "            cut = start"
             },
-            hint="nothing is given free",
+            hint="nothing is released",
             gravity="idea",
         ),
-        Mistake("fails without special tokens", change={", default=1": ""}, hint="nothing is given free", gravity="idea"),
+        Mistake("fails without special tokens", change={", default=1": ""}, hint="nothing is released", gravity="idea"),
         Mistake(
             "at the last space",
             code="def safe_cut(text, special_tokens=()):\n    return max(0, text.rfind(' '))",
@@ -1250,7 +1252,7 @@ def safe_cut(text, special_tokens=()):
                 "{number: bytes.fromhex(token) for number, token in": "{i: bytes.fromhex(token) for i, (_, token) in enumerate(",
                 'data["vocab"]}': 'data["vocab"])}',
             },
-            hint="the ids were numbered anew",
+            hint="the ids were renumbered",
             gravity="idea",
         ),
         Mistake(

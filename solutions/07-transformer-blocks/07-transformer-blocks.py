@@ -5,7 +5,7 @@
 # | --- | --- |
 # | **You will be able to** | write LayerNorm and RMSNorm, and LayerNorm's gradient by hand · say why text is not batch-normalised · write feed-forward layers with ReLU, GELU, Swish and SwiGLU · split, attend, merge and project in a multi-head module · assemble pre-LN and post-LN blocks that equal PyTorch's in value and gradient · count parameters without running anything · say what residuals and norms do in a deep stack |
 # | **You need** | attention (03), the chain rule, `nn.Module` and `nn.Linear` |
-# | **Time** | about four and a half hours; each exercise says its own |
+# | **Time** | about four and a half hours; each heading says how long its exercise takes |
 # | **Points** | 63, and 4 bonus |
 #
 # A Transformer is one block, repeated.
@@ -15,15 +15,15 @@
 # Here you build every part, prove it equal to PyTorch's, and then stack the blocks 32 deep to see what norms and residuals are for.
 #
 # **Notation.**
-# $B$ sequences in a batch, $T$ positions, width $D$, $H$ heads.
-# A tensor of activations has shape `(B, T, D)`; one vector $x \in \mathbb{R}^D$ is what stands at one position.
+# A batch holds $B$ sequences of $T$ positions; the width is $D$, and there are $H$ heads.
+# A tensor of activations has the shape `(B, T, D)`; $x \in \mathbb{R}^D$ is the vector at one position.
 # Masks are boolean, and `True` means *may look*, as in 03.
 #
 # **How to work.**
-# Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
+# Replace `raise NotImplementedError()` with your code, run the cell, then run the test below it.
 # Grading runs further checks of the same ideas.
 # *Before you run it* marks a prediction: write it down first.
-# Where a module has learned parts, the docstring says their names: the tests load weights by name.
+# Where a module has learned parts, the docstring gives their names: the tests load weights by name.
 # Leave inputs as they are, and use torch operations all the way, so that gradients flow.
 # You may use `nn.Linear` and `nn.Parameter`, and everything you wrote in an earlier exercise.
 
@@ -53,7 +53,7 @@ from helpers.transformer_blocks import depth
 #    \hat x = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}}, \qquad y = \gamma \odot \hat x + \beta . $$
 #
 # $\gamma, \beta \in \mathbb{R}^D$ are learned (`weight` and `bias`), $\odot$ multiplies entry by entry. Two details: the variance divides
-# by $D$, not by $D - 1$; and $\varepsilon$ stands *inside* the root.
+# by $D$, not by $D - 1$; and $\varepsilon$ is *inside* the root.
 #
 # ### 1.1 LayerNorm <small>★☆☆ · 10 min · 4 points</small>
 # Write it for any number of axes in front of the last one. Do not call torch's own.
@@ -97,7 +97,7 @@ with check.idea("mean 0, variance 1, then γ and β"):
             "one mean and one variance for the whole tensor: each position is normalised on its own": F.layer_norm(x, (6, 8)) * w + b,
             "the weight γ is not used": middle / torch.sqrt(spread + 1e-5) + b,
             "the bias β is not used": w * middle / torch.sqrt(spread + 1e-5),
-            "you divide by the variance; its root is wanted": w * middle / (spread + 1e-5) + b,
+            "you divide by the variance: divide by its root": w * middle / (spread + 1e-5) + b,
             "the mean is not subtracted": w * x / torch.sqrt(spread + 1e-5) + b,
             "the bias is added before the weight multiplies: y = γ x̂ + β": w * (middle / torch.sqrt(spread + 1e-5) + b),
         },
@@ -112,7 +112,7 @@ with check.idea("mean 0, variance 1, then γ and β"):
     ### END HIDDEN TESTS
 with check.part("ε inside the root"):
     small = check.run(layer_norm, steps / 2000, one, zero)
-    slips = {"ε stands outside the root: it is √(σ² + ε), not √σ² + ε": [[-0.9900990, -0.9900990, 0.9900990, 0.9900990]]}
+    slips = {"ε is outside the root: it is √(σ² + ε), not √σ² + ε": [[-0.9900990, -0.9900990, 0.9900990, 0.9900990]]}
     slips["ε is missing"] = [[-1.0, -1.0, 1.0, 1.0]]
     less = "the variance 1e-6 is less than ε = 1e-5, so the entries become ±√(1/11) = ±0.3015: is ε added to the variance?"
     check.close(small, [[-0.3015113, -0.3015113, 0.3015113, 0.3015113]], less, wrong=slips)
@@ -174,7 +174,7 @@ check.score()
 # ### 1.2 The gradient of LayerNorm <small>★★☆ · 30 min · 5 points</small>
 # Derive it on paper first. Let $g = \partial J / \partial y$ be the gradient of some loss $J$ with respect to the output, and $s =
 # \sqrt{\sigma^2 + \varepsilon}$. An input $x_i$ acts on $J$ in three ways: directly through $\hat x_i$, through $\mu$, and through
-# $\sigma^2$. Steps that lead there:
+# $\sigma^2$. The steps:
 #
 # 1. $\partial J/\partial \gamma$ and $\partial J/\partial \beta$: every position adds its share.
 # 2. $\hat g = \partial J / \partial \hat x$, from $y = \gamma \odot \hat x + \beta$.
@@ -190,7 +190,7 @@ check.score()
 def layer_norm_backward(g, x, weight, eps=1e-5):
     """Gradients of a loss through LayerNorm, by formula and without autograd.
 
-    g (..., D) is the loss's gradient with respect to the output; x (..., D), weight (D,) and eps are as in `layer_norm`.
+    g (..., D) is the loss's gradient with respect to the output; x (..., D), weight (D,), eps are as in `layer_norm`.
     Returns three tensors: the gradients with respect to x (..., D), weight (D,) and bias (D,).
     """
     ### BEGIN SOLUTION
@@ -223,11 +223,11 @@ with check.idea("gradient with respect to x"):
         wide = torch.sqrt(x.var(-1, keepdim=True) + eps)
         return {
             "μ and σ are treated as constants: x acts through them, too": up / root,
-            "the way through σ² is missing": (up - part_mean) / root,
-            "the way through μ is missing": (up - hat * part_var) / root,
+            "the path through σ² is missing": (up - part_mean) / root,
+            "the path through μ is missing": (up - hat * part_var) / root,
             "γ is missing: the gradient with respect to x̂ is g ⊙ γ": (g - g.mean(-1, keepdim=True) - hat * (g * hat).mean(-1, keepdim=True))
             / root,
-            "sums stand where means belong: μ and σ² divide by D": (up - width * part_mean - hat * width * part_var) / root,
+            "you use sums where means belong: μ and σ² divide by D": (up - width * part_mean - hat * width * part_var) / root,
             "the division by s is missing": up - part_mean - hat * part_var,
             "the sign of the part that comes through σ² is wrong": (up - part_mean + hat * part_var) / root,
             "the variance is divided by D − 1; it must be divided by D": (
@@ -292,7 +292,7 @@ with check.part("ε"):
         check.run(layer_norm_backward, g, near, gamma, 0.7)[0],
         lambda z: (F.layer_norm(z, (3,), gamma, None, 0.7) * g).sum(),
         near,
-        "with ε = 0.7 the gradient with respect to x is wrong: ε stands in s, and s also in x̂",
+        "with ε = 0.7 the gradient with respect to x is wrong: ε is part of s, and s is part of x̂",
         wrong={
             "ε is missing in s": x_slips(g, near, gamma, 0.0)["the division by s is missing"] / bare,
             "the argument `eps` is not used": x_slips(g, near, gamma, 1e-5)["the division by s is missing"]
@@ -337,7 +337,7 @@ check.score()
 
 # %% exercise="rms-norm"
 def rms_norm(x, weight, eps=1e-5):
-    """Root-mean-square normalisation of x (..., D) over its last axis, with weight (D,). Returns (..., D) in the dtype of x.
+    """Root-mean-square normalisation of x (..., D) over its last axis, with weight (D,): (..., D), in the dtype of x.
 
     The work is done in float32 or better.
     """
@@ -362,10 +362,10 @@ with check.idea("root of the mean square"):
         F.rms_norm(x, (5,), w, 1e-5),
         "the output differs from RMSNorm",
         wrong={
-            "you divide by the length: the *mean* of the squares stands under the root": w * x / (5 * square + 1e-5).sqrt(),
+            "you divide by the length: the *mean* of the squares belongs under the root": w * x / (5 * square + 1e-5).sqrt(),
             "you divide by the mean square: its root is missing": w * x / (square + 1e-5),
             "you subtract the mean: RMSNorm does not": F.layer_norm(x, (5,), w),
-            "you divide by the standard deviation: RMSNorm knows no mean": w * x / x.std(-1, keepdim=True, correction=0),
+            "you divide by the standard deviation: RMSNorm does not use the mean": w * x / x.std(-1, keepdim=True, correction=0),
             "the weight γ is not used": F.rms_norm(x, (5,), None, 1e-5),
             "the mean runs down the columns: each position is normalised on its own, over the last axis": w
             * x
@@ -384,7 +384,7 @@ with check.idea("root of the mean square"):
     ### END HIDDEN TESTS
 with check.part("ε under the root"):
     small = check.run(rms_norm, torch.full((1, 4), 1e-3), torch.ones(4))
-    slips = {"ε stands outside the root": torch.full((1, 4), 0.990099), "ε is missing": torch.ones(1, 4)}
+    slips = {"ε is outside the root": torch.full((1, 4), 0.990099), "ε is missing": torch.ones(1, 4)}
     less = "the mean square 1e-6 is less than ε = 1e-5, so the entries become √(1/11) = 0.3015: is ε added under the root?"
     check.close(small, torch.full((1, 4), 0.3015113), less, wrong=slips)
     ### BEGIN HIDDEN TESTS
@@ -394,7 +394,7 @@ with check.part("ε under the root"):
     ### END HIDDEN TESTS
 with check.part("half precision"):
     half = check.run(rms_norm, torch.full((1, 4), 300.0, dtype=torch.float16), torch.ones(4, dtype=torch.float16))
-    check.close(half, torch.ones(1, 4).half(), "300 in float16 becomes 1: squares overflow at 65,504. Convert to float32 first")
+    check.close(half, torch.ones(1, 4).half(), "squares overflow at 65,504 in float16. Convert to float32 first")
     ### BEGIN HIDDEN TESTS
     fine = randn(4, 256).to(torch.bfloat16)
     exact = F.rms_norm(fine.double(), (256,), None, 1e-5).to(torch.bfloat16)
@@ -582,7 +582,7 @@ check.score()
 
 # %% exercise="influence"
 def influence(f, x, delta):
-    """M (T, T): how far output i of f moves (Euclidean length) when delta (D,) is added to position j of x (T, D). Rows are outputs."""
+    """M (T, T): how far output i (row) of f moves, in length, when delta (D,) is added to position j of x (T, D)."""
     ### BEGIN SOLUTION
     before, columns = f(x), []
     for j in range(len(x)):
@@ -598,8 +598,8 @@ check = Check("influence", points=3)
 x, shift = randn(4, 3), torch.tensor([3.0, 0.0, 4.0])
 with check.idea("what a shift at j does to i"):
     same_place = check.run(influence, checks.Counted(lambda z: 2 * z), x, shift, shape=(4, 4))
-    slips = {"the squared length is given: the root is missing": 100 * torch.eye(4)}
-    slips["the entries' absolute changes are added: the Euclidean length is wanted"] = 14 * torch.eye(4)
+    slips = {"this is the squared length: the root is missing": 100 * torch.eye(4)}
+    slips["the absolute changes of the entries are added: use the Euclidean length"] = 14 * torch.eye(4)
     slips["earlier shifts stay in place: start again from x for every j"] = 10 * torch.ones(4, 4).triu()
     check.close(same_place, 10 * torch.eye(4), "f(x) = 2x: only the shifted position moves, by 2 · ‖(3, 0, 4)‖ = 10", wrong=slips)
     past = check.run(influence, checks.Counted(lambda z: z.cumsum(0)), x, shift, shape=(4, 4))
@@ -626,7 +626,7 @@ with check.idea("what a shift at j does to i"):
                     [(act(torch.where((torch.arange(5) == j)[:, None], wide, wave)) - act(wave)).norm(dim=1) for j in range(5)],
                     1,
                 ),
-                "the largest change of an entry is given: the Euclidean length is wanted": torch.stack(
+                "this is the largest change of an entry: use the Euclidean length": torch.stack(
                     [(act(z) - act(wave)).abs().amax(1) for z in pushed], 1
                 ),
             },
@@ -674,12 +674,12 @@ plt.show()
 # In training, BatchNorm lets every position see all the others, later ones included: a language model could read what it should predict.
 # In evaluation it does not, but then it is another function.
 #
-# ### Look: the same sentence in other company
-# A second measurement, on real sentences (a State of the Union address; every word gets a fixed random vector).
-# One sentence is put in batches with $n$ other sentences, drawn twice.
-# How far do the sentence's own normalised vectors move from one draw to the other, relative to their length?
+# ### Look: the same sentence in different batches
+# The second measurement uses real sentences (a State of the Union address; every word gets a fixed random vector).
+# One sentence is put into a batch with $n$ others, and then into a second batch with $n$ others, drawn again.
+# How far do the sentence's own normalised vectors move from one batch to the other, relative to their length?
 # And how far are they from those in evaluation, where BatchNorm uses the statistics of all sentences?
-# Shaded: from the least to the most of several draws.
+# The shaded band runs from the smallest to the largest value of several draws.
 
 # %% look=true
 vectors = depth.embed(depth.sentences(pick(smoke=60, laptop=300, gpu=300)), 32)
@@ -705,13 +705,13 @@ for column, n in enumerate(mates):
         gap[draw, column] = (first - settled).norm() / settled.norm()
 plots.curves(
     {
-        "BatchNorm, two draws of company": (mates, moved),
+        "BatchNorm, two different batches": (mates, moved),
         "BatchNorm, training against evaluation": (mates, gap),
-        "LayerNorm (no company has any effect)": (mates, torch.zeros(len(mates))),
+        "LayerNorm (the batch has no effect)": (mates, torch.zeros(len(mates))),
     },
     "other sentences in the batch",
     "relative change of the output",
-    "one sentence, normalised in different company",
+    "one sentence, normalised in different batches",
     log_x=True,
 )
 plt.show()
@@ -857,7 +857,7 @@ with check.idea("gelu_tanh"):
             "GELU (tanh): the cubic term is missing": 0.5 * many * (1 + torch.tanh(factor * many)),
             "GELU (tanh): the factor is √(2/π), not 2/π": 0.5 * many * (1 + torch.tanh(factor**2 * (many + 0.044715 * many**3))),
             "GELU (tanh): the factor √(2/π) is missing": 0.5 * many * (1 + torch.tanh(many + 0.044715 * many**3)),
-            "GELU (tanh): only the cubic term is multiplied by 0.044715; so is x here": 0.5
+            "GELU (tanh): x is multiplied by 0.044715, too; only the cubic term should be": 0.5
             * many
             * (1 + torch.tanh(factor * 0.044715 * (many + many**3))),
         },
@@ -923,16 +923,24 @@ check.score()
 @ipywidgets.interact(beta=ipywidgets.FloatSlider(value=1.0, min=0.0, max=10.0, step=0.1, description="β"))
 def draw_activations(beta=1.0):
     grid = torch.linspace(-4, 4, 200)
-    series = {"ReLU": (grid, relu(grid)), "GELU": (grid, gelu(grid)), f"Swish, β = {beta:.1f}": (grid, swish(grid, beta))}
-    plots.curves(series, "x", "activation", f"largest distance of Swish from GELU: {(swish(grid, beta) - gelu(grid)).abs().max():.3f}")
+    series = {
+        "ReLU": (grid, relu(grid)),
+        "GELU": (grid, gelu(grid)),
+        f"Swish, β = {beta:.1f}": (grid, swish(grid, beta)),
+    }
+    plots.curves(
+        series,
+        "x",
+        "activation",
+        f"largest distance of Swish from GELU: {(swish(grid, beta) - gelu(grid)).abs().max():.3f}",
+    )
     plt.ylim(-0.6, 4)
     plt.show()
 
 
 difference_grid = torch.linspace(-4, 4, 2001, dtype=torch.float64)
-print(
-    f"exact GELU and its tanh approximation differ by at most {(gelu(difference_grid) - gelu_tanh(difference_grid)).abs().max():.1e} on [−4, 4]"
-)
+largest = (gelu(difference_grid) - gelu_tanh(difference_grid)).abs().max()
+print(f"exact GELU and its tanh approximation differ by at most {largest:.1e} on [−4, 4]")
 
 # %% [markdown]
 # ### 2.2 Two feed-forward layers <small>★★☆ · 20 min · 5 points</small>
@@ -949,7 +957,10 @@ print(
 
 # %% exercise="feed-forward"
 class FeedForward(nn.Module):
-    """Linear, activation, linear, with biases: (..., D) to (..., D). Parts: `up` (D to hidden) and `down` (hidden to D), both nn.Linear."""
+    """Linear, activation, linear: (..., D) to (..., D).
+
+    Parts, both nn.Linear with bias: `up` (D to hidden) and `down` (hidden to D).
+    """
 
     def __init__(self, D, hidden, activation=gelu):
         ### BEGIN SOLUTION
@@ -966,7 +977,10 @@ class FeedForward(nn.Module):
 
 
 class SwiGLU(nn.Module):
-    """W2 (SiLU(W1 x) ⊙ W3 x): (..., D) to (..., D). Parts, nn.Linear without bias: `w1`, `w3` (D to hidden), `w2` (hidden to D)."""
+    """W2 (SiLU(W1 x) ⊙ W3 x): (..., D) to (..., D).
+
+    Parts, all nn.Linear without bias: `w1` and `w3` (D to hidden), `w2` (hidden to D).
+    """
 
     def __init__(self, D, hidden):
         ### BEGIN SOLUTION
@@ -993,7 +1007,7 @@ with check.idea("FeedForward"):
     weights = {"up.weight": eye, "up.bias": torch.zeros(2), "down.weight": -eye, "down.bias": tens}
     tiny = check.keep(FeedForward, 2, 2)
     check.run(tiny.load_state_dict, weights)
-    gelu_of = "FeedForward with identity up, minus identity down, biases 0 and (10, 20): (3, −5) becomes (10 − GELU(3), 20 − GELU(−5))"
+    gelu_of = "FeedForward with W_up = I, W_down = −I, biases 0 and (10, 20): (3, −5) becomes (10 − GELU(3), 20 − GELU(−5))"
     check.close(check.run(tiny, one), [[7.0040497, 20.0]], gelu_of, atol=1e-5)
     ### BEGIN HIDDEN TESTS
     x, back = randn(2, 3, 4), randn(2, 3, 4)
@@ -1125,7 +1139,7 @@ with check.idea("split_heads"):
             "split_heads: `view` straight to (B, H, T, D/H) cuts the sequence, not the width: view to (B, T, H, D/H), then transpose": (
                 count_up.view(2, 4, 3, 2)
             ),
-            "split_heads: head h takes every H-th column; it should take D/H columns in a row": count_up.view(2, 3, 2, 4).permute(
+            "split_heads: head h takes every H-th column; it should take D/H adjacent columns": count_up.view(2, 3, 2, 4).permute(
                 0, 3, 1, 2
             ),
             "split_heads: the heads are in reverse order": whole_row.flip(1),
@@ -1157,7 +1171,7 @@ with check.idea("merge_heads"):
     check.close(
         check.run(merge_heads, pieces),
         torch.cat(pieces.unbind(1), -1),
-        "merge_heads: the heads must stand side by side, head 0 first",
+        "merge_heads: the heads must go side by side, head 0 first",
         wrong={
             "merge_heads: `reshape` alone mixes positions and heads: bring the position axis back to its place first": pieces.reshape(
                 2, 4, 15
@@ -1232,7 +1246,7 @@ with check.idea("split, attend, merge, project"):
     tiny = check.keep(MultiHeadAttention, 2, 2)
     even = {f"{part}.{kind}": torch.zeros(2, 2) if kind == "weight" else torch.zeros(2) for part in parts for kind in ("weight", "bias")}
     check.run(tiny.load_state_dict, even | {"v_proj.weight": torch.eye(2), "o_proj.weight": 10 * torch.eye(2)})
-    mean = "with W_q = W_k = 0 all weights are 1/2; W_v = I and W_o = 10 I: the mean of (0, 6) and (2, 0), times ten, at both positions"
+    mean = "W_q = W_k = 0, so all weights are 1/2; W_v = I, W_o = 10 I: ten times the mean of (0, 6) and (2, 0)"
     check.close(check.run(tiny, torch.tensor([[[0.0, 6.0], [2.0, 0.0]]])), [[[10.0, 30.0], [10.0, 30.0]]], mean)
     ### BEGIN HIDDEN TESTS
 
@@ -1303,7 +1317,7 @@ with check.idea("split, attend, merge, project"):
 with check.part("mask"):
     check.run(tiny.load_state_dict, even | {"v_proj.weight": torch.eye(2), "o_proj.weight": torch.eye(2)})
     masked = check.run(tiny, torch.tensor([[[0.0, 6.0], [2.0, 0.0]]]), torch.tensor([[True, False], [True, True]]))
-    seen = "a causal mask: position 0 sees itself, (0, 6), position 1 the mean of both, (1, 3). Is the mask handed on, True for may look?"
+    seen = "causal: position 0 sees itself, (0, 6), position 1 the mean, (1, 3). Is the mask passed on? True means: may look"
     check.close(masked, [[[0.0, 6.0], [1.0, 3.0]]], seen)
     ### BEGIN HIDDEN TESTS
     check.close(
@@ -1411,7 +1425,7 @@ plt.show()
 
 # %% exercise="dropout"
 def dropout(x, p, training):
-    """x with each entry dropped with probability p (0 ≤ p ≤ 1) and the rest scaled by 1 / (1 − p); x itself if not training."""
+    """x, entries dropped with probability p (0 ≤ p ≤ 1), the rest scaled by 1 / (1 − p); x itself if not training."""
     ### BEGIN SOLUTION
     if not training or p == 0:
         return x
@@ -1429,7 +1443,7 @@ with check.idea("drop and scale in training"):
     slips = {"what survives is not scaled by 1 / (1 − p)": torch.where(out == 0, 1.25, 1.0)}
     slips["what survives is scaled by 1 / p"] = torch.where(out == 0, 1.25, 5.0)
     check.close(survivors, 1.25 * sheet, "with p = 0.2 every entry of 1 becomes 0 or 1/0.8 = 1.25", wrong=slips)
-    fifth = "with p = 0.2 one fifth of the entries is dropped: is p the probability to drop, or to keep?"
+    fifth = "with p = 0.2 one fifth of the entries is dropped: is p the probability of dropping, or of keeping?"
     check.true(((out == 0).double().mean() - 0.2).abs() < 0.15, fifth)  # five standard deviations, even if whole rows are dropped
     ### BEGIN HIDDEN TESTS
     heavy = check.run(dropout, 3 * sheet, 0.75, True, shape=(200, 300), forbid=["dropout"])
@@ -1487,7 +1501,7 @@ check.score()
 # | pre-LN | $x \leftarrow x + f(\mathrm{LN}(x))$ | GPT-2 and most models since |
 #
 # In pre-LN, the *residual stream* $x$ is never normalised: branches read a normalised copy and add to it.
-# Dropout acts on the branch: $f(\cdot)$ is replaced by $\mathrm{dropout}(f(\cdot))$, only in training: `self.training` says which it is.
+# Dropout acts on the branch, and only in training (`self.training` is true): $f(\cdot)$ is replaced by $\mathrm{dropout}(f(\cdot))$.
 # For the experiments of Part 6, `residual=False` leaves out "$x +$" in both branches.
 #
 # The attention uses `norm1`, the feed-forward layer `norm2`, in both orders.
@@ -1497,7 +1511,7 @@ check.score()
 
 # %% exercise="block"
 class Block(nn.Module):
-    """A Transformer block, (B, T, D) to (B, T, D). `norm` is "pre" or "post", `p` the dropout probability of each branch.
+    """A Transformer block, (B, T, D) to (B, T, D). `norm` is "pre" or "post", `p` each branch's dropout probability.
 
     Parts: `norm1`, `norm2` (LayerNorm), `attn` (MultiHeadAttention with biases), `ffn` (FeedForward with exact GELU).
     """
@@ -1540,7 +1554,7 @@ with check.idea("pre-LN"):
     inside = "the block's parts are norm1, norm2, attn and ffn, with the parameters of the modules you wrote"
     check.equal(shapes, dict(sorted(depth.block_shapes(6, 10).items())), inside)
     check.run(pre.load_state_dict, blank | {"attn.o_proj.bias": torch.full((6,), 10.0), "ffn.down.bias": torch.full((6,), 200.0)})
-    stream_hint = "the attention gives 10 and the feed-forward layer 200, whatever they read: pre-LN adds both to the stream, x + 210"
+    stream_hint = "attention gives 10 and the feed-forward layer 200, whatever they read: pre-LN adds both to the stream, x + 210"
     check.close(check.run(pre, x), x + 210, stream_hint, atol=1e-3)
     ### BEGIN HIDDEN TESTS
     state = {name: randn(*shape) / 2 for name, shape in depth.block_shapes(6, 10).items()}
@@ -1585,9 +1599,7 @@ with check.idea("pre-LN"):
             "the residual adds the normalised x: the stream itself must stay as it is": chain(
                 x, lambda z: n1(z) + att(n1(z)), lambda z: n2(z) + feed(n2(z))
             ),
-            "the feed-forward branch uses norm1: it has a norm of its own, norm2": chain(
-                x, lambda z: z + att(n1(z)), lambda z: z + feed(n1(z))
-            ),
+            "the feed-forward branch uses norm1: it has its own norm, norm2": chain(x, lambda z: z + att(n1(z)), lambda z: z + feed(n1(z))),
             "norm1 and norm2 are exchanged": chain(x, lambda z: z + att(n2(z)), lambda z: z + feed(n1(z))),
             "both branches read the block's input: the feed-forward layer comes after the attention": x + att(n1(x)) + feed(n2(x)),
             "the feed-forward layer comes first: attention is the first branch": chain(
@@ -1621,7 +1633,7 @@ with check.part("post-LN"):
     post = check.keep(Block, 6, 3, 10, norm="post")
     check.run(post.load_state_dict, blank)
     steps = torch.tensor([[[0.0, 0.0, 0.0, 4.0, 4.0, 4.0]]])
-    last = "post-LN with branches that give zero: the sum x is normalised, so (0, 0, 0, 4, 4, 4) becomes (−1, −1, −1, 1, 1, 1)"
+    last = "post-LN, branches that give zero: the sum x is normalised, (0, 0, 0, 4, 4, 4) becomes (−1, −1, −1, 1, 1, 1)"
     check.close(check.run(post, steps), [[[-1.0, -1.0, -1.0, 1.0, 1.0, 1.0]]], last, atol=1e-4)  # ε twice
     ### BEGIN HIDDEN TESTS
     after = check.run(loaded("post"), x, shape=(2, 5, 6))
@@ -1632,7 +1644,7 @@ with check.part("post-LN"):
         "post-LN: the output differs from nn.TransformerEncoderLayer",
         wrong={
             "this is pre-LN: in post-LN the norm comes after the sum": chain(x, lambda z: z + att(n1(z)), lambda z: z + feed(n2(z))),
-            "post-LN: the feed-forward branch uses norm1; it has a norm of its own, norm2": chain(
+            "post-LN: the feed-forward branch uses norm1; it has its own norm, norm2": chain(
                 x, lambda z: n1(z + att(z)), lambda z: n1(z + feed(z))
             ),
             "post-LN: norm1 and norm2 are exchanged": chain(x, lambda z: n2(z + att(z)), lambda z: n1(z + feed(z))),
@@ -1646,7 +1658,7 @@ with check.part("post-LN"):
 with check.part("mask"):
     fresh = check.keep(Block, 6, 3, 10)
     past = torch.ones(5, 5, dtype=torch.bool).tril()
-    later = "with a causal mask a later position still changes an earlier output: is the mask handed on to the attention?"
+    later = "with a causal mask a later position changes an earlier output: is the mask passed on to the attention?"
     check.causal(lambda z: fresh(z[None], past)[0], x[0], later)
     ### BEGIN HIDDEN TESTS
     check.close(
@@ -1660,12 +1672,12 @@ with check.part("evaluation"):
     quiet = check.keep(Block, 6, 3, 10, p=0.9)
     check.keep(quiet.eval)
     check.close(
-        check.run(quiet, x), check.run(quiet, x), "in evaluation two calls give the same output: hand `self.training` on to dropout"
+        check.run(quiet, x), check.run(quiet, x), "in evaluation two calls give the same output: pass `self.training` on to dropout"
     )
     ### BEGIN HIDDEN TESTS
     still = loaded(p=0.5)
     check.keep(still.eval)
-    nothing = "in evaluation with p = 0.5 nothing is dropped or scaled: hand `self.training` on to dropout"
+    nothing = "in evaluation with p = 0.5 nothing is dropped or scaled: pass `self.training` on to dropout"
     check.close(check.run(still, x), checks.value(depth.torch_block(state, 3, "pre")(x)), nothing)
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -1729,10 +1741,10 @@ check.score()
 #
 # ### 5.1 By formula <small>★★☆ · 25 min · 5 points</small>
 # How large is a model?
-# You can say so before any of it exists.
+# You can tell before any of it exists.
 # A linear map from $a$ to $b$ has $ab$ weights and, if it has a bias, $b$ more.
 #
-# 1. `block_parameters`: your `Block` of 4.2, with inner width `hidden`.
+# 1. `block_parameters`: your `Block` from 4.2, with inner width `hidden`.
 # 2. `gpt2_parameters`: token embeddings ($V \times D$), learned positions ($T \times D$), $L$ blocks as in 1 with `hidden` $= 4D$, one last LayerNorm.
 #    The output layer reuses the token embeddings and costs nothing.
 # 3. `swiglu_hidden`: a classical layer of inner width $4D$ has $8D^2$ weights, biases not counted.
@@ -1762,7 +1774,7 @@ def gpt2_parameters(V, T, L, D):
 
 
 def swiglu_hidden(D, multiple=64):
-    """Smallest multiple of `multiple` at which a SwiGLU of width D has at least the weights of a classical layer of inner width 4 D."""
+    """Smallest multiple of `multiple` that gives SwiGLU at least the weights of a classical layer of inner width 4D."""
     ### BEGIN SOLUTION
     return -(-8 * D // (3 * multiple)) * multiple
     ### END SOLUTION
@@ -1778,7 +1790,7 @@ def llama_parameters(V, L, D, hidden):
 # %% test="count" points=5
 check = Check("count", points=5)
 with check.idea("block_parameters"):
-    whole_block = "block_parameters(6, 10): the parts of your Block of 4.2, biases and norms included, have 328 parameters"
+    whole_block = "block_parameters(6, 10): your Block from 4.2, biases and norms included, has 328 parameters"
     slips = {"block_parameters: the biases of the feed-forward layer are missing": 312, "block_parameters: no bias is counted": 288}
     slips |= {"block_parameters: a LayerNorm has a weight and a bias": 316}
     slips |= {"block_parameters: 4 D numbers are missing: either the biases of the attention, or the two norms": 304}
@@ -1787,7 +1799,7 @@ with check.idea("block_parameters"):
     for wide, inner in [(5, 20), (4, 3), (1, 1), (16, 7)]:
         full = sum(math.prod(shape) for shape in depth.block_shapes(wide, inner).values())
         slips = {
-            "block_parameters: hidden is taken to be 4 D": 12 * wide * wide + 13 * wide,
+            "block_parameters: you assume that hidden is 4 D": 12 * wide * wide + 13 * wide,
             "block_parameters: the output projection of the attention is missing": full - wide * wide - wide,
         }
         other = "block_parameters is wrong for another width: is every term a function of D and hidden?"
@@ -1838,7 +1850,7 @@ with check.idea("llama_parameters"):
     for V, L, wide, inner in [(32000, 40, 5120, 13824), (7, 1, 2, 3), (50, 3, 8, 24)]:
         full = 2 * V * wide + L * (4 * wide * wide + 3 * wide * inner + 2 * wide) + wide
         slips = {
-            "llama_parameters: the output layer has weights of its own": full - V * wide,
+            "llama_parameters: the output layer has its own weights": full - V * wide,
             "llama_parameters: an RMSNorm has no bias": full + (2 * L + 1) * wide,
             "llama_parameters: SwiGLU has three maps": full - L * wide * inner,
             "llama_parameters: the last RMSNorm is missing": full - wide,
@@ -1858,9 +1870,8 @@ for label, V_size, T_size, L_size, D_size in [
     ("XL", 50257, 1024, 48, 1600),
 ]:
     whole, in_blocks = gpt2_parameters(V_size, T_size, L_size, D_size), L_size * block_parameters(D_size, 4 * D_size)
-    print(
-        f"GPT-2 {label:>6}: {whole:>13,} parameters, {in_blocks / whole:.0%} of them in the blocks, 12 L D² = {12 * L_size * D_size**2:>13,}"
-    )
+    rule = f"12 L D² = {12 * L_size * D_size**2:>13,}"
+    print(f"GPT-2 {label:>6}: {whole:>13,} parameters, {in_blocks / whole:.0%} of them in the blocks, {rule}")
 
 # %% [markdown]
 # For large models $12\,L\,D^2$ is all you need to remember: $4D^2$ for the attention, $8D^2$ for the feed-forward layer.
@@ -1872,7 +1883,7 @@ for label, V_size, T_size, L_size, D_size in [
 #
 # Start with the stream. In pre-LN each branch reads a vector of fixed size, so at the start of training it adds something of about the
 # same variance $c$ each time, in a random direction. After $\ell$ blocks, that is $2\ell$ branches, the variance has grown to about $1 +
-# 2 \ell c$, and its root like $\sqrt{\ell}$. By your formula of 1.2, a LayerNorm divides gradients by the size of its input. So the
+# 2 \ell c$, and its root like $\sqrt{\ell}$. By your formula from 1.2, a LayerNorm divides gradients by the size of its input. So the
 # gradient that a late branch receives falls like $1/\sqrt{\ell}$, and in a stack of $L$ blocks the gradient of the last one like $1/\sqrt
 # L$. In post-LN the stream is brought back to variance one after each branch, and the last block's gradient does not depend on $L$.
 # (Xiong et al., 2020, prove both statements for the start of training.) Now measure.
@@ -1880,7 +1891,7 @@ for label, V_size, T_size, L_size, D_size in [
 # ### 6.1 A stack and its gradients <small>★★☆ · 15 min · 3 points</small>
 # `Stack` is given: $L$ of your blocks, and one more LayerNorm at the end if they are pre-LN. Write `gradient_norms`: for the scalar loss
 # $J = \sum (\text{output} \odot \text{cotangent})$, the Euclidean length of $\partial J / \partial(\text{all parameters of block }
-# \ell)$, taken as one long vector, for each block. Calling it twice gives the same numbers.
+# \ell)$, taken as one long vector, for each block. Calling it twice must give the same numbers.
 
 
 # %% exercise="gradient-norms"
@@ -1899,7 +1910,7 @@ class Stack(nn.Module):
 
 
 def gradient_norms(stack, x, cotangent):
-    """Length of the gradient of (stack(x) * cotangent).sum() in each block's parameters: a list of floats, first block first."""
+    """Length of each block's gradient of (stack(x) * cotangent).sum(): a list of floats, first block first."""
     ### BEGIN SOLUTION
     stack.zero_grad()
     (stack(x) * cotangent).sum().backward()
@@ -1913,11 +1924,11 @@ with check.idea("one length for each block"):
     pair = check.keep(depth.LinearChain, [1.0, 4.0])  # y = 4 · (1 · x + 0) + 0: two blocks with a weight and a bias each
     lengths = check.run(gradient_norms, pair, torch.tensor([[0.75]]), torch.tensor([[1.0]]))
     lengths = check.shape(lengths, (2,), "one number for each block, as a list")
-    slips = {"the squared lengths are given: the root is missing": [25.0, 1.5625], "the order is reversed: first block first": [1.25, 5.0]}
+    slips = {"these are the squared lengths: the root is missing": [25.0, 1.5625], "the order is reversed: first block first": [1.25, 5.0]}
     slips["the lengths of the parameters' gradients are added: take all as one vector, the root of the sum of squares"] = [7.0, 1.75]
-    hand = "two blocks w x + b with w = 1, then 4, at x = 0.75: the gradients are (3, 4) in the first, (0.75, 1) in the second"
+    hand = "two blocks w x + b with w = 1, then 4, at x = 0.75: the gradients are (3, 4) in the first, then (0.75, 1)"
     check.close(lengths, [5.0, 1.25], hand, wrong=slips)
-    cotangent = "a cotangent that is −3 times as large makes all gradients 3 times as long: is the loss the sum of output times cotangent?"
+    cotangent = "a cotangent of −3 makes all gradients 3 times as long: is the loss the sum of output times cotangent?"
     again = check.keep(depth.LinearChain, [1.0, 4.0])
     check.close(check.run(gradient_norms, again, torch.tensor([[0.75]]), torch.tensor([[-3.0]])), [15.0, 3.75], cotangent)
     ### BEGIN HIDDEN TESTS
@@ -1960,12 +1971,12 @@ with check.idea("one length for each block"):
                 "the lengths of the parameters' gradients are added: take all as one vector, the root of the sum of squares": torch.tensor(
                     [sum(p.norm().item() for p in part) for part in pieces]
                 ),
-                "the squared lengths are given: the root is missing": want.square(),
+                "these are the squared lengths: the root is missing": want.square(),
                 "the order is reversed: first block first": want.flip(0),
                 "these are root mean squares: the length is the root of the sum": torch.tensor(
                     [torch.cat([p.flatten() for p in part]).square().mean().sqrt().item() for part in pieces]
                 ),
-                "the largest of the parameters' gradients is given: all belong to the length": torch.tensor(
+                "this is the largest of the parameters' gradients: all of them belong to the length": torch.tensor(
                     [max(p.norm().item() for p in part) for part in pieces]
                 ),
                 "these are the lengths of the weights, not of their gradients": torch.tensor(
@@ -1994,13 +2005,19 @@ check.score()
 
 # %% [markdown]
 # ### Look: gradients at depth 2 to 32
-# Four stacks, with and without residuals, and as a control the two without any norm.
+# Four stacks: pre-LN and post-LN, each with and without residuals.
+# Two more, without any norm, are the control.
 # Weights are drawn by Xavier's rule with biases zero, as in the original Transformer; the cotangent has length one.
 #
 # *Before you run it:* which of the six explode, which vanish, which hold?
 
 # %% look=true
-kinds = {"pre-LN": ("pre", True), "post-LN": ("post", True), "pre-LN, no residual": ("pre", False), "post-LN, no residual": ("post", False)}
+kinds = {
+    "pre-LN": ("pre", True),
+    "post-LN": ("post", True),
+    "pre-LN, no residual": ("pre", False),
+    "post-LN, no residual": ("post", False),
+}
 depths = pick(smoke=[2, 4], laptop=[2, 4, 8, 16, 32], gpu=[2, 4, 8, 16, 32, 64])
 seeds = pick(smoke=1, laptop=3, gpu=5)
 B_deep, T_deep, D_deep, H_deep = pick(smoke=(2, 8, 16, 2), laptop=(4, 16, 64, 4), gpu=(16, 64, 256, 8))
@@ -2046,17 +2063,19 @@ for variant, by_depth in measured.items():
     print(f"{variant:>21}: last block " + ", ".join(f"L = {L}: {by_depth[L][:, -1].mean():.3f}" for L in depths))
 for residual in (True, False):
     lengths_of = gradient_norms(*deep(depths[-1], "pre", residual, 0, norms_too=False))
-    print(f"no norm, {'with' if residual else 'no'} residual, {depths[-1]} blocks: first {lengths_of[0]:.1e}, last {lengths_of[-1]:.1e}")
+    first_and_last = f"first {lengths_of[0]:.1e}, last {lengths_of[-1]:.1e}"
+    print(f"no norm, {'with' if residual else 'no'} residual, {depths[-1]} blocks: {first_and_last}")
 
 # %% [markdown]
 # Drag the depth.
 # The axis stays the same, so that you can compare.
 
 # %% look=true
-depth.explore_depth({variant: {L: by_depth[L].mean(0).tolist() for L in depths} for variant, by_depth in measured.items()})
+means = {variant: {L: by_depth[L].mean(0).tolist() for L in depths} for variant, by_depth in measured.items()}
+depth.explore_depth(means)
 
 # %% [markdown]
-# And the stream itself: its root mean square after each block, for pre-LN, with the prediction $\sqrt{1 + 2 \ell c}$.
+# Now the stream itself: its root mean square after each block, for pre-LN, with the prediction $\sqrt{1 + 2 \ell c}$.
 # The only number taken from the measurement is $c$, from the size after the last block.
 
 # %% look=true
@@ -2080,13 +2099,14 @@ plots.curves(
 )
 plt.show()
 for place in (0, len(added) // 2, len(added) - 1):
-    print(f"block {place + 1:>2} adds a variance of {added[place][0]:.2f} by attention, {added[place][1]:.2f} by the feed-forward layer")
+    by_attention, by_layer = added[place]
+    print(f"block {place + 1:>2} adds a variance of {by_attention:.2f} (attention) and {by_layer:.2f} (feed-forward)")
 
 # %% [markdown]
 # The order of magnitude is right, the shape not quite: the stream first grows more slowly than predicted, then faster.
 # The printed numbers say why.
 # The feed-forward layer adds the same in every block.
-# Attention averages: among unlike vectors most of it cancels, among alike ones nothing does.
+# Attention averages: different vectors mostly cancel, equal ones do not cancel at all.
 # It adds more in later blocks, so the positions must become more alike.
 # That is the next measurement.
 #
@@ -2094,12 +2114,11 @@ for place in (0, len(added) // 2, len(added) - 1):
 # Attention averages.
 # If all it does is average, all positions end up alike.
 # Let $\bar x$ be the mean of the $T$ vectors at the positions of one sequence.
-# Measure what share of them is their own:
+# Measure what share of these vectors they do not have in common:
 #
 # $$ \mathrm{distinctness}(x) = \frac{\sqrt{\sum_t \|x_t - \bar x\|^2}}{\sqrt{\sum_t \|x_t\|^2}} \in [0, 1] . $$
 #
-# 0: all positions hold the same vector.
-# 1: they have nothing in common, $\bar x = 0$.
+# 0 means that all positions hold the same vector, 1 that they have nothing in common, $\bar x = 0$.
 # If all vectors have the same length, the mean cosine of all pairs of positions (each with itself included) is $1 - \mathrm{distinctness}^2$; the test checks that, too.
 
 
@@ -2118,7 +2137,7 @@ with check.idea("the part that is not common"):
     three = check.run(distinctness, torch.tensor([[3.0, 0.0], [0.0, 3.0], [3.0, 3.0]]))
     shares = "(3, 0), (0, 3), (3, 3): the mean is (2, 2), the squared distances add up to 12, the squared lengths to 36"
     check.close(three, (12 / 36) ** 0.5, shares)
-    equal = "five equal vectors have nothing of their own: 0. Over which axis does the mean run?"
+    equal = "five equal vectors have only a common part: 0. Over which axis does the mean run?"
     check.close(check.run(distinctness, torch.tensor([[1.0, 2.0, 3.0]] * 5)), 0.0, equal, atol=1e-6)
     check.close(check.run(distinctness, torch.tensor([[1.0, 2.0], [-1.0, -2.0]])), 1.0, "two opposite vectors have no common part: 1")
     ### BEGIN HIDDEN TESTS
@@ -2130,9 +2149,9 @@ with check.idea("the part that is not common"):
         "the share is wrong for random vectors",
         wrong={
             "the mean runs over the features: it runs over the positions": (x - x.mean(-1, keepdim=True)).norm() / all_of_it,
-            "the square is given: the root is missing": (rest / all_of_it) ** 2,
+            "this is the square: the root is missing": (rest / all_of_it) ** 2,
             "it is not divided by the length of x": rest,
-            "this is the common share: the part that is each position's own is wanted": 5**0.5 * x.mean(0).norm() / all_of_it,
+            "this is the common share: use the part that is not common": 5**0.5 * x.mean(0).norm() / all_of_it,
             "you divide by the length of the mean: divide by the length of all of x": rest / (5**0.5 * x.mean(0).norm()),
             "lengths are added; squares of lengths belong under one root": (x - x.mean(0)).norm(dim=1).sum() / x.norm(dim=1).sum(),
             "the shares of the positions are averaged: add up squares over all positions first": (
@@ -2190,7 +2209,8 @@ with torch.no_grad():
                 trace.append(distinctness(stream).mean().item())
             runs.append(trace)
         faded[variant] = (range(depths[-1] + 1), torch.tensor(runs))
-ax = plots.curves(faded, "after block", "distinctness of the positions", f"{depths[-1]} blocks, {seeds} seeds", log_y=True)
+title = f"{depths[-1]} blocks, {seeds} seeds"
+ax = plots.curves(faded, "after block", "distinctness of the positions", title, log_y=True)
 ax.axhline(1e-7, color="grey", linewidth=1)
 ax.text(7, 1.4e-7, "float32 rounding", fontsize=9, color="grey")
 plt.show()
@@ -2199,18 +2219,18 @@ for variant, (_, values) in faded.items():
     print(f"{variant:>21}: " + ", ".join(f"{place}: {values[:, place].mean():.1e}" for place in shown))
 
 # %% [markdown]
-# Without residuals, each block does not only multiply the distinctness by a small number: the number itself gets smaller from block to block, until rounding stops it.
+# Without residuals, each block multiplies the distinctness by a small number, and the number itself shrinks from block to block, until rounding stops it.
 # Dong, Cordonnier and Loukas (2021) prove such a fall, faster than exponential, for attention alone.
 # With residuals, post-LN still loses about a constant factor per block here, as each norm scales the old content down together with what was added; pre-LN loses least.
 # A gradient of a healthy size says that something flows.
 # It does not say that what flows can tell two words apart.
-# All this is the start of training: learned weights can do better.
+# All this is at the start of training: learned weights can do better.
 #
 # ### 6.3 What are norms and residuals for? <small>★★☆ · 25 min · 4 points, graded by hand</small>
 # Use your figures.
-# (a) Compare the last block's gradient in pre-LN and post-LN as $L$ grows, and explain it with the stream's size and your formula of 1.2.
+# (a) Compare the last block's gradient in pre-LN and post-LN as $L$ grows, and explain it with the stream's size and your formula from 1.2.
 # (b) Which part keeps gradients from vanishing or exploding, and which part keeps positions apart?
-# Name the curves you conclude this from.
+# Name the curves that show it.
 # (c) Post-LN Transformers are usually trained with a learning rate that warms up slowly.
 # What in your figures fits that, and what would you still have to measure to be sure?
 # About 180 words.
@@ -2239,7 +2259,7 @@ for variant, (_, values) in faded.items():
 
 # %% [markdown]
 # ## 7 Bonus: a LayerNorm that hides in its neighbours <small>★★★ · 30 min · 4 bonus points</small>
-# Two identities by which a trained model can be simplified without changing its outputs.
+# Two identities simplify a trained model without changing its outputs.
 #
 # 1. `fold_norm`. A LayerNorm is followed by a linear map: $y = W(\gamma \odot \hat x + \beta) + b$. Find $W'$ and $b'$ with $y = W' \hat
 #    x + b'$, so that the norm needs no parameters.
@@ -2250,7 +2270,7 @@ for variant, (_, values) in faded.items():
 
 # %% exercise="bonus-fold"
 def fold_norm(gamma, beta, W, b):
-    """W' (k, D) and b' (k,) with W (γ ⊙ x̂ + β) + b = W' x̂ + b' for every x̂, given gamma (D,), beta (D,), W (k, D), b (k,)."""
+    """W' (k, D), b' (k,) with W (γ ⊙ x̂ + β) + b = W' x̂ + b' for every x̂; gamma (D,), beta (D,), W (k, D), b (k,)."""
     ### BEGIN SOLUTION
     return W * gamma, b + W @ beta
     ### END SOLUTION
@@ -2270,7 +2290,7 @@ with check.idea("fold_norm"):
     slips = {"fold_norm: β is not folded into b": [100.0], "fold_norm: the old bias b is lost": [11.0]}
     weight_hint = "fold_norm: with γ = (2, 3) and W = (1, 10), W' is (2, 30): γ multiplies the columns of W"
     check.close(check.run(fold_norm, *fold)[0], [[2.0, 30.0]], weight_hint)
-    bias_hint = "fold_norm: with β = (1, 1), W = (1, 10) and b = 100, b' is 111: β goes through W before it is added to b"
+    bias_hint = "fold_norm: β = (1, 1), W = (1, 10) and b = 100 give b' = 111: β goes through W before it is added to b"
     check.close(check.run(fold_norm, *fold)[1], [111.0], bias_hint, wrong=slips)
     ### BEGIN HIDDEN TESTS
     gamma, beta, W, b, hats = randn(5), randn(5), randn(3, 5), randn(3), randn(7, 5)

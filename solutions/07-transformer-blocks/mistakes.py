@@ -33,7 +33,7 @@ VARIANTS = {
         Mistake(
             "ε outside the root",
             change={"torch.sqrt(variance + eps)": "(torch.sqrt(variance) + eps)"},
-            hint="ε stands outside the root: it is √(σ² + ε)",
+            hint="ε is outside the root: it is √(σ² + ε)",
             gravity="part",
         ),
         Mistake("no ε", change={"variance + eps": "variance"}, hint="ε is missing", gravity="part"),
@@ -137,17 +137,17 @@ def layer_norm(x, weight, bias, eps=1e-5):
         Mistake(
             "no way through σ²",
             change={" - x_hat * (g_hat * x_hat).mean(dim=-1, keepdim=True)": ""},
-            hint="the way through σ² is missing",
+            hint="the path through σ² is missing",
             gravity="idea",
         ),
         Mistake(
-            "no way through μ", change={" - g_hat.mean(dim=-1, keepdim=True)": ""}, hint="the way through μ is missing", gravity="idea"
+            "no way through μ", change={" - g_hat.mean(dim=-1, keepdim=True)": ""}, hint="the path through μ is missing", gravity="idea"
         ),
         Mistake("γ forgotten", change={"g * weight\n": "g\n"}, hint="γ is missing", gravity="idea"),
         Mistake(
             "sums for means",
             change={"g_hat.mean(": "g_hat.sum(", "(g_hat * x_hat).mean(": "(g_hat * x_hat).sum("},
-            hint="sums stand where means belong",
+            hint="you use sums where means belong",
             gravity="idea",
         ),
         Mistake("not divided", change={"keepdim=True)) / s\n": "keepdim=True))\n"}, hint="the division by s is missing", gravity="idea"),
@@ -236,7 +236,7 @@ def layer_norm_backward(g, x, weight, eps=1e-5):
         Mistake(
             "length, not mean",
             change={"square().mean(": "square().sum("},
-            hint="the *mean* of the squares stands under the root",
+            hint="the *mean* of the squares belongs under the root",
             gravity="idea",
         ),
         Mistake("no root", change={"torch.sqrt(": "("}, hint="its root is missing", gravity="idea"),
@@ -249,7 +249,7 @@ def layer_norm_backward(g, x, weight, eps=1e-5):
             hint="you subtract the mean: RMSNorm does not",
             gravity="idea",
         ),
-        Mistake("ε outside the root", change={" + eps)": ") + eps"}, hint="ε stands outside the root", gravity="part"),
+        Mistake("ε outside the root", change={" + eps)": ") + eps"}, hint="ε is outside the root", gravity="part"),
         Mistake("no ε", change={" + eps)": ")"}, hint="ε is missing", gravity="part"),
         Mistake("no weight", change={"weight * wide": "wide"}, hint="the weight γ is not used", gravity="idea"),
         Mistake(
@@ -267,7 +267,7 @@ def layer_norm_backward(g, x, weight, eps=1e-5):
         Mistake(
             "half precision throughout",
             change={"x.float() if x.dtype in (torch.float16, torch.bfloat16) else x": "x"},
-            hint="squares overflow at 65,504",
+            hint="squares overflow at 65,504 in float16",
             gravity="part",
         ),
         Mistake("not converted back", change={".to(x.dtype)": ""}, hint="the result has the dtype of x", gravity="edge"),
@@ -275,7 +275,7 @@ def layer_norm_backward(g, x, weight, eps=1e-5):
         Mistake(
             "standard deviation",
             change={"torch.sqrt(wide.square().mean(dim=-1, keepdim=True) + eps)": "wide.std(-1, keepdim=True, unbiased=False) + 0 * eps"},
-            hint="RMSNorm knows no mean",
+            hint="RMSNorm does not use the mean",
             gravity="idea",
         ),
         Mistake(
@@ -449,8 +449,8 @@ class RMSNorm(LayerNorm):
             gravity="idea",
         ),
         Mistake("compared with x", change={"f(shifted) - before": "f(shifted) - x"}, hint="compare them with f(x)", gravity="idea"),
-        Mistake("squared", change={".norm(dim=-1)": ".square().sum(-1)"}, hint="the squared length is given", gravity="idea"),
-        Mistake("absolute values", change={".norm(dim=-1)": ".abs().sum(-1)"}, hint="the Euclidean length is wanted", gravity="idea"),
+        Mistake("squared", change={".norm(dim=-1)": ".square().sum(-1)"}, hint="this is the squared length", gravity="idea"),
+        Mistake("absolute values", change={".norm(dim=-1)": ".abs().sum(-1)"}, hint="use the Euclidean length", gravity="idea"),
         Mistake(
             "whole output's change",
             change={".norm(dim=-1))": ".norm().expand(len(x)))"},
@@ -466,7 +466,7 @@ class RMSNorm(LayerNorm):
         Mistake(
             "largest entry",
             change={".norm(dim=-1)": ".abs().amax(dim=-1)"},
-            hint="the largest change of an entry is given: the Euclidean length is wanted",
+            hint="this is the largest change of an entry: use the Euclidean length",
             gravity="idea",
         ),
         Right(
@@ -895,7 +895,7 @@ class MultiHeadAttention(nn.Module):
             gravity="part",
         ),
         Mistake("not scaled", change={" / (1 - p)": ""}, hint="what survives is not scaled", gravity="idea"),
-        Mistake("p keeps", change={">= p": "< p"}, hint="is p the probability to drop, or to keep?", gravity="idea"),
+        Mistake("p keeps", change={">= p": "< p"}, hint="is p the probability of dropping, or of keeping?", gravity="idea"),
         Mistake("scaled by 1/p", change={" / (1 - p)": " / p"}, hint="what survives is scaled by 1 / p", gravity="idea"),
         Mistake(
             "scaled in evaluation",
@@ -1047,7 +1047,7 @@ def dropout(x, p, training):
         Mistake(
             "dropout in evaluation",
             change={"self.p, self.training": "self.p, True"},
-            hint="hand `self.training` on to dropout",
+            hint="pass `self.training` on to dropout",
             gravity="part",
         ),
         Mistake(
@@ -1145,7 +1145,7 @@ def dropout(x, p, training):
         Mistake(
             "12 D² + 13 D",
             change={"return attention + feed_forward + 2 * (2 * D)": "return 12 * D * D + 13 * D"},
-            hint="hidden is taken to be 4 D",
+            hint="you assume that hidden is 4 D",
             gravity="idea",
         ),
         Mistake(
@@ -1179,7 +1179,7 @@ def dropout(x, p, training):
             hint="the classical layer has two maps, SwiGLU three",
             gravity="idea",
         ),
-        Mistake("tied LLaMA", change={"2 * V * D + L": "V * D + L"}, hint="the output layer has weights of its own", gravity="idea"),
+        Mistake("tied LLaMA", change={"2 * V * D + L": "V * D + L"}, hint="the output layer has its own weights", gravity="idea"),
         Mistake("two maps", change={"3 * D * hidden": "2 * D * hidden"}, hint="llama_parameters: SwiGLU has three maps", gravity="idea"),
         Mistake("LayerNorms", change={"hidden + 2 * D) + D": "hidden + 4 * D) + 2 * D"}, hint="an RMSNorm has no bias", gravity="idea"),
         Mistake(
@@ -1234,7 +1234,7 @@ def llama_parameters(V, L, D, hidden):
             hint="take all as one vector",
             gravity="idea",
         ),
-        Mistake("no root", change={"math.sqrt(sum(": "(sum("}, hint="the squared lengths are given", gravity="idea"),
+        Mistake("no root", change={"math.sqrt(sum(": "(sum("}, hint="these are the squared lengths", gravity="idea"),
         Mistake("gradients add up", change={"stack.zero_grad()": "pass"}, hint="gradients add up in `.grad`", gravity="part"),
         Mistake("reversed", change={"in stack.blocks]": "in list(stack.blocks)[::-1]]"}, hint="the order is reversed", gravity="idea"),
         Mistake(
@@ -1280,7 +1280,7 @@ def llama_parameters(V, L, D, hidden):
         Mistake(
             "matrices only",
             change={"in block.parameters())": "in block.parameters() if p.dim() > 1)"},
-            hint="two blocks w x + b with w = 1, then 4, at x = 0.75: the gradients are (3, 4) in the first, (0.75, 1) in the second",
+            hint="two blocks w x + b with w = 1, then 4, at x = 0.75: the gradients are (3, 4) in the first, then (0.75, 1)",
             gravity="idea",
         ),
         Right(
@@ -1302,7 +1302,7 @@ def llama_parameters(V, L, D, hidden):
         Mistake(
             "squared",
             change={".sum(dim=(-2, -1)).sqrt()": ".sum(dim=(-2, -1))"},
-            hint="the square is given: the root is missing",
+            hint="this is the square: the root is missing",
             gravity="idea",
         ),
         Mistake(

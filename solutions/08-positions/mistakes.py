@@ -16,7 +16,7 @@ VARIANTS = {
         Mistake(
             "bias multiplied",
             change={"scores + bias": "scores * bias"},
-            hint="the bias is multiplied with the scores: it must be added",
+            hint="the scores are multiplied by the bias: it must be added",
             gravity="idea",
         ),
         Mistake(
@@ -66,7 +66,7 @@ def attend(q, k, v, bias=None, mask=None):
         Mistake(
             "root of the number of keys",
             change={"q.shape[-1] ** 0.5": "k.shape[-2] ** 0.5"},
-            hint="you divide by the root of the number of keys: it is the width of a query that counts",
+            hint="you divide by the root of the number of keys: use the width of a query",
             gravity="idea",
         ),
         Mistake(
@@ -150,7 +150,7 @@ def equivariance_gap(f, x, order):
         Mistake(
             "tensor2tensor's spacing",
             change={"-torch.arange(0, D, 2) / D": "-torch.arange(D // 2) / max(D // 2 - 1, 1)"},
-            hint="the last frequency is 1/base already: it is the next one, which is not there, that would have it",
+            hint="the last frequency is already 1/base: it should take one more step to get there",
             gravity="idea",
         ),
         Mistake(
@@ -159,7 +159,7 @@ def equivariance_gap(f, x, order):
             hint="the frequencies fall too slowly: 1/base would be reached after D steps, but there are D/2",
             gravity="idea",
         ),
-        Mistake("sign", change={"(-torch": "(torch"}, hint="the frequencies rise; hands become slower", gravity="idea"),
+        Mistake("sign", change={"(-torch": "(torch"}, hint="the frequencies rise; they must fall", gravity="idea"),
         Mistake("base ignored", change={"return base **": "return 10000.0 **"}, hint="the argument `base` is not used", gravity="part"),
         Mistake(
             "i from 1",
@@ -173,7 +173,7 @@ def equivariance_gap(f, x, order):
         Mistake(
             "doubled",
             change={"torch.arange(0, D, 2)": "2 * torch.arange(0, D, 2)"},
-            hint="the frequencies fall too fast: after all D/2 steps, not after half of them, one would be at 1/base",
+            hint="the frequencies fall too fast: 1/base would be reached after D/4 steps, but there are D/2",
             gravity="idea",
         ),
         Mistake(
@@ -191,7 +191,7 @@ def equivariance_gap(f, x, order):
         Mistake(
             "both ends included",
             change={"base ** (-torch.arange(0, D, 2) / D)": "torch.logspace(0, -math.log10(base), D // 2)"},
-            hint="the last frequency is 1/base already: it is the next one, which is not there, that would have it",
+            hint="the last frequency is already 1/base: it should take one more step to get there",
             gravity="idea",
         ),
         Right(
@@ -234,7 +234,7 @@ def equivariance_gap(f, x, order):
             change={
                 "torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)": "torch.stack([angles.sin(), (angles * base ** (-1 / D)).cos()], dim=-1).flatten(-2)"
             },
-            hint="every column has a frequency of its own",
+            hint="every column has its own frequency",
             gravity="idea",
         ),
         Mistake(
@@ -381,7 +381,7 @@ def shift_matrix(r, D, base=10000.0):
             hint="seven positions, six rows",
             gravity="part",
         ),
-        Mistake("T alone", change={"start + T > len": "T > len"}, hint="start + T counts, not T alone", gravity="edge"),
+        Mistake("T alone", change={"start + T > len": "T > len"}, hint="look at start + T, not at T alone", gravity="edge"),
         Mistake(
             "one row for all", change={"table[start : start + T]": "table[start]"}, hint="the same row is added everywhere", gravity="idea"
         ),
@@ -491,7 +491,10 @@ def add_learned(x, table, start=0):
             gravity="idea",
         ),
         Mistake(
-            "one axis in front", change={'"...nd,nmd->...nm"': '"nd,nmd->nm"'}, hint="any number of axes may stand in front", gravity="part"
+            "one axis in front",
+            change={'"...nd,nmd->...nm"': '"nd,nmd->nm"'},
+            hint="there may be any number of axes in front",
+            gravity="part",
         ),
         Mistake("table detached", change={"table[relative": "table.detach()[relative"}, hint="do not reach the table", gravity="part"),
         Mistake(
@@ -785,7 +788,7 @@ def rope_score(q, k, r, base=10000.0):
         Mistake(
             "linear: faster",
             change={"frequencies(d, base) / s": "frequencies(d, base) * s"},
-            hint="linear: the frequencies grow by s; a stretched clock is slower",
+            hint="linear: the frequencies are multiplied by s; they must become smaller",
             gravity="idea",
         ),
         Mistake(
@@ -827,7 +830,7 @@ def rope_score(q, k, r, base=10000.0):
         Mistake(
             "ntk: exponent turned round",
             change={"s ** (d / (d - 2))": "s ** ((d - 2) / d)"},
-            hint="ntk: the exponent is turned round",
+            hint="ntk: the exponent is upside down",
             gravity="idea",
         ),
         Mistake(
@@ -845,7 +848,7 @@ def rope_score(q, k, r, base=10000.0):
         Mistake(
             "ntk: both",
             change={"frequencies(d, base * s ** (d / (d - 2)))": "frequencies(d, base * s ** (d / (d - 2))) / s"},
-            hint="ntk: the new base, and divided by s on top",
+            hint="ntk: the frequencies of the new base are divided by s as well",
             gravity="idea",
         ),
         Mistake(
@@ -859,7 +862,7 @@ def rope_score(q, k, r, base=10000.0):
             change={
                 "return frequencies(d, base * s ** (d / (d - 2)))": "speeds = frequencies(d, base)\n    return torch.cat([speeds[:-1], speeds[-1:] / s])"
             },
-            hint="ntk: as in 2.1 each frequency is smaller by the same factor",
+            hint="ntk: as in 2.1 each frequency falls by the same factor",
             gravity="idea",
         ),
         Mistake(
@@ -898,7 +901,7 @@ def stretched_frequencies(d, s, how, base=10000.0):
         Mistake(
             "formula for every H",
             change={"N = 2 ** (H.bit_length() - 1)": "N = H"},
-            hint="the number of heads is no power of two: do not put it into the formula; start from the largest power of two below",
+            hint="the number of heads is not a power of two: do not put it into the formula; start from the largest power of two below",
             gravity="part",
         ),
         Mistake(
@@ -935,7 +938,7 @@ def stretched_frequencies(d, s, how, base=10000.0):
         Mistake(
             "between first",
             change={"[slopes, between[: H - N]]": "[between[: H - N], slopes]"},
-            hint="the slopes from 2N heads come first; those of N heads come first",
+            hint="you put the slopes from 2N heads first; those of N heads come first",
             gravity="part",
         ),
         Mistake(
@@ -973,7 +976,7 @@ def alibi_slopes(H):
         Mistake(
             "no absolute value",
             change={".abs()": ""},
-            hint="one side is rewarded: the distance has a sign here, take its absolute value",
+            hint="one side is rewarded: the distance has a sign here. Take its absolute value",
             gravity="part",
         ),
         Mistake("squared", change={"* distance": "* distance**2"}, hint="ALiBi is linear", gravity="idea"),
@@ -1051,7 +1054,7 @@ def alibi_slopes(H):
         Mistake(
             "rounded up",
             change={"(share * (buckets - exact)).long()": "(share * (buckets - exact)).ceil().long()"},
-            hint="the logarithm is rounded up; take the part before the point",
+            hint="the logarithm is rounded up: round it down",
             gravity="idea",
         ),
         Mistake(
@@ -1121,7 +1124,7 @@ def t5_bucket(distance, bidirectional, buckets=32, max_distance=128):
             gravity="part",
         ),
         Mistake(
-            "max_distance ignored", change={"len(table), max_distance": "len(table)"}, hint="is `max_distance` handed on", gravity="part"
+            "max_distance ignored", change={"len(table), max_distance": "len(table)"}, hint="is `max_distance` passed on", gravity="part"
         ),
         Mistake("table detached", change={"table[t5": "table.detach()[t5"}, hint="do not reach the table", gravity="part"),
         Mistake(

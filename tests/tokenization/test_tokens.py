@@ -71,7 +71,7 @@ def test_coloured_tokens_show_spaces_line_ends_and_broken_characters_and_escape_
     assert "·x" in page
     assert "⏎" in page
     assert "⟨e2⟩⟨82⟩" in page
-    assert "four: 4 tokens, 2.00 bytes a token" in page
+    assert "four: 4 tokens, 2.00 bytes per token" in page
     assert "0 tokens" in tokens.coloured([]).data
 
 
