@@ -84,7 +84,7 @@ def vocabulary(text):
 
 
 def encode(text, alphabet):
-    """Tokens of a text: an int64 tensor (n,) of indices into the alphabet. Characters that are not in it are left out."""
+    """Tokens of a text: an int64 tensor (n,) of indices into the alphabet. Characters outside it are left out."""
     ### BEGIN SOLUTION
     place = {character: i for i, character in enumerate(alphabet)}
     return torch.tensor([place[character] for character in text if character in place], dtype=torch.long)
@@ -187,7 +187,7 @@ print(f"{len(train_stream):,} training tokens, {len(held_out_stream):,} held-out
 
 # %% exercise="batches"
 def windows(stream, starts, T):
-    """Inputs and targets (x, y), each (B, T), from a stream (n,) of tokens: row b of x begins at starts[b], y one later."""
+    """Inputs and targets (x, y), each (B, T), from a stream (n,): row b of x begins at starts[b], y one later."""
     ### BEGIN SOLUTION
     rows = stream[starts[:, None] + torch.arange(T + 1)]  # (B, T + 1)
     return rows[:, :-1], rows[:, 1:]
@@ -542,7 +542,7 @@ with check.part("no biases"):
 with check.part("dropout at the end of both branches"):
     numb = check.keep(Block, 6, 3, 7, dropout=1.0)
     check.run(numb.load_state_dict, {**w, **zero}, strict=False)
-    vanish = "in training mode with dropout 1 both branches vanish and the stream passes unharmed: is dropout at the end of both branches?"
+    vanish = "with dropout 1 in training mode only the stream itself remains: is dropout at the end of both branches?"
     check.close(check.run(numb, x), x, vanish, wrong={"dropout damages the stream itself: it belongs at the end of each branch": 0 * x})
     check.keep(numb.eval)
     check.close(check.run(numb, x), out, "in evaluation mode dropout does nothing")
@@ -683,7 +683,7 @@ check.score()
 
 # %%
 def initialise(model):
-    """Normal weights: standard deviation 0.05, and less by √(2L) where a branch ends, so that the stream does not grow with depth."""
+    """Normal weights: standard deviation 0.05, divided by √(2L) where a branch ends, so that the stream does not grow."""
     for name, weight in model.named_parameters():
         if weight.dim() == 2:
             joins = name.endswith(("proj.weight", "down.weight"))
@@ -731,7 +731,7 @@ with check.idea("embeddings, blocks, logits"):
     model = check.keep(GPT, V_, T_, D_, 3, L_)
     state = check.run(model.state_dict)
     named = check.run(lambda: {name: list(state[name].shape) for name in sizes if name in state})
-    parts = "the weights are token, position, blocks.0, blocks.1, … and norm: is `blocks` an nn.ModuleList, of L blocks?"
+    parts = "the weights are token, position, blocks.0, blocks.1, … and norm: is `blocks` an nn.ModuleList of L blocks?"
     check.equal(named, {name: list(shape) for name, shape in sizes.items()}, parts)
     tiny = check.keep(GPT, 3, 3, 2, 1, 1)
     check.run(tiny.load_state_dict, by_hand.small_gpt(1), strict=False)
@@ -791,7 +791,7 @@ with check.idea("embeddings, blocks, logits"):
 with check.part("dropout"):
     dull = check.keep(GPT, V_, T_, D_, 3, L_, dropout=1.0)
     check.run(dull.load_state_dict, tied, strict=False)
-    left = "in training mode with dropout 1 nothing is left: is dropout applied after the embeddings, token and position?"
+    left = "with dropout 1 in training mode nothing is left: is dropout applied to the sum of the two embeddings?"
     check.close(check.run(dull, tokens), torch.zeros(3, 5, V_), left)
     ### BEGIN HIDDEN TESTS
     check.keep(dull.eval)
@@ -862,7 +862,7 @@ check.score()
 
 # %% exercise="loss"
 def language_loss(logits, targets):
-    """Mean of −log P(target) over the positions whose target is not −1. logits (B, t, V), targets (B, t); gives a scalar tensor."""
+    """Mean of −log P(target) where the target is not −1, a scalar tensor; logits (B, t, V), targets (B, t)."""
     ### BEGIN SOLUTION
     return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1)
     ### END SOLUTION
@@ -962,7 +962,7 @@ check.score()
 
 # %% exercise="evaluate"
 def evaluate(model, batches):
-    """Mean loss, a float, over all real targets of the batches (x, y), in evaluation mode; y is −1 where there is no target."""
+    """Mean loss, a float, over all real targets of the batches (x, y), in evaluation mode; a target of −1 is filler."""
     ### BEGIN SOLUTION
     was_training = model.training
     model.eval()
@@ -1336,7 +1336,7 @@ for name, loss in [("uniform guess", math.log(V)), ("frequencies", unigram), ("p
 
 # %% exercise="distribution"
 def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    """Probabilities (B, V) to sample the next token from, after temperature, top-k and top-p, in this order; logits (B, V)."""
+    """Probabilities (B, V) of the next token from logits (B, V), after temperature, top-k and top-p, in this order."""
     ### BEGIN SOLUTION
     V = logits.shape[-1]
     if temperature == 0:
@@ -1689,7 +1689,7 @@ for name, knobs in {
 
 # %% exercise="stop"
 def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None, top_p=None):
-    """Tokens (B, n) followed by at most `count` sampled ones; each row ends with its first sampled `stop`, which fills it up."""
+    """Tokens (B, n) and at most `count` sampled ones; the first sampled `stop` ends a row, and more of them fill it up."""
     ### BEGIN SOLUTION
     finished = torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
     for _ in range(count):
@@ -1816,7 +1816,7 @@ for written in generate_until(gpt, openings, amount, stop=full_stop[0] if full_s
 
 # %% exercise="cache"
 def cached_attention(layer, x, past=None):
-    """The layer's output (B, t, D) for new tokens x (B, t, D), and all keys and values so far, a pair of (B, H, s + t, D/H) tensors.
+    """The output (B, t, D) for new tokens x (B, t, D), and the pair of all keys and values, each (B, H, s + t, D/H).
 
     `layer` is a CausalSelfAttention; `past` is the pair of the s tokens before, or None.
     """
@@ -1959,7 +1959,7 @@ check.score()
 
 # %% exercise="cached-model"
 def cached_forward(model, tokens, past=None):
-    """Logits (B, t, V) of the new tokens (B, t), and the past for the next call: a list of one (keys, values) pair per block."""
+    """Logits (B, t, V) of the new tokens (B, t), and the past for the next call: one (keys, values) pair per block."""
     ### BEGIN SOLUTION
     s = 0 if past is None else past[0][0].shape[2]
     t = tokens.shape[1]
@@ -2150,7 +2150,7 @@ plt.show()
 
 # %% exercise="grouped-attention"
 def grouped_attention(q, k, v, past=None):
-    """Mixed values (B, H, t, d) of the new queries q (B, H, t, d), and the pair of all keys and values, each (B, G, s + t, d).
+    """Results (B, H, t, d) for new queries q (B, H, t, d), and the pair of all keys and values, (B, G, s + t, d).
 
     Keys k and values v (B, G, t, d) are those of the new tokens; `past` is the pair of the s tokens before, or None.
     """
@@ -2286,7 +2286,7 @@ check.score()
 
 # %% exercise="cache-bytes"
 def cache_bytes(L, G, d, n, B=1, each=2):
-    """Bytes of the keys and values of n tokens in B sequences: L blocks, G key/value heads of width d, `each` bytes per number."""
+    """Bytes of a cache for n tokens in B sequences: L blocks, G key/value heads of width d, `each` bytes per number."""
     ### BEGIN SOLUTION
     return 2 * L * B * G * n * d * each
     ### END SOLUTION
@@ -2947,7 +2947,7 @@ check.score()
 
 # %% exercise="bonus-decode"
 def speculative_step(target, draft, tokens, k, past=None):
-    """Tokens (1, n + a + 1), where a of k guesses were accepted, and the target's past: the pairs of all tokens but the last."""
+    """Tokens (1, n + a + 1), where a of k guesses were accepted, and the target's past of all tokens but the last."""
     ### BEGIN SOLUTION
     n, seen = tokens.shape[1], 0 if past is None else past[0][0].shape[2]
     guessed, q = tokens, []

@@ -519,7 +519,7 @@ def count_parameters(V, T, D, L):
         Mistake(
             "no dropout after the embeddings",
             change={"self.drop(self.token(tokens) + self.position.weight[:t])": "self.token(tokens) + self.position.weight[:t]"},
-            hint="is dropout applied after the embeddings",
+            hint="is dropout applied to the sum of the two embeddings?",
             gravity="part",
         ),
         Mistake(

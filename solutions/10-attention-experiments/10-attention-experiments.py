@@ -407,7 +407,8 @@ print(f"{'':<12}{'operations':>14}{'largest tensor':>16}{'by your formula':>17}"
 for name, counted, formula in zip(("dot product", "additive"), (dot_cost, additive_cost), largest_tensors(8, 4, 40, 40, 16), strict=True):
     print(f"{name:<12}{counted.flops:>14,}{counted.largest:>16,}{formula:>17,}")
 print(
-    f"At the report's batch and length (B 32, T 100), with our H 4 and d 16: {4 * largest_tensors(32, 4, 100, 100, 16)[1] / 1e6:.0f} MB per layer, and again for its gradient."
+    f"At the report's batch and length (B = 32, T = 100), with our H = 4 and d = 16: "
+    f"{4 * largest_tensors(32, 4, 100, 100, 16)[1] / 1e6:.0f} MB per layer, and again for its gradient."
 )
 
 # %% [markdown]
@@ -707,7 +708,7 @@ for variant in VARIANTS:
 
 # %% exercise="derive"
 def leak_derivative(s, j, l):
-    """∂w_j/∂s_l of zeroed weights, for one row of scores s (S,), a visible key j and a future key l: a scalar tensor."""
+    """∂w_j/∂s_l of zeroed weights, a scalar tensor: one row of scores s (S,), a visible key j, a future key l."""
     ### BEGIN SOLUTION
     p = s.softmax(dim=-1)
     return -p[j] * p[l]
@@ -775,7 +776,7 @@ check.score()
 
 # %% exercise="gradient"
 def gradient_map(f, x):
-    """G (T, T): G[i, j] is the norm of the Jacobian of output row i with respect to input row j; f maps (T, D) to (T, E)."""
+    """G (T, T): G[i, j] is the norm of the Jacobian of output row i by input row j, for f: (T, D) → (T, E) at x."""
     ### BEGIN SOLUTION
     jacobian = torch.autograd.functional.jacobian(f, x)  # (T, E, T, D)
     return jacobian.pow(2).sum(dim=(1, 3)).sqrt()
@@ -898,7 +899,7 @@ plt.show()
 
 # %% exercise="perturb"
 def perturbation_leak(model, tokens, place, token):
-    """Largest absolute change of the logits at each position before `place` when tokens[place] becomes `token`: (place,)."""
+    """Largest absolute change of the logits at each position before `place` when `token` replaces the word there."""
     ### BEGIN SOLUTION
     changed = tokens.clone()
     changed[place] = token
@@ -913,7 +914,7 @@ check = Check("perturb", points=3)
 grid, words = torch.arange(36.0).view(6, 6), torch.tensor([3, 1, 4, 1, 5, 0, 2])
 honest, nosy = check.keep(PeekingModel, grid), check.keep(PeekingModel, grid, [0.5, 0.0, -0.125])
 with check.idea("what moves before the word"):
-    before = "the model takes a batch, (1, T), and the result is one number for each position before `place`: shape (place,)"
+    before = "the model takes a batch, (1, T); return one number for each position before `place`: shape (place,)"
     still = check.run(perturbation_leak, honest, words, 4, 2, shape=(4,), hint=before)
     check.close(still, torch.zeros(4), "this model looks only at the past: nothing before `place` may move")
     eighteen = "word 5 becomes word 2, which moves each logit by 18; this model peeks one word ahead (times 0.5) and three (times −0.125)"
@@ -1053,7 +1054,7 @@ check.score()
 
 # %% exercise="prefix"
 def prefix_losses(model, tokens):
-    """−log P(tokens[t + 1] | tokens[: t + 1]) for t = 0 … n − 2, a tensor (n − 1,); the model maps (1, t) words to (1, t, V) logits."""
+    """−log P(tokens[t + 1] | tokens[: t + 1]) for t = 0 … n − 2: (n − 1,). The model maps (1, t) to logits (1, t, V)."""
     ### BEGIN SOLUTION
     losses = []
     for t in range(len(tokens) - 1):
@@ -1632,7 +1633,7 @@ pd.DataFrame(verdicts, columns=verdicts[0] if verdicts else ["a"]).set_index("a"
 
 # %% exercise="sample"
 def next_word(logits, temperature, banned=()):
-    """One word per row of logits (B, V), drawn with this temperature, never one of `banned` (word numbers): int64 (B,)."""
+    """One word per row of logits (B, V), drawn at this temperature, never one of `banned` (word numbers): (B,)."""
     ### BEGIN SOLUTION
     scaled = logits / temperature
     scaled[:, list(banned)] = -torch.inf
@@ -1853,7 +1854,7 @@ check.score()
 
 # %% exercise="bonus-seeds"
 def seeds_needed(s, difference, level=0.95):
-    """The smallest n ≥ 2 for which the t interval of n differences with standard deviation s has a half-width of at most `difference` > 0."""
+    """The smallest n ≥ 2 for which the t interval of n values with standard deviation s is at most ±`difference`."""
     ### BEGIN SOLUTION
     n = 2
     while t_quantile(level, n - 1) * s / n**0.5 > difference:

@@ -118,7 +118,7 @@ with check.idea("labels one ahead of inputs"):
     two = "two tensors, inputs and labels, with one column more than the longest target"
     fed, wanted = (check.shape(part, (2, 4), two) for part in both)
     check.equal(wanted, [[7, 8, 9, END], [5, END, PAD, PAD]], "the labels are the tokens, then END, then PAD")
-    before = "the inputs are BEGIN, then the tokens: at each position the decoder sees the words *before* the one it must name"
+    before = "the inputs are BEGIN, then the tokens: at each position the decoder sees the words *before* its label"
     check.equal(fed[0], [BEGIN, 7, 8, 9], before)
     check.equal(fed[1, :2], [BEGIN, 5], "the shorter row's inputs are wrong where it has labels")
     ### BEGIN HIDDEN TESTS
@@ -487,7 +487,7 @@ check.score()
 
 # %% exercise="decoder-block"
 class DecoderBlock(nn.Module):
-    """Self-attention, cross-attention, feed-forward; each with a norm before and a residual around: (B, T, D) to (B, T, D)."""
+    """Self-attention, cross-attention, feed-forward, each with a norm before and a residual around it: (B, T, D)."""
 
     def __init__(self, D, H, dropout=0.0):
         super().__init__()
@@ -766,7 +766,7 @@ with check.idea("logits of every next token"):
     ### END HIDDEN TESTS
 with check.part("padding of the source"):
     longer = torch.cat([source, torch.full((2, 2), PAD)], 1)
-    behind = "more padding after the source changes the logits: does the encoder know which tokens are real, and does cross-attention get its mask?"
+    behind = "more padding after the source changes the logits: do the encoder and cross-attention know which tokens are real?"
     check.close(check.run(model, longer, given), logits, behind)
     ### BEGIN HIDDEN TESTS
     ragged = source.clone()
@@ -1312,7 +1312,7 @@ check.score()
 
 # %% exercise="beam"
 def beam_search(step, width, limit, alpha=1.0):
-    """(tokens, score): the best finished sequence without BEGIN and END, and its length-normalised log-probability, a float."""
+    """(tokens, score): the best finished sequence without BEGIN and END, and its length-normalised log-probability."""
     ### BEGIN SOLUTION
     live, totals, finished = torch.tensor([[BEGIN]]), torch.zeros(1), []
     for length in range(1, limit + 1):
@@ -2688,7 +2688,7 @@ known = check.run(bootstrap, torch.tensor([half, full]), torch.tensor([full, hal
 three = known if type(known) in (tuple, list) and len(known) == 3 else [known] * 3
 with check.idea("BLEU of every draw", share=3):
     scores = [check.run(lambda part=part: part.double()) if type(part) is torch.Tensor else part for part in three[:2]]
-    drawn = "the first system's sentences have BLEU 50 and 100; the draws are the first three times, the second three times, and a mix, which gives 69.317"
+    drawn = "the first system's sentences have BLEU 50 and 100: draws of one of them give 50 and 100, the mixed draw 69.317"
     check.close(scores[0], torch.tensor([50.0, 100.0, 69.316902]).double(), drawn, atol=1e-4)
     check.close(scores[1], torch.tensor([100.0, 50.0, 85.318413]).double(), "the second system has them the other way round", atol=1e-4)
     ### BEGIN HIDDEN TESTS
