@@ -683,7 +683,7 @@ check.score()
 
 # %%
 def initialise(model):
-    """Normal weights: standard deviation 0.05, divided by √(2L) where a branch ends, so that the stream does not grow."""
+    """Normal weights: standard deviation 0.05, divided by √(2L) where a branch ends, so that the stream stays small."""
     for name, weight in model.named_parameters():
         if weight.dim() == 2:
             joins = name.endswith(("proj.weight", "down.weight"))
@@ -1689,7 +1689,7 @@ for name, knobs in {
 
 # %% exercise="stop"
 def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None, top_p=None):
-    """Tokens (B, n) and at most `count` sampled ones; the first sampled `stop` ends a row, and more of them fill it up."""
+    """Tokens (B, n) and at most `count` sampled ones; a row ends with its first sampled `stop`, and is padded with it."""
     ### BEGIN SOLUTION
     finished = torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
     for _ in range(count):

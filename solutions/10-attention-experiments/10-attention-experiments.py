@@ -899,7 +899,7 @@ plt.show()
 
 # %% exercise="perturb"
 def perturbation_leak(model, tokens, place, token):
-    """Largest absolute change of the logits at each position before `place` when `token` replaces the word there."""
+    """Largest absolute change of the logits at each earlier position, (place,), when `token` replaces tokens[place]."""
     ### BEGIN SOLUTION
     changed = tokens.clone()
     changed[place] = token
@@ -1054,7 +1054,7 @@ check.score()
 
 # %% exercise="prefix"
 def prefix_losses(model, tokens):
-    """−log P(tokens[t + 1] | tokens[: t + 1]) for t = 0 … n − 2: (n − 1,). The model maps (1, t) to logits (1, t, V)."""
+    """−log P(tokens[t + 1] | tokens[: t + 1]) for t = 0 … n − 2: (n − 1,). The model maps (1, t) to (1, t, V)."""
     ### BEGIN SOLUTION
     losses = []
     for t in range(len(tokens) - 1):
