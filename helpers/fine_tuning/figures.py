@@ -1,5 +1,5 @@
-"""Figures of fine-tuning: what a tokenizer's arguments do, where two curves separate, what a search found, and how the best
-of many flatters.
+"""Figures of fine-tuning: what a tokenizer's arguments do, where two curves separate, what a search found, and how the
+best of many flatters.
 """
 
 from __future__ import annotations

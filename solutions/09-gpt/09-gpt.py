@@ -1689,7 +1689,7 @@ for name, knobs in {
 
 # %% exercise="stop"
 def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None, top_p=None):
-    """Tokens (B, n) and at most `count` sampled ones; a row ends with its first sampled `stop`, and is padded with it."""
+    """Tokens (B, n) and at most `count` sampled ones; a row ends with its first sampled `stop`, which fills it up."""
     ### BEGIN SOLUTION
     finished = torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
     for _ in range(count):

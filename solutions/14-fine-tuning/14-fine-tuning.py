@@ -489,7 +489,7 @@ check.score()
 
 # %% exercise="loader"
 def make_loader(dataset, batch_size, training, seed=0, pad_id=0):
-    """A DataLoader of batches of `batch_size` items: shuffled by `seed` if `training`, else in order; none is dropped."""
+    """A DataLoader of batches of `batch_size` items: shuffled by `seed` if `training`, else in order."""
     ### BEGIN SOLUTION
     generator = torch.Generator().manual_seed(seed)
     return DataLoader(dataset, batch_size, shuffle=training, collate_fn=partial(collate, pad_id=pad_id), generator=generator)
@@ -593,7 +593,7 @@ print("row 0, decoded:", tokenizer.decode(batch["input_ids"][0]))
 
 # %% exercise="buckets"
 def padding_share(lengths, batches):
-    """The share of filler among all positions, a float; sentence i has lengths[i] tokens, a batch is a list of such i."""
+    """The share of filler among all positions, a float; sentence i has lengths[i] tokens, a batch lists such i."""
     ### BEGIN SOLUTION
     positions = sum(len(batch) * max(lengths[i] for i in batch) for batch in batches)
     tokens = sum(lengths[i] for batch in batches for i in batch)
@@ -817,7 +817,7 @@ check.score()
 
 # %% exercise="extract"
 def extract(encoder, batches):
-    """Features (N, D) and labels (N,) of all batches, in order; the encoder in evaluation mode, no gradients recorded."""
+    """Features (N, D) and labels (N,) of all batches, in order; evaluation mode, no gradients recorded."""
     ### BEGIN SOLUTION
     encoder.eval()
     features, labels = [], []
@@ -931,7 +931,7 @@ seed(0)
 
 
 def features_of(dataset):
-    """Features and labels in the order of the data set. For speed, batches are sorted by length; the order is restored."""
+    """Features and labels in the order of the data set. Sorted by length for speed, then put back in order."""
     order = sorted(range(len(dataset)), key=lambda i: len(dataset[i]["input_ids"]))
     batches = [order[i : i + 32] for i in range(0, len(order), 32)]
     loader = pretrained.Moved(DataLoader(dataset, batch_sampler=batches, collate_fn=partial(collate, pad_id=PAD)), place)
@@ -1670,7 +1670,7 @@ validation_batches = pretrained.Moved(make_loader(validation_set, 64, training=F
 
 
 def fine_tune(dataset, rate, batch_size, epochs, start=0, label="fine-tuning", validate=None):
-    """A fresh model, trained: the model, its training losses, and `validate(model)` after every epoch. No label, no bar."""
+    """A fresh model, trained: the model, its training losses, and `validate(model)` after every epoch."""
     model = fresh_model(start)
     optimizer = torch.optim.AdamW(grouped(model, rate))
     steps = epochs * math.ceil(len(dataset) / batch_size)
@@ -1786,7 +1786,7 @@ print(
 
 # %% exercise="early-stopping"
 def early_stopping(losses, patience):
-    """(best, last), counted from 0: the epoch with the lowest validation loss among those run, and the last epoch run."""
+    """(best, last), counted from 0: the epoch with the lowest validation loss of those run, and the last epoch run."""
     ### BEGIN SOLUTION
     best = 0
     for epoch, loss in enumerate(losses):
@@ -2090,7 +2090,7 @@ check.score()
 
 # %% look=true
 def first_steps(adapter, x, target, rate=0.1, steps=3):
-    """Gradient descent on the squared error; prints the lengths of both gradients, and their distance from the formulas."""
+    """Gradient descent on the squared error; prints the gradients' lengths and their distance from the formulas."""
     for step in range(steps):
         y = adapter(x)
         gradients = torch.autograd.grad(F.mse_loss(y, target), [adapter.A, adapter.B])
