@@ -1185,7 +1185,7 @@ print(
 
 # %% exercise="perplexities"
 def perplexities(losses, targets):
-    """{"all": …, "known": …, "unknown": …} from losses (n,) in nats and targets (n,); −1 is filler, 1 an unknown word."""
+    """{"all": …, "known": …, "unknown": …} from losses (n,) in nats and targets (n,); −1 is filler, 1 is unknown."""
     ### BEGIN SOLUTION
     real, known = targets >= 0, (targets >= 0) & (targets != 1)
     return {
