@@ -736,7 +736,7 @@ with check.idea("embeddings, blocks, logits"):
     tiny = check.keep(GPT, 3, 3, 2, 1, 1)
     check.run(tiny.load_state_dict, by_hand.small_gpt(1), strict=False)
     ready = check.run(tiny, torch.tensor([[2, 0]]), shape=(1, 2, 3), hint="(B, t) tokens in, (B, t, V) logits out")
-    path = "token 2 is (3, 1), with norm (1, −1); token 0 at position 1 is (1, 0) + (1, 3), with norm (−1, 1); logits: times every token's vector"
+    path = "token 2 is (3, 1), norm (1, −1); token 0 at position 1 is (1, 0) + (1, 3), norm (−1, 1); logits: times every token's vector"
     check.close(ready, [[[1.0, -1.0, 2.0], [-1.0, 1.0, -2.0]]], path, atol=1e-3)
     check.run(model.load_state_dict, tied, strict=False)
     check.keep(model.eval)
@@ -1261,7 +1261,8 @@ on_device = devices.Plan(pinned=here.kind == "cuda")
 seed(0)
 gpt = GPT(V, **size).to(here.place)
 print(
-    f"{sum(weight.numel() for weight in gpt.parameters()):,} parameters; by the formula {count_parameters(V, size['T'], size['D'], size['L']):,}"
+    f"{sum(weight.numel() for weight in gpt.parameters()):,} parameters; "
+    f"by the formula {count_parameters(V, size['T'], size['D'], size['L']):,}"
 )
 
 some_held_out = list(training.cover(held_out_stream[: pick(smoke=500, laptop=20_000, gpu=200_000)], 32, size["T"]))
@@ -2000,7 +2001,7 @@ def in_pieces(part, data, cuts):
 with check.idea("token by token"):
     tiny = check.keep(GPT, 3, 3, 2, 1, 1)
     check.run(tiny.load_state_dict, by_hand.small_gpt(1), strict=False)
-    path = "token 2 is (3, 1), with norm (1, −1); then token 0 at position 1: (1, 0) + (1, 3), with norm (−1, 1). Logits: times every token's vector"
+    path = "token 2 is (3, 1), norm (1, −1); then token 0 at position 1: (1, 0) + (1, 3), norm (−1, 1); logits: times every token's vector"
     ready = check.run(lambda: in_pieces(tiny, torch.tensor([[2, 0]]), [1]))
     check.close(ready, [[[1.0, -1.0, 2.0], [-1.0, 1.0, -2.0]]], path, atol=1e-3)
     single = check.run(lambda: in_pieces(model, tokens, range(1, 7)))
@@ -2180,7 +2181,7 @@ with check.idea("neighbours share"):
     ask = torch.tensor([2 * math.log(3.0), 0, 0, 0]).view(1, 1, 1, 4) * torch.tensor([1.0, 0.0]).view(1, 2, 1, 1)
     key, old = torch.tensor([1.0, 0, 0, 0]).view(1, 1, 1, 4), torch.zeros(1, 1, 1, 4)
     pair = check.run(lambda: grouped_attention(ask, key, 4 * key, (old, old))[0])
-    weigh = "two keys with scores 0 and 2 log 3, width 4: head 0 weights the values 0 and 4 as 1 : 3, which gives 3; head 1 evenly, which gives 2"
+    weigh = "scores 0 and 2 log 3, width 4: head 0 weights the values 0 and 4 as 1 : 3, which gives 3; head 1 evenly: 2"
     check.close(pair[..., 0].flatten(), [3.0, 2.0], weigh)
     ### BEGIN HIDDEN TESTS
 

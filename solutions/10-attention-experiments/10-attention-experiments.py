@@ -1715,7 +1715,8 @@ for row in results_table(runs, METRICS):
         trained[row["variant"]], begin, steps=pick(smoke=5, laptop=24, gpu=40), choose=lambda logits: next_word(logits, 0.8, banned)
     )
     print(
-        f"{row['variant']}: perplexity of the same sentences {row['some sentences at once'][0]:.0f} at once, {row['word by word'][0]:.0f} word by word"
+        f"{row['variant']}: perplexity of the same sentences {row['some sentences at once'][0]:.0f} at once, "
+        f"{row['word by word'][0]:.0f} word by word"
     )
     for text in written:
         print("    ", vocabulary.decode(text) or "(nothing)")
@@ -1904,7 +1905,8 @@ for variant in ("additive", "shared QK", "shared QKV"):
     if len(gaps) < 2:  # the study was stopped
         continue
     print(
-        f"{variant:<12} differences vary by {gaps.std():.3f} from seed to seed: {seeds_needed(gaps.std().item(), 0.01)} seeds to see ±0.01, that is, 1 % of perplexity"
+        f"{variant:<12} differences vary by {gaps.std():.3f} from seed to seed: "
+        f"{seeds_needed(gaps.std().item(), 0.01)} seeds to see ±0.01, that is, 1 % of perplexity"
     )
 
 # %% [markdown]

@@ -934,7 +934,8 @@ classifier, curve = fit_classifier(0)
 majority = majority_accuracy(train_y, test_y)
 matrix = confusion_matrix(guesses_of(classifier, test_x), test_y, classes)
 print(
-    f"test accuracy {curve[-1]:.1%}, always the majority class {majority:.1%}, mean recall {mean_recall(matrix):.1%} (chance {1 / classes:.1%})"
+    f"test accuracy {curve[-1]:.1%}, always the majority class {majority:.1%}, "
+    f"mean recall {mean_recall(matrix):.1%} (chance {1 / classes:.1%})"
 )
 
 # %% [markdown]
@@ -1381,7 +1382,8 @@ print(f"{'':>16}{'decoder':>9}{'known only':>12}{'unknown':>9}{'counting words':
 for name, stream in watched.items():
     final = report[-1][1][name]
     print(
-        f"{name:>16}{final['all']:>9.0f}{final['known']:>12.0f}{final['unknown']:>9.1%}{perplexities(unigram[stream[1:]], stream[1:])['all']:>16.0f}"
+        f"{name:>16}{final['all']:>9.0f}{final['known']:>12.0f}{final['unknown']:>9.1%}"
+        f"{perplexities(unigram[stream[1:]], stream[1:])['all']:>16.0f}"
     )
 plots.curves(
     {name: ([step for step, _ in report], [found[name]["all"] for _, found in report]) for name in watched},
@@ -1413,7 +1415,8 @@ for name in speakers:
     others = [other for other in speakers if other != name] or [name]
     chosen_step, chosen_found = min(report, key=lambda entry: sum(math.log(entry[1][other]["all"]) for other in others))
     print(
-        f"{name:>16}: {chosen_found[name]['all']:.0f} at step {chosen_step}, chosen by the others; {report[-1][1][name]['all']:.0f} at the end"
+        f"{name:>16}: {chosen_found[name]['all']:.0f} at step {chosen_step}, chosen by the others; "
+        f"{report[-1][1][name]['all']:.0f} at the end"
     )
 
 # %% [markdown]

@@ -1912,7 +1912,8 @@ check.score()
 # %% look=true
 dev_references = [french for _, french in corpus.dev]
 print(
-    f"dev, greedy: BLEU {bleu(greedy_dev, dev_references):.2f} (sacreBLEU says {sacrebleu.corpus_bleu(greedy_dev, [dev_references]).score:.2f})"
+    f"dev, greedy: BLEU {bleu(greedy_dev, dev_references):.2f} "
+    f"(sacreBLEU says {sacrebleu.corpus_bleu(greedy_dev, [dev_references]).score:.2f})"
 )
 sentence_mean = sum(bleu([ours], [theirs]) for ours, theirs in zip(greedy_dev, dev_references)) / len(greedy_dev)
 print(f"the mean of the sentences' scores is a different number: {sentence_mean:.2f}")
@@ -2282,7 +2283,7 @@ with check.part("predictions"):
     told = all(entry.get(name) in ("lower", "higher", "same") for entry in entries for name in ("loss", "bleu"))
     check.true(bool(entries) and told, "predict `loss` and `bleu`, each as `lower`, `higher` or `same`")
 with check.part("can be trained"):
-    cannot = "these settings cannot be trained: the width must be a multiple of the heads, dropout at least 0 and below 1, the rest whole and positive"
+    cannot = "these settings cannot be trained: heads must divide the width, 0 ≤ dropout < 1, the rest positive integers"
     for change in changes:
         whole = {**origin, **change}
         numbers = [whole[key] for key in ("layers", "heads", "width", "epochs")]

@@ -71,7 +71,8 @@ corpus = sentiment.load(
 )
 print(corpus.source)
 print(
-    f"{len(corpus.train.labels):,} sentences to train on, {len(corpus.validation.labels):,} to validate, {len(corpus.test.sentences()):,} sealed"
+    f"{len(corpus.train.labels):,} sentences to train on, {len(corpus.validation.labels):,} to validate, "
+    f"{len(corpus.test.sentences()):,} sealed"
 )
 print(f"share of positive sentences: {sum(corpus.train.labels) / len(corpus.train.labels):.2f}")
 for sentence, label in list(zip(*corpus.train))[:4]:
@@ -1287,7 +1288,8 @@ def grouped(model, rate, decay=0.01, head_factor=10.0):
 model = fresh_model()
 for group in grouped(model, rate=1e-4):
     print(
-        f"rate {group['lr']:.0e}  decay {group['weight_decay']:<5}  {len(group['params']):3d} tensors, {sum(p.numel() for p in group['params']):>11,} numbers"
+        f"rate {group['lr']:.0e}  decay {group['weight_decay']:<5}  {len(group['params']):3d} tensors, "
+        f"{sum(p.numel() for p in group['params']):>11,} numbers"
     )
 frozen = sum(p.numel() for p in model.parameters() if not p.requires_grad)
 print(f"frozen                   {frozen:>23,} numbers, {frozen / sum(p.numel() for p in model.parameters()):.0%} of the model")
