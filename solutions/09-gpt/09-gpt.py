@@ -1013,7 +1013,7 @@ with check.idea("mean loss, evaluation mode"):
     again = check.run(evaluate, calm, whole)
     check.close(again, losses.mean(), "a model that is already in evaluation mode gives a different value", rtol=1e-4)
     ### END HIDDEN TESTS
-with check.part("batches weighed by targets"):
+with check.part("batches weighted by targets"):
     short = check.run(evaluate, check.keep(TableModel, even, context=4), [pair[0], (torch.tensor([[1, 0]]), torch.tensor([[0, -1]]))])
     weigh = "two real targets (1/2, 3/4), then one (3/4) and one position of filler: every real target counts once"
     check.close(short, (math.log(2) + 2 * math.log(4 / 3)) / 3, weigh, rtol=1e-4)
@@ -2781,7 +2781,7 @@ with check.part("drafts, and accepted ones"):
     )
     check.true(~accepted[drafts == 3], "a draft with p = 0 was accepted")
     check.true(accepted[(drafts == 0) | (drafts == 2)], "a draft with p ≥ q must always be accepted")
-with check.part("every row its own"):
+with check.part("each row separately"):
     both = torch.stack([p1, q1.flip(0)]).repeat(draws // 2, 1), torch.stack([q1, p1]).repeat(draws // 2, 1)
     mixed = check.run(lambda: speculative_sample(*both)[0].flatten())
     half_bound = bound * 2**0.5
@@ -2915,7 +2915,7 @@ with check.part("how many are accepted"):
     check.true((share - first).abs() < 3 / draws**0.5, "the first guess is accepted with probability Σ min(p, q)")
     ended = check.run(lambda: (count[0][:, :3] >= 0).sum(1) - count[1].clamp_max(2))  # the extra token is a requirement above
     check.equal(ended, [1] * draws, "a row with a accepted guesses has a + 1 tokens, then −1")
-with check.part("each row its own end"):
+with check.part("each row ends separately"):
     firm = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]
     mixed = check.run(lambda: accept_block(sure(firm), even.expand(4, 2, 2), torch.ones(4, 2, dtype=torch.long)))
     check.equal(mixed[0][:2], [[0, -1, -1], [1, 0, -1]], "every row stops at its own first rejection")

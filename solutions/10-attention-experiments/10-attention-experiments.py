@@ -306,7 +306,7 @@ with check.idea("v · tanh(q W_q + k W_k)"):
         },
     )
     ### END HIDDEN TESTS
-with check.part("every head its own"):
+with check.part("each head separately"):
     whole = check.run(additive_scores, queries, keys, *heads, shape=(2, 3, 4, 5), hint=shape)
     pair = torch.cat([turn, 0 * turn]), 3 * torch.eye(2).expand(2, 2, 2), torch.tensor([[1.0, 2.0]] * 2)
     both = check.run(additive_scores, lone.expand(1, 2, 1, 2), torch.zeros(1, 2, 1, 2), *pair)

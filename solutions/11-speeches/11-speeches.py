@@ -238,7 +238,7 @@ with check.part("unknown tokens"):
 ### BEGIN HIDDEN TESTS
 with check.edge("an empty text"):
     check.equal(check.run(encode, "", small), [], "an empty text has no tokens: an empty list")
-with check.edge("signs of the text"):
+with check.edge("`<unk>` in the text"):
     own = check.run(encode, "We <unk>", ["<pad>", "<unk>", "<", ">", "We", "unk"])
     check.equal(own, [4, 2, 5, 3], "`<unk>` in a text is split like any other text: use `speeches.tokens`")
 with check.edge("Python integers"):

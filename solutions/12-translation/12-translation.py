@@ -2188,7 +2188,7 @@ with check.part("parameters"):
         wrong={"the number of parameters is the base's: use the row's own settings": [[1142400]] * 3},
     )
 ### END HIDDEN TESTS
-with check.part("settings that cannot be"):
+with check.part("impossible settings"):
     heads = "a width of 128 cannot be cut into 6 equal heads: raise a ValueError"
     check.raises(settings_table, first, [{"heads": 6}], 5, 5, error="ValueError", hint=heads)
     ### BEGIN HIDDEN TESTS

@@ -1522,7 +1522,7 @@ check = Check("rollback", points=4)
 calm_run, suspects = craft.SmallRun(0), craft.SmallRun(0)
 calm_losses = [calm_run.advance() for _ in range(20)]
 batch = [suspects.next_batch() for _ in range(7)][-1].tolist()  # the seventh batch of this run, made poisonous
-with check.idea("back, and on in another order"):
+with check.idea("roll back, then a new order"):
     simply = "where nothing goes wrong, these are simply the losses of 20 steps: do not reshuffle, do not advance twice"
     check.equal(check.run(rolled_back, 20, 4, None)["losses"], calm_losses, simply)
     GAVE_UP = "every rollback failed again: first restore the snapshot, which you kept as bytes, then call run.reshuffle(k)"

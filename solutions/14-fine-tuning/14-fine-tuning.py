@@ -211,7 +211,7 @@ with check.part("padding to max_length"):
 with check.edge("counts unchanged"):
     check.unchanged(row_lengths, [3, 7, 1], "longest", True, 6)
 ### BEGIN HIDDEN TESTS
-with check.part("first the cut, then the filler"):
+with check.part("truncate first, then pad"):
     both = check.run(row_lengths, [3, 7, 1], "longest", True, 6)
     order = "first truncation, then padding: the longest row is measured after the cut"
     check.equal(both, [6, 6, 6], order, wrong={"the longest row is measured before the cut": [9, 9, 9]})
@@ -500,7 +500,7 @@ def make_loader(dataset, batch_size, training, seed=0, pad_id=0):
 def ids_in(loader):  # given: one epoch, the ids of every batch
     batches = list(loader)
     if not all(torch.is_tensor(batch["input_ids"]) for batch in batches):
-        raise TypeError("input_ids of a batch is no tensor: is `collate` the loader's collate_fn?")
+        raise TypeError("input_ids of a batch is not a tensor: is `collate` the loader's collate_fn?")
     return [batch["input_ids"].tolist() for batch in batches]
 
 
@@ -532,7 +532,7 @@ with check.idea("batches of all sentences"):
 with check.part("validation in order"):
     kept_order = [row[0] for part in in_order for row in part] if in_order else in_order
     check.equal(kept_order, list(range(50, 60)), "validation keeps the order: do not shuffle when `training` is False")
-with check.part("training shuffled anew"):
+with check.part("training shuffled in every epoch"):
     busy = check.keep(make_loader, ten, 4, True, 3)
     rounds = [ids_of(busy), ids_of(busy)]
     orders = [[row[0] for part in one_round for row in part] if one_round else one_round for one_round in rounds]
@@ -1254,7 +1254,7 @@ with check.edge("embeddings without a dot"):
         [scale_name],
         "`embeddings.` has a dot: `embeddings_scale` is a different name",
     )
-with check.edge("where bias stands"):
+with check.edge("names that contain bias"):
     ends = ["t5.relative_attention_bias.weight", "layer.0.out_bias"]
     placed = check.run(parameter_settings, ends, 1.0, 0.5, 4.0)
     letter = "a name must *end* with `bias`: `relative_attention_bias.weight` is a matrix, and `out_bias` is a bias without any dot"

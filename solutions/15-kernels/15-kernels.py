@@ -389,7 +389,7 @@ with check.idea("matmul_kernel", share=5):
         run.arrays["c"], first @ second, "32 × 64 times 64 × 48: the product is wrong. Which axis has which stride?", atol=1e-4, rtol=1e-4
     )
     ### END HIDDEN TESTS
-with check.part("sides that are no multiples"):
+with check.part("sides that are not multiples"):
     run = check.measure(
         checks.traffic,
         matmul_kernel,
@@ -1206,7 +1206,7 @@ with check.part("dQ, without a race"):
     check.close(run.arrays["dq"], wanted[0], meet, atol=1e-4, rtol=1e-4)
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-with check.part("lengths that are no multiples"):
+with check.part("lengths that are not multiples"):
     for T, BM, BN in ((50, 16, 32), (40, 32, 16)):
         arguments, wanted = reference(T, 0.25)
         run = check.measure(checks.traffic, backward_kernel, (-(-T // BN), 2), *arguments, D=16, BM=BM, BN=BN)

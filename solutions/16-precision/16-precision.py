@@ -852,7 +852,7 @@ def all_workers(gradients, counts):
 
 # %% test="average" points=4
 check = Check("average", points=4)
-with check.idea("weighed by the examples"):
+with check.idea("weighted by the examples"):
     equal_shares = check.run(all_workers, [[torch.tensor([6.0])], [torch.tensor([2.0])]], [5, 5])
     check.close(craft.then(equal_shares, lambda r: r[0][0]), [4.0], "two workers with equal shares: the plain mean of 6 and 2")
     unequal = check.run(all_workers, [[torch.tensor([4.0, 8.0])], [torch.tensor([8.0, -4.0])]], [2, 6])
