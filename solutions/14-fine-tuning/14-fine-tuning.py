@@ -60,8 +60,7 @@ from helpers.kit.seeding import device, seed
 # You choose between models on the *validation* set.
 # The *test* set says, once and at the very end, how good your choice is.
 # In this notebook it is sealed: `corpus.test` shows its sentences, keeps its labels, and accepts one submission of predictions, as the server of a benchmark does.
-# Loading the corpus again, or with different sizes, does not allow a second one.
-# (A new kernel does: then it is up to you.)
+# Loading the corpus again does not allow a second one.
 
 # %% look=true
 corpus = sentiment.load(
