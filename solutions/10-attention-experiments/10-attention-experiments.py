@@ -979,14 +979,14 @@ for variant in VARIANTS:
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** (a) The softmax is taken over all keys, so every weight on the past is divided by a sum that contains $e^{s_l}$ of the future keys; $\partial w_j/\partial s_l = -p_j p_l$ is not zero. No future *value* is mixed in, but the *size* of the mixture tells how well the query matched the future keys. With several heads and layers that is
 # a handful of numbers about the words to come, at every position. (b) The next word is the target. Any path that carries information about it lowers the loss, so the gradient strengthens it: queries and keys learn to match the next word, and the rest of the network learns to read the size. The loss cannot tell a leak from understanding.
-# (c) When the model writes, there is no future yet. The sum holds past keys only, the sizes mean something else than in training, and the model reads a message that was never sent. Its samples are useless, although its dev perplexity, measured with the future present, is excellent.
+# (c) When the model writes, there is no future yet. The sum holds past keys only, the sizes no longer mean what they meant in training, and the model reads a message that was never sent. Its samples are useless, although its dev perplexity, measured with the future present, is excellent.
 #
 # | points | rubric |
 # | --- | --- |
 # | 1 | the normaliser (denominator) as the path, with the right sign and product |
 # | 1 | "size or scale of the mixture, not the values of future words" |
 # | 1 | training: the target itself is the future, the loss rewards the path |
-# | 1 | generation: no future at writing time, other distribution than in training |
+# | 1 | generation: no future at writing time, so a different distribution from training |
 # | −0.5 | a statement such as "the mask is wrong" without a mechanism (for each) |
 # <!-- END SOLUTION -->
 
@@ -1753,8 +1753,8 @@ print(f"baseline, seed {SEEDS[0]}: test perplexity {dev_perplexity(trained['base
 #
 # *Mask.*
 # Zeroing lowers the dev loss by 0.36 ± 0.11, from perplexity 88.7 to 61.8.
-# This is no improvement: gradient and perturbation show that the model sees the future, word by word its perplexity is far above the baseline's (795 to 2,158 in the three seeds, against 76 to 81), and its samples show it.
-# The number must not stand in the same column as the others.
+# This is not an improvement: gradient and perturbation show that the model sees the future, word by word its perplexity is far above the baseline's (795 to 2,158 in the three seeds, against 76 to 81), and its samples show it.
+# The number must not appear in the same column as the others.
 #
 # *The report.*
 # Where directions can be compared: additive is slower here, too (5.7 times there, with longer sentences), and zeroing looks better in both; there the projections made no visible difference.
@@ -1765,7 +1765,7 @@ print(f"baseline, seed {SEEDS[0]}: test perplexity {dev_perplexity(trained['base
 # | 1 | the budget and scope (data, steps, seeds, size), and no generalising beyond it |
 # | 1 | scores: slower by a stated factor with its interval, perplexity not separated *or* what the table says, no claim of equality from "not separated" |
 # | 1 | projections: "no difference was found" is not "there is none"; the interval says how large a difference could still be |
-# | 1 | the mask: the perplexity is void because of the leak, with the word-by-word number as evidence; 187 must not be compared with 381 |
+# | 1 | the mask: the perplexity is meaningless because of the leak, with the word-by-word number as evidence; 187 must not be compared with 381 |
 # | 1 | the report: single runs have no spread, so 381 against 386 supports no ranking; direction of the time agrees |
 # | 1 | numbers with intervals throughout, all of them in the tables |
 # | −1 | a claim that the tables contradict (for each) |

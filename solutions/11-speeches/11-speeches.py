@@ -1665,11 +1665,11 @@ for kind, (positions, attention) in [("learned", kinds["learned"]), ("ALiBi", ki
 # **Model answer.** (With your own numbers.) Each encoder was trained from three seeds, with the same seeds for all, and tested once on the same held-out segments after the last epoch. The mean difference between ALiBi and learned positions comes with a
 # 95 % interval that uses $t_2 = 4.303$, so that three seeds give a wide one; if it contains 0, the data do not say which is better, and do not say that they are equal.
 # (Three seeds that happen to agree make a narrow interval:
-# even one without 0 is a reason for more seeds and other held-out speeches, not a verdict.) The test set adds an error of its own: for 84 % on 750 segments it is
+# even one without 0 is a reason for more seeds and other held-out speeches, not a verdict.) The test set adds its own error: for 84 % on 750 segments it is
 # $\sqrt{.84 \cdot .16 / 750} \approx 1.3$ points for each accuracy. The segments of one speech are not independent, so the true error is larger. If the encoder without positions is as good, the task is mostly about *which* words occur, and no scheme of
 # positions can gain much. To be sure: more seeds, other held-out speeches, and one analysis that is fixed beforehand. "84.9 % against 82.8 %" compares one run with one run: 2.1 points are 1.6 standard errors of a single accuracy. An
 # earlier version of this notebook's code, with smaller starting weights, had learned positions ahead on the report's own public corpus (three seeds, 15 epochs), by about one point, which is less than one standard error
-# of a single accuracy on that test set. So the sign depends on details of the training that nobody calls ALiBi. The report's claim is not refuted; it is not shown.
+# of a single accuracy on that test set. So the sign depends on details of the training that have nothing to do with ALiBi. The report's claim is not refuted; it is not shown.
 #
 # | points | rubric |
 # | --- | --- |

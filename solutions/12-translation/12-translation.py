@@ -2342,7 +2342,7 @@ plt.show()
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** (For the proposals of the model solution. Grade by the student's own table. The base at laptop scale, three seeds: dev loss 1.69 to 1.70, BLEU 55.3 to 56.9. The three changes were run with smaller starting weights only, where the base ended at 2.91 to 3.03 and BLEU 5.4 to 7.0; there all three came as predicted.)
 # *Width 64 → 128*: predicted lower. All runs are cut off while the loss is still falling, so what decides is how fast a model learns per step, and the wide one is faster. That says nothing about the end of training. *Dropout 0 → .35*: predicted higher.
-# In six passes over 5,000 pairs there is little to overfit; the noise slows learning down. With thirty epochs the sign may turn. *Twice the epochs*: predicted lower, and BLEU higher. Words become right one by one, whole n-grams only when all their words are, so BLEU stays near 0 for long and then jumps: of the base's dev sentences only 2 to 4 % were exactly right, at a BLEU above 55. A base that ends just before the jump makes every change look dramatic.
+# In six passes over 5,000 pairs there is little to overfit; the noise slows learning down. With thirty epochs the sign may flip. *Twice the epochs*: predicted lower, and BLEU higher. Words become right one by one, whole n-grams only when all their words are, so BLEU stays near 0 for long and then jumps: of the base's dev sentences only 2 to 4 % were exactly right, at a BLEU above 55. A base that ends just before the jump makes every change look dramatic.
 #
 # *In general.*
 # Depth adds steps of composition, and costs time per step and trainability.
@@ -2634,7 +2634,7 @@ pd.DataFrame(signal).T.round(3)
 # What grows with depth is the variance, so "deep models need less" may be true, but not for this reason.
 #
 # *"Hurts quality".* .070 and .068 differ by 0.2 points on the usual scale.
-# Without seeds or a test on resampled sentences this is no difference.
+# Without seeds or a test on resampled sentences this does not count as a difference.
 # The loss is probably a training loss after 30 epochs on 30,000 pairs: please report the held-out loss, to see overfitting.
 # Scores near 7 barely measure anything.
 #

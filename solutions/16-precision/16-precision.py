@@ -1329,10 +1329,10 @@ print(
 # <!-- BEGIN SOLUTION -->
 # **Model answer** (with the numbers of one machine; yours differ a little). Two language models over characters, 3 blocks of width 72, about 200,000 parameters each (equal to 1.2 %), 0.634 GFLOPs a step for both, 500 steps
 # of 512 characters, the same batches, AdamW with warm-up and a constant rate. The rate was chosen for each design on one seed. Over three seeds the held-out loss was 1.94 (1.93 to 1.95) for the original and 1.76 (1.75 to 1.78)
-# for LLaMA's design; the ranges do not overlap, which with three seeds is a hint and no proof. LLaMA's design needed about 1.8 to 2 times fewer FLOPs to reach the original's last loss. "About 10 times" is not visible here. It is not refuted either: the runs are
+# for LLaMA's design; the ranges do not overlap, which with three seeds is a hint, not a proof. LLaMA's design needed about 1.8 to 2 times fewer FLOPs to reach the original's last loss. "About 10 times" is not visible here. It is not refuted either: the runs are
 # short, and the claim is about others. At a larger scale the factor may differ because post-norm becomes harder to train with depth and forces smaller rates, so the gap may grow with the number of blocks; and because a
 # factor read off at one loss changes when the two curves have different slopes. It may also shrink: small changes of a design are often worth less once data are plentiful. FLOPs are not seconds: here a step of LLaMA's design
-# took longer, since element-wise operations are limited by memory, not arithmetic. My comparison may be unfair to the original: it got no dropout and no schedule of its own, and
+# took longer, since element-wise operations are limited by memory, not arithmetic. My comparison may be unfair to the original: it got no dropout and not its own schedule, and
 # the rates that I tried lie a factor of two apart.
 #
 # | points | rubric |
