@@ -823,7 +823,8 @@ check.score()
 #
 # $$q_v = (1 - \varepsilon)\,[v = y] + \frac{\varepsilon}{V}, \qquad \text{loss} = -\sum_v q_v \log p_v ,$$
 #
-# so a share $\varepsilon$ is spread over **all** $V$ tokens, the right one included.
+# where $[v = y]$ is 1 for $v = y$ and 0 otherwise, and $p_v$ is the model's probability of token $v$.
+# So a share $\varepsilon$ is spread over **all** $V$ tokens, the right one included.
 # (Other texts spread it over the other $V-1$ or leave out `PAD`. State your convention when you compare losses.)
 #
 # 1. `smoothed_loss`: the mean of this loss over all positions whose label is not `PAD`.
@@ -977,7 +978,7 @@ check.score()
 #
 # $$\eta(s) = f \cdot D^{-1/2} \cdot \min\!\left(s^{-1/2},\; s \cdot w^{-3/2}\right), \qquad s = 1, 2, \dots$$
 #
-# 1. `noam(step, D, warmup, factor)` gives $\eta$ (the schedule is often called after Noam Shazeer).
+# 1. `noam(step, D, warmup, factor)` gives $\eta$ (the schedule is often named after Noam Shazeer).
 # 2. `factor_for(peak, D, warmup)`: the factor $f$ for which the largest rate is `peak`.
 #    Derive it: at which step is the rate largest?
 
