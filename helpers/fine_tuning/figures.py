@@ -1,5 +1,5 @@
-"""Figures of fine-tuning: what a tokenizer's arguments do, where two curves part, what a search found, and how the best
-of many flatters.
+"""Figures of fine-tuning: what a tokenizer's arguments do, where two curves separate, what a search found, and how the
+best of many flatters.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def where_curves_part(
         {"training": (epochs, train), "validation": (epochs, validation)},
         "epoch",
         "loss in nats",
-        "Where the curves part",
+        "Where the curves separate",
         ax=axes[0],
     )
     axes[0].axvline(best + 1, color="0.4", linewidth=1, linestyle=":")

@@ -91,7 +91,7 @@ def checked(chosen: str) -> str:
         return str(folder)
     if not re.fullmatch(r"([\w-][\w.-]*/)?[\w-][\w.-]*", chosen):
         raise FileNotFoundError(
-            f"COURSE_MODEL={chosen!r} is no folder: give the whole path of a saved model, or a name on the hub"
+            f"COURSE_MODEL={chosen!r} is not a folder: give the absolute path of a saved model, or a name on the hub"
             " (owner/name)"
         )
     if not within_reach(chosen):

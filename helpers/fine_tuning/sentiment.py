@@ -139,8 +139,8 @@ def _splits(where: str, ask_the_hub: bool) -> tuple[tuple[Split, Split, Split], 
         return from_hub(where)
     if where:
         raise FileNotFoundError(
-            f"COURSE_SST2={where!r} is no folder: give the whole path of the folder with SST-2's files, or a data set"
-            " on the hub (owner/name)"
+            f"COURSE_SST2={where!r} is not a folder: give the absolute path of the folder with SST-2's files, or a"
+            " data set on the hub (owner/name)"
         )
     return from_hub_or_package() if ask_the_hub else from_package()
 
@@ -187,7 +187,7 @@ def from_hub(name: str = HUB_NAME) -> tuple[tuple[Split, Split, Split], str]:
     except Exception as error:  # the hub's client has a family of errors for "not reachable", and for "not there"
         why = f"the hub says {type(error).__name__}" if hub.answers() else "the hub does not answer"
         raise ConnectionError(
-            f"{name} is no folder in {Path.cwd()}, and no data set that could be fetched: {why}"
+            f"{name} is not a folder in {Path.cwd()}, and no data set that could be fetched: {why}"
         ) from error
     return from_folder(folder, f"{name} from the hub")
 

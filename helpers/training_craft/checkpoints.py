@@ -90,7 +90,7 @@ def then(result: Any, look: Callable[[Any], Any]) -> Any:
     try:
         return look(result)
     except Exception:  # noqa: BLE001  a result of another form can fail in any way
-        reason = "what came back has not the form that was asked for: read the docstring once more"
+        reason = "the result does not have the required form: read the docstring again"
         return Failed(reason, reason)
 
 

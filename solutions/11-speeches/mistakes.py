@@ -28,13 +28,13 @@ VARIANTS = {
         Mistake(
             "test files, too",
             change={'        if name.startswith("train_"):\n            found': "        if name:\n            found"},
-            hint="test files are in the vocabulary",
+            hint="the vocabulary contains words of the test files",
             gravity="idea",
         ),
         Mistake(
             "only the language model's text",
             change={'name.startswith("train_")': 'name == "train_LM.txt"'},
-            hint="only `train_LM.txt` was read: take all training files",
+            hint="only `train_LM.txt` was read: use all training files",
             gravity="idea",
         ),
         Mistake(
@@ -46,7 +46,7 @@ VARIANTS = {
         Mistake(
             "all but test",
             change={'name.startswith("train_")': '"test" not in name'},
-            hint="other files than those whose name begins",
+            hint="a file whose name does not begin with `train_` is read",
             gravity="edge",
         ),
         Mistake(
@@ -64,7 +64,7 @@ VARIANTS = {
         Mistake(
             "special words at the end",
             change={'["<pad>", "<unk>", *sorted(found)]': '[*sorted(found), "<pad>", "<unk>"]'},
-            hint="padding and unknown stand at the end",
+            hint="padding and unknown are at the end",
             gravity="idea",
         ),
         Mistake(
@@ -100,7 +100,7 @@ VARIANTS = {
             "unknown becomes padding", change={"place.get(token, 1)": "place.get(token, 0)"}, hint="unknown tokens become 0", gravity="part"
         ),
         Mistake("unknown raises", change={"place.get(token, 1)": "place[token]"}, hint="your code raised KeyError", gravity="part"),
-        Mistake("counted from 1", change={"enumerate(words)": "enumerate(words, 1)"}, hint="places are counted from 0", gravity="idea"),
+        Mistake("counted from 1", change={"enumerate(words)": "enumerate(words, 1)"}, hint="indices are counted from 0", gravity="idea"),
         Right(
             "comprehension and index",
             code=BUILD
@@ -138,7 +138,7 @@ def encode(text, words):
         Mistake(
             "filler in front",
             change={"out[i, : len(row[:T])] =": "out[i, T - len(row[:T]) :] ="},
-            hint="the filler stands in front",
+            hint="the filler is in front",
             gravity="idea",
         ),
         Mistake(
@@ -450,7 +450,7 @@ def mean_over_real(x, real):
 def mean_over_real(x, real):
     return torch.stack([row[: max(int(n), 1)].mean(0) * (n > 0) for row, n in zip(x, real.sum(1))])
 """,
-            hint="padding need not stand at the end",
+            hint="padding need not be at the end",
             gravity="edge",
         ),
         Right(
@@ -489,7 +489,10 @@ def mean_over_real(x, real):
             gravity="edge",
         ),
         Mistake(
-            "transposed", change={"labels * K + guesses": "guesses * K + labels"}, hint="rows and columns are exchanged", gravity="idea"
+            "transposed",
+            change={"labels * K + guesses": "guesses * K + labels"},
+            hint="rows and columns are swapped",
+            gravity="idea",
         ),
         Mistake(
             "shares",
@@ -507,7 +510,7 @@ def mean_recall(matrix):
 def majority_accuracy(train_labels, test_labels):
     return (test_labels == train_labels.bincount().argmax()).float().mean().item()
 """,
-            hint="these are shares: give counts",
+            hint="these are shares: return counts",
             gravity="idea",
         ),
         Mistake(
@@ -548,7 +551,10 @@ def majority_accuracy(train_labels, test_labels):
             gravity="idea",
         ),
         Mistake(
-            "a tensor", change={".float().mean().item()": ".float().mean()"}, hint="majority_accuracy: give a Python float", gravity="edge"
+            "a tensor",
+            change={".float().mean().item()": ".float().mean()"},
+            hint="majority_accuracy: return a Python float (`.item()`), not a tensor",
+            gravity="edge",
         ),
         Right(
             "loops",
@@ -728,7 +734,10 @@ def sanity(weights, real, causal):
             gravity="idea",
         ),
         Mistake(
-            "a sum", change={"losses[real].mean().exp()": "losses[real].sum().exp()"}, hint="divide by their number first", gravity="idea"
+            "a sum",
+            change={"losses[real].mean().exp()": "losses[real].sum().exp()"},
+            hint="divide the sum by the number of targets first",
+            gravity="idea",
         ),
         Mistake(
             "unknown words left out",
@@ -752,7 +761,7 @@ def sanity(weights, real, causal):
         Mistake(
             "padding left out",
             change={"(targets >= 0) & (targets != 1)": "targets > 1"},
-            hint="0 is a target like others here",
+            hint="0 is a target like any other here",
             gravity="part",
         ),
         Right(
@@ -786,7 +795,10 @@ def perplexities(losses, targets):
             "variance", change={"(p * (1 - p) / n) ** 0.5": "p * (1 - p) / n"}, hint="this is the variance: take the root", gravity="idea"
         ),
         Mistake(
-            "not divided", change={"(p * (1 - p) / n) ** 0.5": "(p * (1 - p)) ** 0.5"}, hint="is not yet divided by √n", gravity="idea"
+            "not divided",
+            change={"(p * (1 - p) / n) ** 0.5": "(p * (1 - p)) ** 0.5"},
+            hint="this is √(p(1 − p)): divide it by √n",
+            gravity="idea",
         ),
         Mistake(
             "divided outside",
@@ -891,7 +903,7 @@ def paired_interval(a, b):
         Mistake(
             "transposed",
             change={"weights.transpose(0, 1)": "weights.mT.transpose(0, 1)"},
-            hint="query and key are exchanged",
+            hint="query and key are swapped",
             gravity="idea",
         ),
         Mistake(
@@ -927,7 +939,7 @@ def follow(weights, hits, cells):
         Mistake(
             "weighs distances alike",
             change={".sum(dim=1)\n            count += int(here.sum())": ".mean(dim=1)\n            count += 1"},
-            hint="every distance has the same weight: every *hit* has",
+            hint="every distance has the same weight: give every *hit* the same weight",
             gravity="idea",
         ),
         Right(

@@ -8,7 +8,7 @@
 # | **Time** | about seven hours; each exercise says its own |
 # | **Points** | 75, and 4 bonus |
 #
-# A translation is as long as it likes, in an order of its own.
+# A translation can have any length, and its words need not follow the order of the source.
 # The Transformer was invented for this task (Vaswani et al., 2017): an *encoder* reads the whole source sentence, a *decoder* writes the target word by word, and *cross-attention* lets every word that is written look at the words that were read.
 # You will build all of it, train it until it translates sentences of a kind it has never seen, and measure it as the field does.
 #
@@ -46,16 +46,14 @@ from helpers.translation.pairs import BEGIN, END, PAD
 # %% [markdown]
 # ## 1 Sentence pairs
 #
-# Real parallel text needs hours of training: with a model of width 256 and four blocks on each side, 30,000 sentence pairs of talks took us about ten minutes *per epoch* on two CPU cores.
-# In one run on 29,000 pairs of image captions (Multi30k), two minutes of processor time gave a BLEU score of 7.5.
+# Real parallel text needs hours of training (the appendix has our figures, and trains on a real corpus if you have one).
 # So you work with English–French pairs from a grammar (`data/english_french/`), which can be learned in minutes and has exact references.
-# The appendix trains on a real corpus, if you have one.
 #
 # The grammar knows agreement, the place of adjectives, elision, negation, questions, numbers, dates and money.
 # Every sentence has a *structure* of six parts.
-# The split goes by three of them: mood (statement, yes–no question, wh-question, reported speech), tense and polarity.
-# **Every two of these three occur together in training.
-# The three together do not.**
+# Three of them decide the split: mood (statement, yes–no question, wh-question, reported speech), tense and polarity.
+# **Dev and test have combinations of all three that training never has.
+# Every combination of *two* of them does occur in training.**
 # The model has seen "did not" in yes–no questions and in wh-questions, and plain statements in the past; a negative statement in the past is a new combination.
 
 # %% look=true
@@ -77,11 +75,11 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# Check the claim in the table: take any mood and any tense.
-# One of its two polarities is for training.
-# Take any tense and polarity: two of the four moods are.
+# Check the claim in the table.
+# Take any mood and any tense: one of the two polarities is for training.
+# Take any tense and any polarity: two of the four moods are for training.
 #
-# A token is a word or a sign here.
+# A token here is a word or a punctuation mark.
 # An elided word keeps its apostrophe: `l'` and `ami` are two tokens.
 
 # %% look=true
@@ -120,7 +118,7 @@ with check.idea("labels one ahead of inputs"):
     two = "two tensors, inputs and labels, with one column more than the longest target"
     fed, wanted = (check.shape(part, (2, 4), two) for part in both)
     check.equal(wanted, [[7, 8, 9, END], [5, END, PAD, PAD]], "the labels are the tokens, then END, then PAD")
-    before = "the inputs are BEGIN, then the tokens: at each position the decoder sees the words *before* the one it must name"
+    before = "the inputs are BEGIN, then the tokens: at each position the decoder sees the words *before* its label"
     check.equal(fed[0], [BEGIN, 7, 8, 9], before)
     check.equal(fed[1, :2], [BEGIN, 5], "the shorter row's inputs are wrong where it has labels")
     ### BEGIN HIDDEN TESTS
@@ -141,9 +139,9 @@ with check.idea("labels one ahead of inputs"):
         "the labels of another batch are wrong: each row is its tokens, then END, then PAD",
         wrong={
             "END is missing in the labels: the decoder would never learn to stop": filled_up(listed),
-            "END stands at the end of the row, after the padding: it belongs right behind the last token": late,
-            "the labels begin with BEGIN: nobody has to predict that": behind,
-            "the rows are filled_up up with END: what lies behind the one END is PAD, so that nothing is learned there": ahead.masked_fill(
+            "END is at the end of the row, after the padding: put it right after the last token": late,
+            "the labels begin with BEGIN: the decoder never has to predict that": behind,
+            "the rows are filled up with END: after the one END comes PAD, so that nothing is learned there": ahead.masked_fill(
                 ahead == PAD, END
             ),
         },
@@ -154,7 +152,7 @@ with check.idea("labels one ahead of inputs"):
         (behind * real).tolist(),
         "the inputs of another batch are wrong where there are labels: BEGIN, then the tokens",
         wrong={
-            "the inputs are not shifted: the decoder sees the very word it must name": ahead.tolist(),
+            "the inputs are not shifted: the decoder sees the word it must name": ahead.tolist(),
             "BEGIN is missing in the inputs": (filled_up(listed) * real).tolist(),
         },
     )
@@ -176,10 +174,10 @@ check.score()
 # %% [markdown]
 # ### 1.2 Who may look where <small>★★☆ · 15 min · 4 points</small>
 # 1. `padding_mask`: nobody may look at padding.
-#    From tokens `(B, S)` a mask `(B, 1, 1, S)`: the two axes of size one stand for heads and queries.
+#    From tokens `(B, S)` a mask `(B, 1, 1, S)`: the two axes of size one are for heads and queries.
 # 2. `target_mask`: in the decoder's self-attention a position may look at itself and what comes before, and not at padding: `(B, 1, T, T)`.
 #
-# At `gpu` scale the tokens live on the GPU, and what you make yourself must live there, too: `torch.ones(T, T, device=inputs.device)`.
+# At `gpu` scale the tokens are on the GPU, and every tensor that you create must be there, too: `torch.ones(T, T, device=inputs.device)`.
 #
 # *Before you run it:* cross-attention runs from $T$ queries to $S$ keys.
 # Which of the two masks does it need?
@@ -228,7 +226,7 @@ with check.edge("boolean"):
 with check.edge("PAD in the middle"):
     holes = torch.tensor([[1, PAD, 6, 2], [1, 5, PAD, 8]])
     found = check.run(padding_mask, holes, shape=(2, 1, 1, 4))[:, 0, 0].bool()
-    check.equal(found, holes != PAD, "padding_mask: wrong where PAD stands between tokens: compare with PAD, not with a length")
+    check.equal(found, holes != PAD, "padding_mask: wrong where PAD comes between tokens: compare with PAD, not with a length")
 ### END HIDDEN TESTS
 with check.idea("target_mask"):
     seen = check.run(target_mask, rows, shape=(3, 1, 4, 4), hint="target_mask: the shape is (B, 1, T, T), a matrix for each sentence")
@@ -245,7 +243,7 @@ with check.idea("target_mask"):
         wrong={
             "target_mask: a position may look at itself: it holds the word *before* the one it must name": low.tril(-1),
             "target_mask: the triangle points the wrong way: position 0 sees everything": low.mT,
-            "target_mask: nothing is hidden from the past: this mask is not causal": torch.ones(2, 6, 6).bool(),
+            "target_mask: the future is not hidden: this mask is not causal": torch.ones(2, 6, 6).bool(),
             "target_mask: the polarity is wrong. True means *may look*": ~low,
         },
     )
@@ -292,7 +290,7 @@ plt.show()
 #
 # ### 2.1 Cross-attention <small>★★☆ · 25 min · 6 points</small>
 # In self-attention queries, keys and values come from one sequence.
-# In cross-attention the *queries* come from the decoder, $x$ `(B, T, D)`, the *keys and values* from the encoder's output, the memory `(B, S, D)`.
+# In cross-attention the *queries* come from the decoder's stream $x$ `(B, T, D)`, the *keys and values* from the encoder's output, the *memory* `(B, S, D)`.
 # So the weights are a $T \times S$ matrix: one distribution over source words for each target word.
 #
 # The four linear layers are given, and `split` cuts `(B, n, D)` into heads `(B, H, n, D/H)`.
@@ -406,7 +404,9 @@ with check.part("mask in weights"):
 with check.edge("a mask for every query"):
     each = (rand(2, 1, 4, 5) > 0.4) | (torch.arange(5) == 0)
     single = check.run(layer.weights, x, memory, each)
-    check.close(single, by_hand(each)[0], "weights: a mask (B, 1, T, S), with a row for each query, is not used as it is")
+    check.close(
+        single, by_hand(each)[0], "weights: a mask (B, 1, T, S), with a row for each query, gives a wrong result: use the mask as it is"
+    )
     flat = check.run(layer.weights, x, memory, each[0, 0])
     check.close(flat, by_hand(each[:1])[0], "weights: a mask (T, S) broadcasts to (B, H, T, S): do not index into the mask")
 ### END HIDDEN TESTS
@@ -416,7 +416,7 @@ with check.idea("forward"):
     double = check.keep(CrossAttention, 4, 2)
     check.run(double.load_state_dict, {**plain_state, "output.weight": 2 * torch.eye(4)})
     one = check.run(double, torch.zeros(1, 2, 4), torch.tensor([[[1.0, 2, 3, 4]]]))
-    word = "forward: where the memory is one word, (1, 2, 3, 4), every query gets its value; here `output` doubles it"
+    word = "forward: the memory is one word, (1, 2, 3, 4), so every query gets its value; here `output` doubles it"
     check.close(one, [[[2.0, 4, 6, 8], [2, 4, 6, 8]]], word)
     ### BEGIN HIDDEN TESTS
     heads = [by_hand()[0][:, h] for h in range(3)]
@@ -427,16 +427,16 @@ with check.idea("forward"):
         wrong={
             "forward: the layer `output` is missing": by_hand(last=False)[1],
             "forward: the scores are not divided by √(D/H)": by_hand(scale=1.0)[1],
-            "forward: the memory itself is mixed: values go through the layer `value`": lin(
+            "forward: the weights are applied to the memory itself: values go through the layer `value`": lin(
                 "output", torch.cat([heads[h] @ memory[..., 2 * h : 2 * h + 2] for h in range(3)], -1)
             ),
-            "forward: the keys are mixed; the output mixes the values": lin(
+            "forward: the weights are applied to the keys: apply them to the values": lin(
                 "output", torch.cat([heads[h] @ lin("key", memory)[..., 2 * h : 2 * h + 2] for h in range(3)], -1)
             ),
             "forward: heads and positions are mixed up: transpose back before you merge": lin(
                 "output", torch.stack([heads[h] @ lin("value", memory)[..., 2 * h : 2 * h + 2] for h in range(3)], 1).reshape(2, 4, 6)
             ),
-            "forward: the heads are added up: they stand side by side": lin(
+            "forward: the heads are added up: put them side by side": lin(
                 "output", sum(by_hand(last=False)[1].split(2, -1)).repeat(1, 1, 3)
             ),
         },
@@ -446,7 +446,7 @@ with check.part("mask in forward"):
     moved = memory.clone()
     moved[1, 2:] += 3.0
     same = check.run(layer, x, moved, short, shape=(2, 4, 6)) - check.run(layer, x, memory, short, shape=(2, 4, 6))
-    check.close(same, torch.zeros(2, 4, 6), "forward: what the mask hides changes the result: is the mask handed on?", atol=1e-4)
+    check.close(same, torch.zeros(2, 4, 6), "forward: what the mask hides changes the result: is the mask passed on?", atol=1e-4)
     ### BEGIN HIDDEN TESTS
     check.close(
         check.run(layer, x, memory, cover),
@@ -469,14 +469,14 @@ with check.part("gradients"):
         check.close(back, expected.inputs[place], f"the gradient that flows back to {name} is wrong: is something cut off on the way?")
 with check.edge("one query, one key"):
     single = check.run(layer, x[:1, :1], memory[:1, :1])
-    check.close(single, lin("output", lin("value", memory[:1, :1])), "one query and one key: the value comes through as it is")
+    check.close(single, lin("output", lin("value", memory[:1, :1])), "one query and one key: the value comes through unchanged")
 ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
 # ### 2.2 A decoder block <small>★★☆ · 20 min · 5 points</small>
 # An encoder block has two branches, a decoder block three: causal self-attention, cross-attention, feed-forward.
-# Each has its own LayerNorm *in front* (pre-norm, as in 07), dropout behind, and a residual around it:
+# Each has its own LayerNorm *before* it (pre-norm, as in 07), dropout after it, and a residual around it:
 #
 # $$x \leftarrow x + \mathrm{drop}(\mathrm{branch}(\mathrm{norm}(x))).$$
 #
@@ -487,7 +487,7 @@ check.score()
 
 # %% exercise="decoder-block"
 class DecoderBlock(nn.Module):
-    """Self-attention, cross-attention and feed-forward, each with a norm in front and a residual around: (B, T, D) to (B, T, D)."""
+    """Self-attention, cross-attention, feed-forward, each with a norm before and a residual around it: (B, T, D)."""
 
     def __init__(self, D, H, dropout=0.0):
         super().__init__()
@@ -523,7 +523,10 @@ with check.idea("three branches in their order"):
     check.run(block.load_state_dict, idle)
     sums = check.run(block, x, memory, None, None, shape=(2, 4, 8), hint="(B, T, D) in, (B, T, D) out")
     check.close(
-        sums - x, 111.0, "where the branches give 1, 10 and 100, the block gives x + 111: three residuals, the norms inside", atol=1e-3
+        sums - x,
+        111.0,
+        "the branches here give 1, 10 and 100, so the block gives x + 111: three residuals, and the norms inside the branches",
+        atol=1e-3,
     )
     check.run(block.load_state_dict, w)
     out = check.run(block, x, memory, None, None, shape=(2, 4, 8))
@@ -558,7 +561,7 @@ with check.idea("three branches in their order"):
         other_way(),
         "the result differs from the three branches in their order: which norm, which residual, which memory does each get?",
         wrong={
-            "the norms stand behind the residual sums (post-norm): here they stand in front of the branches": other_way(post=True),
+            "the norms come after the residual sums (post-norm): here they come before the branches": other_way(post=True),
             "cross-attention comes before self-attention": other_way("caf"),
             "feed-forward comes before cross-attention": other_way("afc"),
             "the feed-forward branch is missing": other_way("ac"),
@@ -572,7 +575,7 @@ with check.idea("three branches in their order"):
             "cross-attention gets x without its norm": other_way(norms="af"),
             "feed-forward gets x without its norm": other_way(norms="ac"),
             "no branch has its norm": other_way(norms=""),
-            "the memory is normalised once more: the encoder has done that": other_way(memory_norm=True),
+            "the memory is normalised again: the encoder has done that already": other_way(memory_norm=True),
             "cross-attention uses the norm of self-attention: it has its own, `norm_cross`": other_way(own="af"),
             "feed-forward uses the norm of self-attention: it has its own, `norm2`": other_way(own="ac"),
             "all branches use one norm: each has its own": other_way(own="a"),
@@ -603,16 +606,14 @@ with check.part("dropout"):
     noisy = (check.run(lossy, many, far, None, None, shape=(40, 25, 8)) * 0.75).round(decimals=2)
     check.true((noisy != 83.25).any(), "in training mode nothing is dropped: is dropout applied to the branches?")
     cases = torch.tensor([0.0, 1, 10, 11, 100, 101, 110, 111])
-    each = (
-        "in training mode every number is 4/3 of 0, 1, 10, 11, 100, 101, 110 or 111: `self.drop` acts on each branch, and on nothing else"
-    )
+    each = "in training mode every entry is 4/3 of 0, 1, 10, 11, 100, 101, 110 or 111: `self.drop` acts on each branch, and on nothing else"
     check.true(torch.isin(noisy, cases), each)
     ### BEGIN HIDDEN TESTS
     # 8000 coins of .75: a standard deviation of .0048, so .03 is six of them; a seventh of all is .42 ± .0055.
     for number, branch in ((1, "self-attention"), (10, "cross-attention"), (100, "feed-forward")):
         alive = ((noisy / number).floor() % 10).mean()
         check.close(
-            alive, 0.75, f"dropout at the rate .25 keeps .75 of the numbers behind {branch}: is `self.drop` applied there, once?", atol=0.03
+            alive, 0.75, f"dropout at the rate .25 keeps .75 of the numbers after {branch}: is `self.drop` applied there, once?", atol=0.03
         )
     check.close((noisy == 111).float().mean(), 0.75**3, "the three branches are dropped independently of each other", atol=0.03)
     check.run(lossy.eval)
@@ -622,7 +623,7 @@ with check.part("dropout"):
     check.run(half.load_state_dict, idle)
     check.run(half.train)
     noisy = (check.run(half, many, far, None, None, shape=(40, 25, 8)) * 0.4).round(decimals=2)
-    check.close((noisy >= 100).float().mean(), 0.4, "with another rate, .6, another share survives: use the layer's own rate", atol=0.03)
+    check.close((noisy >= 100).float().mean(), 0.4, "with the rate .6 the wrong share survives: use the layer's own rate", atol=0.03)
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(block, x, memory, lower, cover)
@@ -640,8 +641,8 @@ check.score()
 #
 # 1. `encode(source)`: the memory.
 # 2. `decode(inputs, memory, source)`: the logits `(B, T, V)` of each next token.
-#    Embed the inputs, **multiply by** $\sqrt D$, add `models.sinusoids(places, D)` for the places $0, 1, \dots, T-1$ (on the device of the inputs), apply `self.drop`, run the blocks with both masks, then `self.norm` and `self.head`.
-#    (The embeddings start with a deviation of $1/\sqrt D$; the factor brings them to the size of the sinusoids.)
+#    Embed the inputs, **multiply by** $\sqrt D$, add `models.sinusoids(places, D)`, where `places` holds the positions $0, 1, \dots, T-1$ (on the device of the inputs), apply `self.drop`, run the blocks with both masks, then `self.norm` and `self.head`.
+#    (The embeddings start with a standard deviation of $1/\sqrt D$; the factor brings them to the size of the sinusoids.)
 # 3. `forward(source, inputs)`: both together.
 #
 # The head shares its weights with the target embedding (Press and Wolf, 2017).
@@ -705,7 +706,7 @@ with check.idea("logits of every next token"):
     check.run(bare.load_state_dict, {"embedding.weight": table, "head.weight": table}, strict=False)
     check.run(bare.eval)
     ready = check.run(bare, torch.tensor([[1]]), torch.tensor([[1, 1]]), shape=(1, 2, 3))[0, :, 1]
-    places = "decode: without blocks, with D = 4 and the embedding (1, 0, 0, 0), the logit is 1.4142 at place 0 and 1.6358 at place 1"
+    places = "decode: without blocks, with D = 4 and the embedding (1, 0, 0, 0), the logit is 1.4142 at position 0 and 1.6358 at position 1"
     check.close(ready, [1.4142, 1.6358], places, atol=1e-3)
     swapped = check.run(model, source[:, [1, 0, 2, 3, 4]], given, shape=(2, 4, 13))
     check.true((swapped - logits).abs().max() > 1e-5, "the order of the source has no effect: does the decoder look at the memory?")
@@ -749,23 +750,23 @@ with check.idea("logits of every next token"):
         wrong={
             "decode: the embeddings are not multiplied by √D": reference(scaled=False),
             "decode: the positions are missing": reference(placed=False),
-            "decode: places are counted from 0": reference(first=1),
+            "decode: positions are counted from 0": reference(first=1),
             "decode: the final norm is missing": reference(final=False),
             "these are probabilities: return the logits, what `self.head` gives": reference().softmax(-1),
             "these are log-probabilities: return the logits, what `self.head` gives": reference().log_softmax(-1),
-            "decode: the future is visible: hand the target mask to the blocks": reference(causal=False),
+            "decode: the future is visible: pass the target mask to the blocks": reference(causal=False),
         },
     )
     foreign = randn(2, 5, 8)
     check.close(
         check.run(model.decode, given, foreign, source, shape=(2, 4, 13)),
         reference(stored=foreign),
-        "decode: another memory gives the wrong logits: look at the `memory` that is given, do not encode again",
+        "decode: a different memory gives wrong logits: use the `memory` that is given, do not encode again",
     )
     ### END HIDDEN TESTS
 with check.part("padding of the source"):
     longer = torch.cat([source, torch.full((2, 2), PAD)], 1)
-    behind = "more padding behind the source changes the logits: does the encoder know what is real, and cross-attention its mask?"
+    behind = "more padding after the source changes the logits: do the encoder and cross-attention know which tokens are real?"
     check.close(check.run(model, longer, given), logits, behind)
     ### BEGIN HIDDEN TESTS
     ragged = source.clone()
@@ -775,19 +776,19 @@ with check.part("padding of the source"):
         stored[ragged != PAD],
         twin.encoder(ragged, ragged != PAD)[ragged != PAD].detach(),
         "encode: with padding in the batch the memory is wrong",
-        wrong={"encode: padding is heard: tell the encoder which tokens are real": twin.encoder(ragged)[ragged != PAD].detach()},
+        wrong={"encode: padding changes the memory: tell the encoder which tokens are real": twin.encoder(ragged)[ragged != PAD].detach()},
     )
     check.close(
         check.run(model, ragged, given, shape=(2, 4, 13)),
         reference(words=ragged),
         "with padding in the batch the logits are wrong",
         wrong={
-            "decode: cross-attention sees padding of the source: hand on the padding mask": reference(words=ragged, masked=False),
-            "encode: padding is heard: tell the encoder which tokens are real": reference(words=ragged, heard=False),
+            "decode: cross-attention sees padding of the source: pass on the padding mask": reference(words=ragged, masked=False),
+            "encode: padding changes the memory: tell the encoder which tokens are real": reference(words=ragged, heard=False),
         },
     )
     alone = check.run(model, ragged[1:, :3], given[1:], shape=(1, 4, 13))
-    check.close(alone, reference(words=ragged)[1:], "a sentence alone must get the logits that it gets in a batch with padding")
+    check.close(alone, reference(words=ragged)[1:], "a sentence on its own must get the same logits as in a batch with padding")
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("dropout of the embeddings"):
@@ -807,7 +808,7 @@ with check.part("dropout of the embeddings"):
         check.close(dropped.double().mean(), p_drop, drop, atol=0.03)
     check.run(begins.eval)
     quiet = [check.run(begins.decode, fed, torch.zeros(8, 5, 64), torch.ones(8, 5, dtype=torch.int64)) for _ in range(2)]
-    check.close(quiet[0], quiet[1], "in evaluation two runs must give the same: use `self.drop`, which knows the mode")
+    check.close(quiet[0], quiet[1], "in evaluation two runs must give the same logits: use `self.drop`, which knows the mode")
 with check.edge("one token"):
     check.shape(check.run(model, source[:1, :1], given[:1, :1]), (1, 1, 13), "one source token and one target token: this must work")
 ### END HIDDEN TESTS
@@ -818,11 +819,12 @@ check.score()
 #
 # ### 3.1 Label smoothing <small>★★☆ · 20 min · 4 points</small>
 # Cross-entropy with one-hot labels asks for infinite logits.
-# *Label smoothing* (Szegedy et al., 2016) asks for less: the label of a position with right token $y$ becomes the distribution
+# *Label smoothing* (Szegedy et al., 2016) asks for less. With a share $0 \le \varepsilon < 1$, the label of a position with right token $y$ becomes the distribution
 #
 # $$q_v = (1 - \varepsilon)\,[v = y] + \frac{\varepsilon}{V}, \qquad \text{loss} = -\sum_v q_v \log p_v ,$$
 #
-# so a share $\varepsilon$ is spread over **all** $V$ tokens, the right one included.
+# where $[v = y]$ is 1 for $v = y$ and 0 otherwise, and $p_v$ is the model's probability of token $v$.
+# So a share $\varepsilon$ is spread over **all** $V$ tokens, the right one included.
 # (Other texts spread it over the other $V-1$ or leave out `PAD`. State your convention when you compare losses.)
 #
 # 1. `smoothed_loss`: the mean of this loss over all positions whose label is not `PAD`.
@@ -830,8 +832,8 @@ check.score()
 #    For which $p$ is the loss smallest, and what is it then?
 #    With $\varepsilon = 0$ it must be 0.
 #
-# Write the loss with `log_softmax` and sums: `F.cross_entropy` would do it for you, so it is not allowed here.
-# Use it to check yourself.
+# Write the loss with `log_softmax` and sums: `F.cross_entropy` would do it for you, so it is not allowed in your answer.
+# You may use it elsewhere to check yourself.
 
 
 # %% exercise="smoothing"
@@ -861,7 +863,7 @@ check = Check("smoothing", points=4)
 sure = torch.tensor([[[0.0, 0.0, math.log(2.0), 0.0]]])  # p = .2, .2, .4, .2
 with check.idea("smoothed_loss", share=2):
     even = check.run(smoothed_loss, torch.zeros(1, 2, 5), torch.tensor([[3, 4]]), 0.1)
-    check.close(even, math.log(5), "equal logits: whatever ε is, the loss is log V")
+    check.close(even, math.log(5), "with equal logits the loss is log V, whatever ε is")
     spread = "with V = 4 and ε = 0.4 the right token's label is 0.6 + 0.1, and each other token's 0.1"
     check.close(check.run(smoothed_loss, sure, torch.tensor([[2]]), 0.4), -0.7 * math.log(0.4) - 0.3 * math.log(0.2), spread)
     bans = ("cross_entropy", "CrossEntropyLoss", "nll_loss", "kl_div")
@@ -884,9 +886,11 @@ with check.idea("smoothed_loss", share=2):
                     -(1 - epsilon) * right - epsilon * (log_p.sum(-1) - right) / (V - 1)
                 ).mean(),
                 "every token gets ε, not ε/V": (-(1 - epsilon) * right - epsilon * log_p.sum(-1)).mean(),
-                "ε and 1 − ε are exchanged": (-epsilon * right - (1 - epsilon) * log_p.mean(-1)).mean(),
+                "ε and 1 − ε are swapped": (-epsilon * right - (1 - epsilon) * log_p.mean(-1)).mean(),
                 "the sign is wrong: a loss is minus a log-probability": -mixed.mean(),
-                "the right token keeps its whole label, 1: it loses ε before all share it": (-right - epsilon * log_p.mean(-1)).mean(),
+                "the right token keeps its whole label, 1: it gives up ε first, which all tokens then share": (
+                    -right - epsilon * log_p.mean(-1)
+                ).mean(),
                 "the logits are used as if they were log-probabilities: normalise them with log_softmax": (
                     -(1 - epsilon) * z.gather(-1, y[..., None])[..., 0] - epsilon * z.mean(-1)
                 ).mean(),
@@ -952,11 +956,11 @@ with check.idea("smallest_loss"):
         -top * math.log(top) - 8 * rest * math.log(rest),
         "smallest_loss: wrong for V = 9 and ε = .25: put p = q into the loss",
         wrong={
-            "smallest_loss: it is not 0, because no p can be both one-hot and smooth: put p = q into the loss": 0.0,
+            "smallest_loss: it is 0 only for one-hot labels: put p = q into the loss": 0.0,
             "smallest_loss: the V − 1 other tokens all count": -top * math.log(top) - rest * math.log(rest),
             "smallest_loss: all V tokens are counted as other tokens: there are V − 1": -top * math.log(top) - 9 * rest * math.log(rest),
             "smallest_loss: the right token has the label 1 − ε + ε/V": -0.75 * math.log(0.75) - 8 * rest * math.log(rest),
-            "smallest_loss: this is the loss of equal logits, the largest sensible one: which p makes it smallest?": math.log(9),
+            "smallest_loss: this is the loss of equal logits: which p makes it smallest?": math.log(9),
         },
     )
     large = -(0.9 + 1e-4) * math.log(0.9 + 1e-4) - 999e-4 * math.log(1e-4)
@@ -969,11 +973,12 @@ check.score()
 # %% [markdown]
 # ### 3.2 Warm-up <small>★☆☆ · 10 min · 3 points</small>
 # Adam's first steps rest on a handful of gradients.
-# The schedule of the original Transformer starts with small steps, rises linearly for $w$ steps, and then falls like $1/\sqrt{\text{step}}$:
+# The schedule of the original Transformer starts with small steps, rises linearly for $w$ steps, and then falls like $1/\sqrt{\text{step}}$.
+# With a factor $f$, the rate of step $s$ is
 #
 # $$\eta(s) = f \cdot D^{-1/2} \cdot \min\!\left(s^{-1/2},\; s \cdot w^{-3/2}\right), \qquad s = 1, 2, \dots$$
 #
-# 1. `noam(step, D, warmup, factor)` gives $\eta$ (Noam Shazeer's name stuck to it).
+# 1. `noam(step, D, warmup, factor)` gives $\eta$ (the schedule is often named after Noam Shazeer).
 # 2. `factor_for(peak, D, warmup)`: the factor $f$ for which the largest rate is `peak`.
 #    Derive it: at which step is the rate largest?
 
@@ -1074,13 +1079,15 @@ plt.show()
 
 # %% [markdown]
 # ### Look: train it
-# All parts are there.
+# You have all the parts.
 # `settings` holds everything that you may want to change later.
-# At `gpu` scale they are the sizes of the report that this assignment follows; at `laptop` scale the model is small enough to be trained on two cores in a few minutes.
+# At `laptop` scale the model is small enough to be trained on two cores in a few minutes.
+# At `gpu` scale it has the sizes of *the original report*: a report on translation experiments on which this assignment is modelled, and whose figures we quote in 7.4.
+# (We have no author or link to cite it by.)
 #
 # *Before you run it:* where does the loss start?
 # (What does an untrained model know?)
-# And which is the lowest value it can reach?
+# And what is the lowest value it can reach?
 
 # %% look=true
 settings = pick(
@@ -1151,9 +1158,11 @@ plt.show()
 # %% [markdown]
 # Did you expect a start at $\log V$, which is 6.96 here, from a model that knows nothing?
 # At laptop scale three seeds started at 7.7 to 7.8.
-# The head is the embedding once more, and at first a position still holds much of the embedding of its own input.
-# If it held nothing else, that vector, normed, would have a product of about $\sqrt{D/1.5}$, for $D = 128$ about 9, with its own row (the embedding times $\sqrt D$ has a variance of 1 per number, the sinusoids add about a half) and about 0 with the other rows.
-# What the branches add leaves a logit of about 6 (the mean over a batch of dev sentences).
+# The head shares its weights with the embedding, and at first a position still holds much of the embedding of its own input.
+# Suppose it held nothing else.
+# The embedding times $\sqrt D$ has a variance of 1 per entry, and the sinusoids add about a half.
+# So after the norm, the product with the input's own row would be about $\sqrt{D/1.5}$, which is 9 for $D = 128$, and about 0 with every other row.
+# With what the branches add, a logit of about 6 is left (the mean over a batch of dev sentences).
 # So the untrained model bets on the word it was just given.
 # The first steps unlearn it.
 #
@@ -1167,10 +1176,10 @@ plt.show()
 # To keep search apart from the model, your functions get a function `step`: it takes prefixes, an `int64` tensor `(N, t)` of which each row starts with `BEGIN`, and gives the log-probabilities of the next token, `(N, V)`.
 #
 # ### 4.1 Greedy search <small>★★☆ · 15 min · 4 points</small>
-# Take the most likely next token, append it, go on.
+# Take the most likely next token, append it, repeat.
 # Do it for $B$ sentences at once: row $b$ of the prefixes always belongs to sentence $b$, so a sentence that has ended keeps its row (what you append to it does not matter) until all have ended.
 # Stop as soon as all have ended, or after `limit` tokens.
-# Return $B$ lists of tokens, without `BEGIN`, and without `END` and what comes after it.
+# Return $B$ lists of tokens, without `BEGIN`, and without `END` and everything after it.
 
 
 # %% exercise="greedy"
@@ -1195,7 +1204,7 @@ check = Check("greedy", points=4)
 
 
 def chain_of(*ways):
-    """One table per sentence: after BEGIN comes the way's first token, and so on; almost surely."""
+    """One table per sentence: after BEGIN comes the path's first token, and so on; almost surely."""
     tables = torch.full((len(ways), 9, 9), 0.01)
     for table, way in zip(tables, ways, strict=True):
         for now, then in zip([BEGIN, *way], way, strict=False):
@@ -1205,14 +1214,14 @@ def chain_of(*ways):
 
 with check.idea("the most likely token, again and again"):
     one = chain_of([4, 5, 6, END])
-    check.equal(check.run(lambda: greedy(one.log_probabilities, 1, 10)), [[4, 5, 6]], "the likely way is 4, 5, 6, END")
+    check.equal(check.run(lambda: greedy(one.log_probabilities, 1, 10)), [[4, 5, 6]], "the most likely tokens are 4, 5, 6, END")
     ### BEGIN HIDDEN TESTS
     way = [7, 3, 8, 5, 4, 6]
     single = chain_of([*way, END])
     check.equal(
         check.run(lambda: greedy(single.log_probabilities, 1, 12)),
         [way],
-        "for another chain the way is another: append the most likely token, and ask again",
+        "for another chain the tokens are wrong: append the most likely token, and ask again",
         wrong={
             "BEGIN is part of the result: leave it out": [[BEGIN, *way]],
             "END is part of the result: leave it out": [[*way, END]],
@@ -1235,7 +1244,7 @@ with check.idea("the most likely token, again and again"):
     check.equal(
         check.run(lambda: greedy(looks_back, 1, 12)),
         [path[1:-1]],
-        "where the next token depends on all words before, the way is wrong: give `step` the whole prefix, in order",
+        "where the next token depends on all words before, the tokens are wrong: give `step` the whole prefix, in order",
     )
     ### END HIDDEN TESTS
 with check.part("several sentences"):
@@ -1260,7 +1269,7 @@ with check.part("several sentences"):
         check.equal(
             check.run(lambda several=several, ways=ways: greedy(several.log_probabilities, len(ways), 9)),
             ways,
-            "for other chains the greedy ways are others: does each row take its own most likely token, and is its END cut off?",
+            "for other chains the tokens are wrong: does each row take its own most likely token, and is its END cut off?",
         )
     ### END HIDDEN TESTS
 with check.part("limit"):
@@ -1273,7 +1282,7 @@ with check.part("limit"):
 with check.part("stops when all have ended"):
     short = chain_of([4, 5, END], [6, END])
     check.run(lambda: greedy(short.log_probabilities, 2, 50))
-    check.calls(short, "stop as soon as all sentences have ended: do not go on to the limit", at_most=3)
+    check.calls(short, "stop as soon as all sentences have ended: do not continue to the limit", at_most=3)
 with check.edge("an empty sentence"):
     check.equal(check.run(lambda: greedy(chain_of([END]).log_probabilities, 1, 5)), [[]], "a sentence that ends at once is an empty list")
 ### END HIDDEN TESTS
@@ -1288,10 +1297,10 @@ check.score()
 # 1. Start with the single beginning `[BEGIN]`, whose total log-probability is 0.
 # 2. Extend every live beginning by every token.
 #    Of all these candidates keep the `width` with the highest total.
-# 3. Those that end in `END` are finished and leave the beam. Their places stay empty in this round.
-#    The others live on; in the next round you again keep `width` of all candidates.
-#    Go back to 2 until none lives or they have `limit` tokens, `BEGIN` not counted.
-#    What still lives at the limit counts as finished, too.
+# 3. Those that end in `END` are finished and leave the beam. Nothing replaces them in this round.
+#    The others stay live; in the next round you again keep `width` of all candidates.
+#    Go back to 2 until none is live or they have `limit` tokens, `BEGIN` not counted.
+#    A beginning that is still live at the limit counts as finished, too.
 # 4. Output the finished one with the highest *score*: its total divided by $n^{\alpha}$, where $n$ is its number of tokens, `END` counted, `BEGIN` not.
 #
 # Every token adds a negative number to the total, so the total prefers short sequences.
@@ -1304,7 +1313,7 @@ check.score()
 
 # %% exercise="beam"
 def beam_search(step, width, limit, alpha=1.0):
-    """(tokens, score): the best finished sequence without BEGIN and END, and its length-normalised log-probability, a float."""
+    """(tokens, score): the best finished sequence without BEGIN and END, and its length-normalised log-probability."""
     ### BEGIN SOLUTION
     live, totals, finished = torch.tensor([[BEGIN]]), torch.zeros(1), []
     for length in range(1, limit + 1):
@@ -1404,11 +1413,11 @@ with check.idea("the best beginnings survive"):
         check.equal(
             tokens,
             want[0],
-            "for other tables the beam finds another sequence: of all extensions of all beginnings keep `width`, each with its own tokens",
+            "for other tables the beam finds the wrong sequence: of all extensions of all beginnings keep `width`, each with its own tokens",
             wrong={
                 "the result is that of a beam of width 1: keep the `width` best *beginnings*": best_of(chances, 1, 8, 0.0)[0],
                 "the *worst* of the finished ones comes back: output the best": best_of(chances, width, 8, 0.0, "worst")[0],
-                "the totals are not added up: a beginning takes its total along": best_of(chances, width, 8, 0.0, "last")[0],
+                "the totals are not added up: each beginning carries its total along": best_of(chances, width, 8, 0.0, "last")[0],
                 "BEGIN is part of the result: leave it out": [BEGIN, *want[0]],
                 "END is part of the result: leave it out": [*want[0], END],
                 "BEGIN and END are part of the result: leave them out": [BEGIN, *want[0], END],
@@ -1441,11 +1450,13 @@ with check.part("length normalisation"):
             rtol=1e-5,
             wrong={
                 "the score is not divided by n^α": want[1] * length**alpha,
-                "END is not counted in n: it was chosen, too": want[1] * length**alpha / max(1, length - 1) ** alpha,
-                "BEGIN is counted in the length: it was not chosen": want[1] * length**alpha / (length + 1) ** alpha,
+                "END is not counted in n: it counts, because the search chose it": want[1] * length**alpha / max(1, length - 1) ** alpha,
+                "BEGIN is counted in n: it does not count, because the search did not choose it": want[1]
+                * length**alpha
+                / (length + 1) ** alpha,
                 "the score is divided twice by the length": want[1] / length**alpha,
                 "α is not used: n has the exponent α": want[1] * length**alpha / length,
-                "n is multiplied by α; it is raised to the power α": want[1] * length**alpha / (length * alpha),
+                "n is multiplied by α: raise it to the power α": want[1] * length**alpha / (length * alpha),
             },
         )
     # The empty sequence has the higher total, .35 against .29, and the lower mean.
@@ -1456,7 +1467,7 @@ with check.part("length normalisation"):
         check.equal(
             tokens,
             want[0],
-            "for another table another finished sequence is best: rank by the total divided by n^α",
+            "for another table the wrong finished sequence comes back: rank by the total divided by n^α",
             wrong={
                 "the finished sequence with the highest *total* comes back: rank by the length-normalised score": best_of(
                     chances, 3, 9, alpha, "total"
@@ -1468,7 +1479,7 @@ with check.part("the limit"):
     never = torch.full((1, 4, 4), 0.32)
     never[0, :, END] = 0.04
     lasting = check.run(lambda: beam_search(TimedChain(never).log_probabilities, 1, 4, 0.0))
-    alive = "what still lives at the limit counts as finished: here all 4 tokens come back"
+    alive = "what is still live at the limit counts as finished: here all 4 tokens come back"
     check.equal(check.run(lambda: len(lasting[0])) if type(lasting) in (tuple, list) else lasting, 4, alive)
     ### BEGIN HIDDEN TESTS
     chances = made_of({BEGIN: {3: 0.8, END: 0.15}}, {3: {4: 0.8}}, {4: {5: 0.8}})
@@ -1476,8 +1487,8 @@ with check.part("the limit"):
     check.equal(
         tokens,
         [3, 4, 5],
-        "what lives at the limit has the highest total here: it counts as finished",
-        wrong={"what still lives at the limit is lost where another sequence has finished: it counts as finished, too": []},
+        "what is still live at the limit has the highest total here: it counts as finished",
+        wrong={"what is still live at the limit is lost when another sequence has finished: it counts as finished, too": []},
     )
     for V, width, limit in [(6, 2, 3), (5, 3, 1)]:
         chances = random_chances(4, V, 1e-6)
@@ -1485,11 +1496,9 @@ with check.part("the limit"):
         check.equal(
             tokens,
             best_of(chances, width, limit, 0.0)[0],
-            "at the limit the best of those that still live comes back: `limit` tokens, BEGIN not counted",
+            "at the limit the best live sequence comes back: `limit` tokens, BEGIN not counted",
             wrong={
-                "one token more than `limit` comes back: BEGIN is not counted, but nothing else is free": best_of(
-                    chances, width, limit + 1, 0.0
-                )[0],
+                "one token more than `limit` comes back: only BEGIN is not counted": best_of(chances, width, limit + 1, 0.0)[0],
             },
         )
     ### END HIDDEN TESTS
@@ -1497,7 +1506,7 @@ with check.part("the limit"):
 with check.part("finished ones leave the beam"):
     tables = {
         "hasty": (
-            "the search stops at the first END: go on until nothing lives, a later one may score higher",
+            "the search stops at the first END: continue until nothing is live, because a later one may score higher",
             made_of({BEGIN: {3: 0.6, END: 0.3}}, {3: {END: 0.9}}),
             0.0,
         ),
@@ -1507,7 +1516,7 @@ with check.part("finished ones leave the beam"):
             0.0,
         ),
         "no place": (
-            "the tokens fit a beam in which finished sequences take no place: of all candidates keep `width`, then take out the finished ones",
+            "this is the result of removing finished sequences before choosing: keep `width` of all candidates first, then take out the finished ones",
             made_of({BEGIN: {3: 0.49, END: 0.26, 4: 0.24}}, {3: {END: 0.6}, 4: {5: 0.99}}, {5: {END: 0.99}}),
             1.0,
         ),
@@ -1518,12 +1527,12 @@ with check.part("finished ones leave the beam"):
         check.equal(
             tokens,
             best_of(chances, 2, 7, alpha)[0],
-            "where some sequences finish early the beam finds another one: read step 3 of the text once more",
+            "where some sequences finish early the beam finds the wrong one: read step 3 of the text again",
             wrong={said: other[0]} if type(value) is float and abs(value - other[1]) < 1e-3 else {},
         )
     ending = made_of({BEGIN: {3: 0.6, 4: 0.3}}, {3: {END: 0.9}, 4: {END: 0.9}})
     tokens, value, asked = tokens_and_score(ending, 2, 9, 0.0)
-    check.calls(asked, "both beginnings have finished after two steps, and the search goes on: what has ended leaves the beam", at_most=3)
+    check.calls(asked, "both beginnings have finished after two steps, but the search continues: what has ended leaves the beam", at_most=3)
 with check.edge("ends at once"):
     early = torch.full((1, 4, 4), 0.01)
     early[0, :, END] = 0.97
@@ -1593,7 +1602,7 @@ for (english, french), our_french in list(zip(corpus.dev, greedy_dev))[:6]:
 #
 # How good is a translation?
 # BLEU (Papineni et al., 2002) counts which word sequences of the translation also occur in the reference.
-# It was made for whole corpora and agrees with humans' judgements there, not sentence by sentence.
+# It was made for whole corpora: it agrees with human judgements there, but not sentence by sentence.
 #
 # ### 5.1 Clipped matches <small>★★☆ · 15 min · 3 points</small>
 # An *n-gram* is $n$ words in a row.
@@ -1616,7 +1625,7 @@ def ngram_matches(hypothesis, reference, n):
 check = Check("matches", points=3)
 cat = ["the", "cat", "sat", "on", "the", "mat"]
 with check.idea("clipped matches of n-grams"):
-    twice = "`the` stands twice in the reference, so it counts at most twice: 2 of 4"
+    twice = "`the` occurs twice in the reference, so it counts at most twice: 2 of 4"
     check.equal(check.run(ngram_matches, ["the", "the", "the", "the"], cat, 1), (2, 4), twice)
     three = "the pairs `the cat`, `on the` and `the mat` match: 3 of 5"
     check.equal(check.run(ngram_matches, ["the", "cat", "on", "the", "mat", "sat"], cat, 2), (3, 5), three)
@@ -1639,11 +1648,11 @@ with check.idea("clipped matches of n-grams"):
             right,
             "for other words the counts are wrong: clip by the reference, and count every n-gram of the hypothesis",
             wrong={
-                "the matches are not clipped: a word counts at most as often as it stands in the reference": (
+                "the matches are not clipped: a word counts at most as often as it occurs in the reference": (
                     sum(gram in theirs for gram in ours),
                     right[1],
                 ),
-                "every n-gram counts once at most: it counts as often as it stands in the reference": (
+                "every n-gram counts once at most: it may count as often as it occurs in the reference": (
                     len(set(ours) & set(theirs)),
                     right[1],
                 ),
@@ -1651,7 +1660,7 @@ with check.idea("clipped matches of n-grams"):
                 "this is the share: return the two counts": right[0] / right[1],
                 "the total is taken from the reference: it is the number of n-grams in the hypothesis": (right[0], len(theirs)),
                 "the order is (matches, total)": right[::-1],
-                "the n-grams do not overlap in your count: one begins at every word": counts_of(
+                "the n-grams do not overlap in your count: an n-gram begins at every word": counts_of(
                     grams_of(mine, n, n), grams_of(yours, n, n)
                 ),
                 "the last n-gram is left out: there are len − n + 1 of them": counts_of(grams_of(mine, n, 1, 1), grams_of(yours, n, 1, 1)),
@@ -1679,7 +1688,7 @@ with check.edge("words stay apart"):
         wrong={"`ab c` and `a bc` are different pairs: do not join the words": (1, 1)},
     )
 with check.edge("capital letters"):
-    check.equal(check.run(ngram_matches, ["The", "cat"], ["the", "cat"], 1), (1, 2), "`The` and `the` are two words: leave capital letters")
+    check.equal(check.run(ngram_matches, ["The", "cat"], ["the", "cat"], 1), (1, 2), "`The` and `the` are two words: keep capital letters")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1690,13 +1699,13 @@ check.score()
 #
 # $$\mathrm{BLEU} = 100 \cdot \mathrm{BP} \cdot \Big(\prod_{n=1}^{4} p_n\Big)^{1/4}, \qquad \mathrm{BP} = \begin{cases} 1 & c \ge r \\ e^{1 - r/c} & c < r. \end{cases}$$
 #
-# BLEU has no recall. The *brevity penalty* BP does its job: without it, one safe word would win.
+# BLEU has no recall. The *brevity penalty* BP takes its place: without it, one safe word would win.
 # The standard tool, sacreBLEU (Post, 2018), handles the cases where the formula breaks as follows, and so do you:
 #
-# - If no word matches ($m_1 = 0$), or a total $t_n$ is 0, BLEU is 0. (So it is for an empty translation.)
+# - If no word matches ($m_1 = 0$), or a total $t_n$ is 0, BLEU is 0. (An empty translation is such a case.)
 # - If $m_n = 0$ for some order with $t_n > 0$, its precision is *smoothed*: the first such order gets $p_n = 1/(2 t_n)$, the second $1/(4 t_n)$, the third $1/(8 t_n)$.
 #
-# `tokenize_13a`, which is given, turns a sentence into a list of words: scores are only comparable when everybody cuts the same way.
+# `tokenize_13a`, which is given, turns a sentence into a list of words: scores are only comparable when everybody splits sentences the same way.
 # Hypotheses and references are lists of sentences, equally long.
 # The result must equal sacreBLEU's to $10^{-6}$; you may not call it.
 # *Before you run it:* is the BLEU of a corpus the mean of its sentences' BLEU scores?
@@ -1785,7 +1794,7 @@ with check.idea("precisions of the whole corpus"):
         check.close(
             check.run(bleu, ours, theirs, forbid=["sacrebleu"]),
             sacrebleu.corpus_bleu(ours, [theirs]).score,
-            "on other sentences the score differs from sacreBLEU's: is every pair counted, also one that comes twice?",
+            "on other sentences the score differs from sacreBLEU's: is every pair counted, even one that occurs twice?",
             atol=1e-2,
             rtol=0,
             wrong={
@@ -1795,11 +1804,11 @@ with check.idea("precisions of the whole corpus"):
                 "the precisions are averaged: take the fourth root of their product": score_of(ours, theirs, mean="mean"),
                 "the fourth root is missing": score_of(ours, theirs, mean="product"),
                 "the orders are 1 to 4, not 1 to 3": score_of(ours, theirs, orders=(1, 2, 3)),
-                "only the order 4 counts: take the orders 1 to 4": score_of(ours, theirs, orders=(4,)),
-                "the precisions come from different totals: t_n is the number of n-grams, which falls with n": score_of(
+                "only order 4 counts: use orders 1 to 4": score_of(ours, theirs, orders=(4,)),
+                "the precisions use the wrong totals: t_n is the number of n-grams, which falls with n": score_of(
                     ours, theirs, mean="words"
                 ),
-                "pairs that come twice are counted once: count every pair": score_of(
+                "pairs that occur twice are counted once: count every pair": score_of(
                     *map(list, zip(*dict.fromkeys(zip(ours, theirs, strict=True)), strict=True))
                 ),
             },
@@ -1821,7 +1830,7 @@ with check.part("brevity penalty"):
                 "the brevity penalty is missing": score_of(ours, theirs, penalty="none"),
                 "the brevity penalty is e^(1 − r/c), not c/r": score_of(ours, theirs, penalty="linear"),
                 "a translation that is too long is penalised, too: the penalty is 1 for c ≥ r": score_of(ours, theirs, penalty="symmetric"),
-                "the brevity penalty has c and r exchanged": score_of(ours, theirs, penalty="exchanged"),
+                "the brevity penalty has c and r swapped": score_of(ours, theirs, penalty="exchanged"),
                 "a translation that is too long gets a bonus: the penalty is 1 for c ≥ r": score_of(ours, theirs, penalty="always"),
                 "the brevity penalty is averaged over sentences: c and r are sums over the corpus": score_of(
                     ours, theirs, penalty="sentence"
@@ -1867,11 +1876,11 @@ with check.part("words of tokenize_13a"):
     check.close(
         check.run(bleu, ours, theirs),
         sacrebleu.corpus_bleu(ours, [theirs]).score,
-        "with signs and capital letters the score is wrong: hand every sentence to tokenize_13a as it is",
+        "with punctuation and capital letters the score is wrong: pass every sentence to tokenize_13a as it is",
         atol=1e-2,
         rtol=0,
         wrong={
-            "the sentences are cut at blanks: use tokenize_13a": score_of(ours, theirs, tokens=str.split),
+            "the sentences are split at spaces: use tokenize_13a": score_of(ours, theirs, tokens=str.split),
             "capital letters are lost: `Le` and `le` are two words": score_of(ours, theirs, tokens=lambda line: tokenize_13a(line.lower())),
             "tokenize_13a is used on one side only": score_of([" ".join(tokenize_13a(line)) for line in ours], theirs, tokens=str.split),
         },
@@ -1904,10 +1913,11 @@ check.score()
 # %% look=true
 dev_references = [french for _, french in corpus.dev]
 print(
-    f"dev, greedy: BLEU {bleu(greedy_dev, dev_references):.2f} (sacreBLEU says {sacrebleu.corpus_bleu(greedy_dev, [dev_references]).score:.2f})"
+    f"dev, greedy: BLEU {bleu(greedy_dev, dev_references):.2f} "
+    f"(sacreBLEU says {sacrebleu.corpus_bleu(greedy_dev, [dev_references]).score:.2f})"
 )
 sentence_mean = sum(bleu([ours], [theirs]) for ours, theirs in zip(greedy_dev, dev_references)) / len(greedy_dev)
-print(f"the mean of the sentences' scores is another number: {sentence_mean:.2f}")
+print(f"the mean of the sentences' scores is a different number: {sentence_mean:.2f}")
 
 # %% [markdown]
 # ## 6 Results
@@ -1916,7 +1926,7 @@ print(f"the mean of the sentences' scores is another number: {sentence_mean:.2f}
 # Three questions, in this order.
 # Does the model translate new sentences of structures that it knows?
 # Does it *compose*: sentences whose combination of mood, tense and polarity it has never seen?
-# And the test set, once.
+# And how does it do on the test set, which you use once?
 #
 # *Before you run it:* how far apart will the first two be?
 
@@ -1941,7 +1951,7 @@ pd.DataFrame(results).T.round(3)
 # In earlier runs, whose models started with smaller weights and learned more slowly, it was about one point of BLEU or less (laptop scale, two seeds, all scores above 96): those models composed.
 # Does yours?
 # Do not expect this of other splits.
-# Here every *two* of the three parts were seen together.
+# Here every combination of *two* of the three parts was seen in training.
 # Where a split takes even that away, sequence models can fail altogether (Lake and Baroni, 2018).
 #
 # ### Look: does the beam help?
@@ -1987,7 +1997,7 @@ translation.alignment_explorer(lambda i: alignment_of(chosen[i]), chosen)
 
 # %% [markdown]
 # A picture of one sentence proves little.
-# For nouns the grammar's dictionary tells which source word is the right one: how often does the heaviest weight lie on it?
+# For nouns the grammar's dictionary tells which source word is the right one: how often is the largest weight on it?
 # An English sentence has twelve tokens on average, so chance would give one in twelve.
 
 # %% look=true
@@ -2039,9 +2049,8 @@ with check.idea("embeddings and final norms"):
             (s + t + 4) * D,
             "for other sizes the count without blocks is wrong",
             wrong={
-                "the head is counted as well: it shares the target embedding's weights": (s + 2 * t + 4) * D,
-                "the head is counted as well, with a bias: it shares the target embedding's weights and has no bias": (s + 2 * t + 4) * D
-                + t,
+                "the head is counted too: it shares the target embedding's weights": (s + 2 * t + 4) * D,
+                "the head is counted too, with a bias: it shares the target embedding's weights and has no bias": (s + 2 * t + 4) * D + t,
                 "the final norms are missing: encoder and decoder each end with one": (s + t) * D,
                 "2D numbers are missing: encoder and decoder each end with a LayerNorm, which has a gain and a shift": (s + t + 2) * D,
                 "only the source embedding is counted: the target has one, too": (s + 4) * D,
@@ -2061,14 +2070,14 @@ with check.idea("blocks", share=2):
         check.equal(
             check.run(lambda s=s, t=t, D=D, L=L: parameter_count(s, t, D, L) - parameter_count(s, t, D, 0)),
             right,
-            "for other sizes the blocks have another number of parameters",
+            "for other sizes the parameters of the blocks are miscounted",
             wrong={
                 "the biases are missing": L * (28 * D * D + 10 * D),
                 "the biases of attention are missing": right - 12 * D * L,
                 "cross-attention is missing: a decoder block has two attention layers": right - L * (4 * D * D + 4 * D),
                 "2 D L numbers are missing: a decoder block has three norms, and feed-forward has 4D + D biases": right - 2 * D * L,
                 "10 D L numbers are missing: the norms of the blocks, or the biases of feed-forward, have just as many": right - 10 * D * L,
-                "L blocks stand on each side, not in all": right // 2,
+                "there are L blocks on each side, not L in all": right // 2,
                 "feed-forward goes through 4D hidden numbers: two matrices of D × 4D": right - L * 2 * 6 * D * D,
                 "an attention layer has four matrices: queries, keys, values and output": right - 3 * L * (D * D + D),
                 "a LayerNorm has 2D numbers, a gain and a shift": right - 5 * D * L,
@@ -2079,7 +2088,7 @@ check.score()
 
 # %% [markdown]
 # ### 7.2 A table by code <small>★★☆ · 20 min · 3 points</small>
-# A table of runs that is typed by hand will be wrong somewhere (Part 8 has one).
+# A table of runs that is typed by hand will be wrong somewhere (Part 8 shows one).
 # Make it from the settings themselves.
 # `base` has the keys `layers`, `heads`, `width`, `dropout` and `epochs`; each entry of `changes` is a dictionary of what differs from it.
 # The result is a list of rows, the base first, then one per change, in order.
@@ -2133,7 +2142,7 @@ with check.idea("a row of settings for each run"):
     check.equal(
         column(*first),
         [list(row.values()) for row in right],
-        "a row holds all settings of the run, also those that stay",
+        "a row holds all settings of the run, including those that do not change",
         wrong={
             "a change is carried over into the next row: every row starts from the base": [list(row.values()) for row in carried],
             "the changes are not applied": [list(first.values())] * 3,
@@ -2153,7 +2162,7 @@ with check.part("names"):
         "for other changes the names are wrong: the old value is the base's, the new one the change's",
         wrong={
             "the base is called base": ["", "layers 2 → 3, heads 4 → 2", "heads 4 → 8, epochs 4 → 1"],
-            "old and new value are exchanged: the base's comes first": ["base", "layers 3 → 2, heads 2 → 4", "heads 8 → 4, epochs 1 → 4"],
+            "old and new value are swapped: the base's comes first": ["base", "layers 3 → 2, heads 2 → 4", "heads 8 → 4, epochs 1 → 4"],
             "a name lists what was changed, in the order of the change's keys: do not sort them": [
                 "base",
                 "heads 4 → 2, layers 2 → 3",
@@ -2180,11 +2189,11 @@ with check.part("parameters"):
         wrong={"the number of parameters is the base's: use the row's own settings": [[1142400]] * 3},
     )
 ### END HIDDEN TESTS
-with check.part("settings that cannot be"):
+with check.part("impossible settings"):
     heads = "a width of 128 cannot be cut into 6 equal heads: raise a ValueError"
     check.raises(settings_table, first, [{"heads": 6}], 5, 5, error="ValueError", hint=heads)
     ### BEGIN HIDDEN TESTS
-    spelling = "`witdh` is not a setting: raise a KeyError, or a typing error would pass as a run"
+    spelling = "`witdh` is not a setting: raise a KeyError, or a typo would pass as a run"
     check.raises(settings_table, first, [{"epochs": 2}, {"witdh": 64}], 5, 5, error="KeyError", hint=spelling)
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -2212,7 +2221,7 @@ check.score()
 #
 # Return a list of three dictionaries, each with
 # - `change`: what differs from `base`, for example `{"width": 2 * base["width"]}`; possible keys are those of `BASE`; the three must be different and change something.
-#   Another scale has another base, so build each change from the argument `base`, or choose values that differ from any base and can be trained with it (a width that 8 heads divide),
+#   The base depends on the scale, so build each change from the argument `base`, or choose values that differ from any base and can be trained with it (a width that 8 heads divide),
 # - `why`: your reason, at least ten words,
 # - `loss` and `bleu`: what you predict for the dev set against the base: `"lower"`, `"higher"` or `"same"`.
 #
@@ -2275,7 +2284,7 @@ with check.part("predictions"):
     told = all(entry.get(name) in ("lower", "higher", "same") for entry in entries for name in ("loss", "bleu"))
     check.true(bool(entries) and told, "predict `loss` and `bleu`, each as `lower`, `higher` or `same`")
 with check.part("can be trained"):
-    cannot = "these settings cannot be trained: the width must be a multiple of the heads, dropout at least 0 and below 1, the rest whole and positive"
+    cannot = "these settings cannot be trained: heads must divide the width, 0 ≤ dropout < 1, the rest positive integers"
     for change in changes:
         whole = {**origin, **change}
         numbers = [whole[key] for key in ("layers", "heads", "width", "epochs")]
@@ -2287,10 +2296,10 @@ with check.part("another base"):
     again = check.run(proposals, other)
     whole = check.run(lambda: [{**other, **entry["change"]} for entry in again])
     possible = check.run(lambda: [line["width"] % line["heads"] == 0 for line in whole])
-    fits = "with another base (width 256, 8 heads) a proposal cannot be trained: build the changes from `base`, or choose values that always fit"
+    fits = "with a different base (width 256, 8 heads) a proposal cannot be trained: build the changes from `base`, or choose values that always fit"
     check.equal(possible, [True] * 3, fits)
     unlike = check.run(lambda: [line != other for line in whole])
-    check.equal(unlike, [True] * 3, "with another base a proposal changes nothing: build the changes from `base`")
+    check.equal(unlike, [True] * 3, "with a different base a proposal changes nothing: build the changes from `base`")
 ### END HIDDEN TESTS
 check.score()
 
@@ -2324,9 +2333,9 @@ plt.show()
 # %% [markdown]
 # ### 7.4 Written: what did each one do? <small>★★☆ · 40 min · 6 points</small>
 # Analyse your runs, about 250 words.
-# For each of your three: what you predicted, what came, and a mechanism that explains the difference.
+# For each of your three: what you predicted, what came out, and a mechanism that explains the difference.
 # Then say, from your runs or from what you know, what depth, number of heads, width, dropout and duration each do.
-# Token-level loss and sequence-level BLEU need not agree: in the report that this assignment follows, training three times as long brought the loss from 2.65 to 1.70 and left BLEU where it was (0.070 and 0.068 on its scale of 0 to 1).
+# Token-level loss and sequence-level BLEU need not agree: in the original report (see Part 3), training three times as long brought the loss from 2.65 to 1.70 and left BLEU where it was (0.070 and 0.068 on its scale of 0 to 1).
 # How can that be?
 # And which of your conclusions would you not trust before you have seen two more seeds?
 
@@ -2334,7 +2343,7 @@ plt.show()
 # <!-- BEGIN SOLUTION -->
 # **Model answer.** (For the proposals of the model solution. Grade by the student's own table. The base at laptop scale, three seeds: dev loss 1.69 to 1.70, BLEU 55.3 to 56.9. The three changes were run with smaller starting weights only, where the base ended at 2.91 to 3.03 and BLEU 5.4 to 7.0; there all three came as predicted.)
 # *Width 64 → 128*: predicted lower. All runs are cut off while the loss is still falling, so what decides is how fast a model learns per step, and the wide one is faster. That says nothing about the end of training. *Dropout 0 → .35*: predicted higher.
-# In six passes over 5,000 pairs there is little to overfit; the noise slows learning down. With thirty epochs the sign may turn. *Twice the epochs*: predicted lower, and BLEU higher. Words become right one by one, whole n-grams only when all their words are, so BLEU stays near 0 for long and then jumps: of the base's dev sentences only 2 to 4 % were exactly right, at a BLEU above 55. A base that ends just before the jump makes every change look dramatic.
+# In six passes over 5,000 pairs there is little to overfit; the noise slows learning down. With thirty epochs the sign may flip. *Twice the epochs*: predicted lower, and BLEU higher. Words become right one by one, whole n-grams only when all their words are, so BLEU stays near 0 for long and then jumps: of the base's dev sentences only 2 to 4 % were exactly right, at a BLEU above 55. A base that ends just before the jump makes every change look dramatic.
 #
 # *In general.*
 # Depth adds steps of composition, and costs time per step and trainability.
@@ -2367,7 +2376,7 @@ plt.show()
 # ## 8 Read a report
 #
 # Here is an excerpt from a report on such experiments.
-# It is put together for this exercise, but every mistake in it has been made.
+# We made it up for this exercise, but every mistake in it has been made somewhere.
 #
 # > *We train on 30,000 sentence pairs. Table 1 lists our runs.*
 # >
@@ -2383,14 +2392,14 @@ plt.show()
 # ### 8.1 Contradictions by code <small>★★☆ · 15 min · 3 points</small>
 # Claims can be compared with a table.
 # A claim from the text is `(run, setting, value)`.
-# Return the places (0, 1, …) of the claims that contradict the table: the run is not there, or has another value for that setting, or the setting is not a column.
+# Return the indices (0, 1, …) of the claims that the table contradicts: the run is not there, or has a different value for that setting, or the setting is not a column.
 # Then check every row against itself: a width that its heads do not divide, or a feed-forward width that is not four times the width.
 # Return the names of those rows, in the table's order.
 
 
 # %% exercise="contradictions"
 def contradictions(table, claims):
-    """(places, names): claims that the table contradicts, and runs that contradict themselves.
+    """(indices, names): claims that the table contradicts, and runs that contradict themselves.
 
     `table` is a list of rows (dictionaries with `run`, `heads`, `width`, `feed_forward` and more), `claims` a list of (run, setting, value).
     """
@@ -2422,28 +2431,28 @@ with check.idea("claims against the table", share=2):
     check.equal(
         check.run(lambda: list(contradictions(lines, more)[0])),
         [0, 2, 6, 7, 8],
-        "for other claims the places are wrong: a claim is about its own run and its own setting",
+        "for other claims the indices are wrong: a claim is about its own run and its own setting",
         wrong={
             "a value counts as right if any row has it: look at the claim's own run": [8],
             "these are the claims that *agree* with the table": [1, 3, 4, 5],
-            "places are counted from 0": [1, 3, 7, 8, 9],
+            "indices are counted from 0": [1, 3, 7, 8, 9],
             "only the first contradiction is found": [0],
-            "the claims themselves come back: return their places": [more[i] for i in (0, 2, 6, 7, 8)],
+            "the claims themselves come back: return their indices": [more[i] for i in (0, 2, 6, 7, 8)],
         },
     )
     ### END HIDDEN TESTS
 with check.part("unknown runs and settings"):
     ghosts = [("tiny", "layers", 4), ("base", "layers", 4), ("long", "colour", 3)]
     passed = "a run or a setting that the table does not have contradicts it, too, and must not raise"
-    slips = {"a run that the table does not have is passed over": [2], "a setting that the table does not have is passed over": [0]}
-    slips["unknown runs and settings are passed over"] = []
+    slips = {"a run that the table does not have is ignored": [2], "a setting that the table does not have is ignored": [0]}
+    slips["unknown runs and settings are ignored"] = []
     check.equal(check.run(lambda: list(contradictions(lines, ghosts)[0])), [0, 2], passed, wrong=slips)
 with check.edge("inputs unchanged"):
     check.unchanged(contradictions, lines, said)
 ### BEGIN HIDDEN TESTS
 with check.edge("a claim of None"):
     nothing = check.run(lambda: list(contradictions(lines, [("base", "dropout", None), ("base", "seed", None)])[0]))
-    check.equal(nothing, [0, 1], "a setting that is not a column is no match for None")
+    check.equal(nothing, [0, 1], "a setting that is not a column contradicts the claim, even if the claimed value is None")
 with check.edge("an empty table"):
     empty = check.run(lambda: [list(part) for part in contradictions([], [("base", "layers", 4)])])
     check.equal(empty, [[0], []], "an empty table contradicts every claim")
@@ -2464,14 +2473,14 @@ with check.idea("rows against themselves"):
     check.equal(
         check.run(lambda: list(contradictions([*odd, {**lines[2], "run": "c", "feed_forward": 512}], [])[1])),
         ["z", "b", "a", "c"],
-        "in another table other rows contradict themselves: check the heads and feed-forward of every row",
+        "in another table the wrong rows come back: check the heads and feed-forward of every row",
         wrong={
             "the feed-forward width must be four times the width: check that, too": ["b", "a"],
             "the heads must divide the width: check that, too": ["z", "c"],
             "the order is the table's": ["a", "b", "c", "z"],
             "every row's name comes back: only those that contradict themselves": ["z", "base", "b", "a", "c"],
             "the names of the good rows come back": ["base"],
-            "their places come back: return the names": [0, 2, 3, 4],
+            "their indices come back: return the names": [0, 2, 3, 4],
         },
     )
     ### END HIDDEN TESTS
@@ -2490,15 +2499,15 @@ check.score()
 # %% [markdown]
 # ### 8.2 What dropout does to a signal <small>★★☆ · 20 min · 3 points</small>
 # "Keeps only $0.9^6 = 53\,\%$ of the signal."
-# Let us see.
-# In training, dropout multiplies each number by $m/(1-p)$, where $m$ is 1 with probability $1 - p$ and 0 otherwise; in evaluation it does nothing.
+# Is that so?
+# In training, dropout at rate $p$ multiplies each number by $m/(1-p)$, where $m$ is 1 with probability $1 - p$ and 0 otherwise; in evaluation it does nothing.
 # Send the number 1 through `layers` dropouts in a row, without any residual.
 # Derive, as floats:
 #
 # - `training_mean`: the expected value of what comes out in training,
 # - `evaluation`: what comes out in evaluation,
 # - `training_variance`: the variance of what comes out in training,
-# - `never_dropped`: the probability that it is dropped nowhere.
+# - `never_dropped`: the probability that no layer drops it.
 
 
 # %% exercise="dropout"
@@ -2551,7 +2560,7 @@ with check.idea("training_mean and evaluation"):
             wrong={
                 "training_mean: this is the report's mistake. What survives is divided by 1 − p": q,
                 "training_mean: most of the time it is dropped somewhere, and then 0 comes out": 1 / q,
-                "training_mean: this is the mean behind one layer without the division by 1 − p": 1 - p,
+                "training_mean: this is the mean after one layer without the division by 1 − p": 1 - p,
             },
         )
         check.close(
@@ -2578,7 +2587,7 @@ with check.idea("training_variance"):
             rtol=1e-9,
             wrong={
                 "training_variance: this is E[y²]: subtract the square of the mean": 1 / q,
-                "training_variance: the variances of the layers do not add up: they multiply through": layers * p / (1 - p),
+                "training_variance: the variances of the layers do not add up: compute E[y²] of the whole chain": layers * p / (1 - p),
                 "training_variance: this is the variance of the 0–1 variable: what survives is larger than 1": q * (1 - q),
                 "training_variance: this is the standard deviation": (1 / q - 1) ** 0.5,
             },
@@ -2608,8 +2617,8 @@ for rate in (0.1, 0.35):
 pd.DataFrame(signal).T.round(3)
 
 # %% [markdown]
-# The mean stays.
-# What grows is the noise, and in a Transformer, where dropout sits on branches beside a residual, far less than the chain of six suggests: nothing is ever lost altogether.
+# The mean stays; what grows is the noise.
+# In a Transformer, where dropout sits on branches beside a residual, it grows far less than the chain of six suggests: nothing is ever lost altogether.
 #
 # ### 8.3 Written: the referee's letter <small>★★☆ · 30 min · 5 points</small>
 # Write to the authors, about 200 words.
@@ -2626,7 +2635,7 @@ pd.DataFrame(signal).T.round(3)
 # What grows with depth is the variance, so "deep models need less" may be true, but not for this reason.
 #
 # *"Hurts quality".* .070 and .068 differ by 0.2 points on the usual scale.
-# Without seeds or a test on resampled sentences this is no difference.
+# Without seeds or a test on resampled sentences this does not count as a difference.
 # The loss is probably a training loss after 30 epochs on 30,000 pairs: please report the held-out loss, to see overfitting.
 # Scores near 7 barely measure anything.
 #
@@ -2646,7 +2655,7 @@ pd.DataFrame(signal).T.round(3)
 # %% [markdown]
 # ## 9 Bonus: is the difference real? <small>★★★ · 30 min · 4 bonus points</small>
 # Two systems, one test set, BLEU 31.2 and 31.5.
-# *Paired bootstrap resampling* (Koehn, 2004) asks: if the test set had been another one of the same kind, how often would the second still win?
+# *Paired bootstrap resampling* (Koehn, 2004) asks: with a different test set of the same kind, how often would the second still win?
 # Draw as many sentences as there are, with replacement; compute both systems' BLEU *on the same draw*; repeat.
 #
 # BLEU needs only sums, so each sentence is reduced to ten numbers once: $m_1, \dots, m_4, t_1, \dots, t_4, c, r$.
@@ -2681,7 +2690,7 @@ known = check.run(bootstrap, torch.tensor([half, full]), torch.tensor([full, hal
 three = known if type(known) in (tuple, list) and len(known) == 3 else [known] * 3
 with check.idea("BLEU of every draw", share=3):
     scores = [check.run(lambda part=part: part.double()) if type(part) is torch.Tensor else part for part in three[:2]]
-    drawn = "the first system's sentences have BLEU 50 and 100: three times the one, three times the other, and 69.317 for two and one"
+    drawn = "the first system's sentences have BLEU 50 and 100: draws of one of them give 50 and 100, the mixed draw 69.317"
     check.close(scores[0], torch.tensor([50.0, 100.0, 69.316902]).double(), drawn, atol=1e-4)
     check.close(scores[1], torch.tensor([100.0, 50.0, 85.318413]).double(), "the second system has them the other way round", atol=1e-4)
     ### BEGIN HIDDEN TESTS
@@ -2720,7 +2729,7 @@ with check.idea("BLEU of every draw", share=3):
                     [[bleu_of(row) for row in stats[side][draw].tolist()] for draw in draws], dtype=torch.float64
                 ).mean(1),
                 "both systems get the same draw: here each has its own": want[side].flip(0),
-                "the two systems are exchanged": want[1 - side],
+                "the two systems are swapped": want[1 - side],
                 "the score is from 0 to 1: BLEU is from 0 to 100": want[side] / 100,
             },
         )
@@ -2782,12 +2791,13 @@ check.score()
 # Set the environment variable `COURSE_PAIRS` to a folder with `train.en` and `train.fr` (and `dev` or `val`, and `test`, if there are any: otherwise they are cut from the end) before you start the notebook, or in a cell above the next one: `%env COURSE_PAIRS=/path/to/folder`.
 # One pair of files with another name, such as `TED.en-fr.en` and `TED.en-fr.fr`, is used as the training set.
 # Files are UTF-8.
-# Line ends of any system, blank lines and non-breaking spaces are fine; files of different lengths are refused.
-# What is longer than 100 pieces is left out of training, and cut when it is translated.
+# Line ends of any system, blank lines and non-breaking spaces are fine; files of different lengths are rejected.
+# Sentences of more than 100 pieces are left out of training, and cut off when they are translated.
 #
 # Real text has too many words for a table of whole words, so tokens are pieces of words: byte-pair encoding with 8,000 pieces, as you built it in 06 (here from the package `tokenizers`).
-# At `gpu` scale the settings are the report's.
-# On a CPU expect little: two cores need about ten minutes for one epoch of 30,000 pairs at width 256. One run on 29,000 pairs of Multi30k had a BLEU score of 7.5 after two minutes of processor time.
+# At `gpu` scale the settings are those of the original report.
+# On a CPU expect little: with width 256 and four blocks on each side, two cores needed about ten minutes for one epoch of 30,000 sentence pairs of talks.
+# One run on 29,000 pairs of image captions (Multi30k) reached a BLEU score of 7.5 after two minutes of processor time.
 
 # %% look=true
 real_settings = pick(
@@ -2833,4 +2843,4 @@ else:
 # - Make a table of runs from the settings themselves, predict before you run, and hedge what you conclude.
 # - Read a report with a calculator at hand.
 #
-# Next, `13-training-craft` asks what makes such a training run converge, and go on after it was interrupted.
+# Next, `13-training-craft` asks what makes such a training run converge, and how it can continue after an interruption.

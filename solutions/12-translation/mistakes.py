@@ -62,7 +62,7 @@ VARIANTS = {
             change={
                 "labels = translation.padded([[*row, END] for row in targets])": "labels = torch.cat([translation.padded(targets), torch.full((len(targets), 1), END)], 1)"
             },
-            hint="END stands at the end of the row, after the padding",
+            hint="END is at the end of the row, after the padding",
             gravity="idea",
         ),
         Mistake(
@@ -86,7 +86,7 @@ VARIANTS = {
         Mistake(
             "the two exchanged",
             change={"return inputs, labels": "return labels, inputs"},
-            hint="the labels begin with BEGIN: nobody has to predict that",
+            hint="the labels begin with BEGIN: the decoder never has to predict that",
             gravity="idea",
         ),
         Mistake(
@@ -237,13 +237,13 @@ def target_mask(inputs):
         Mistake(
             "values not projected",
             change={"self.split(self.value(memory))": "self.split(memory)"},
-            hint="the memory itself is mixed",
+            hint="the weights are applied to the memory itself",
             gravity="idea",
         ),
         Mistake(
             "keys mixed",
             change={"self.split(self.value(memory))": "self.split(self.key(memory))"},
-            hint="the keys are mixed",
+            hint="forward: the weights are applied to the keys",
             gravity="idea",
         ),
         Mistake(
@@ -333,7 +333,7 @@ def target_mask(inputs):
                 "x = x + self.drop(self.cross(self.norm_cross(x), memory, memory_mask))": "x = self.norm_cross(x + self.drop(self.cross(x, memory, memory_mask)))",
                 "return x + self.drop(self.feed_forward(self.norm2(x)))": "return self.norm2(x + self.drop(self.feed_forward(x)))",
             },
-            hint="the norms stand behind the residual sums",
+            hint="the norms come after the residual sums (post-norm)",
             gravity="idea",
         ),
         Mistake("self-attention not masked", change={"mask=mask": "mask=None"}, hint="is `mask` given to self-attention?", gravity="part"),
@@ -382,7 +382,7 @@ def target_mask(inputs):
         Mistake(
             "memory normalised",
             change={"self.norm_cross(x), memory": "self.norm_cross(x), self.norm_cross(memory)"},
-            hint="the memory is normalised once more",
+            hint="the memory is normalised again",
             gravity="idea",
         ),
         Mistake(
@@ -433,7 +433,7 @@ def target_mask(inputs):
         Mistake(
             "places from 1",
             change={"models.sinusoids(places,": "models.sinusoids(places + 1,"},
-            hint="places are counted from 0",
+            hint="positions are counted from 0",
             gravity="idea",
         ),
         Mistake(
@@ -445,7 +445,7 @@ def target_mask(inputs):
         Mistake(
             "encoder hears padding",
             change={"self.encoder(source, source != PAD)": "self.encoder(source)"},
-            hint="encode: padding is heard",
+            hint="encode: padding changes the memory",
             gravity="part",
         ),
         Mistake(
@@ -543,7 +543,7 @@ def target_mask(inputs):
         Mistake(
             "exchanged",
             change={"-(1 - epsilon) * right - epsilon * log_p": "-epsilon * right - (1 - epsilon) * log_p"},
-            hint="ε and 1 − ε are exchanged",
+            hint="ε and 1 − ε are swapped",
             gravity="idea",
         ),
         Mistake("padding counted", change={"losses[real].mean()": "losses.mean()"}, hint="padding is counted", gravity="part"),
@@ -586,7 +586,7 @@ def target_mask(inputs):
         Mistake(
             "smallest is 0",
             change={"return -top * math.log(top) - (V - 1) * rest * math.log(rest)": "return 0.0"},
-            hint="smallest_loss: it is not 0",
+            hint="smallest_loss: it is 0 only for one-hot labels: put p = q into the loss",
             gravity="idea",
         ),
         Mistake(
@@ -720,7 +720,7 @@ def factor_for(peak, D, warmup):
             hint="each takes its own tokens and ends at its own END",
             gravity="part",
         ),
-        Mistake("least likely", change={"argmax": "argmin"}, hint="the likely way is 4, 5, 6, END", gravity="idea"),
+        Mistake("least likely", change={"argmax": "argmin"}, hint="the most likely tokens are 4, 5, 6, END", gravity="idea"),
         Mistake(
             "one token for all rows",
             change={"argmax(dim=-1)": "argmax(dim=-1)[:1].expand(B)"},
@@ -748,7 +748,7 @@ def greedy(step, B, limit):
     ],
     "beam": [
         Mistake("not normalised", change={"total / length**alpha": "total"}, hint="the score is not divided by n^α", gravity="part"),
-        Mistake("BEGIN counted", change={"length**alpha": "(length + 1) ** alpha"}, hint="BEGIN is counted in the length", gravity="part"),
+        Mistake("BEGIN counted", change={"length**alpha": "(length + 1) ** alpha"}, hint="BEGIN is counted in n", gravity="part"),
         Mistake("END not counted", change={"length**alpha": "max(1, length - 1) ** alpha"}, hint="END is not counted in n", gravity="part"),
         Mistake(
             "narrower with every end",
@@ -780,7 +780,7 @@ def greedy(step, B, limit):
         Mistake(
             "the unfinished are lost",
             change={" | (length == limit)": "", "score, row = max(finished)": "score, row = max(finished, default=(0.0, [BEGIN]))"},
-            hint="what still lives at the limit is lost where another sequence has finished",
+            hint="what is still live at the limit is lost when another sequence has finished",
             gravity="part",
         ),
         Mistake(
@@ -820,7 +820,7 @@ def beam_search(step, width, limit, alpha=1.0):
     row, total = max(ended, key=lambda item: item[1] / (len(item[0]) - 1) ** alpha)
     return [token for token in row[1:] if token != END], total / (len(row) - 1) ** alpha
 """,
-            hint="a beam in which finished sequences take no place",
+            hint="this is the result of removing finished sequences before choosing",
             gravity="part",
         ),
         Right(
@@ -944,7 +944,7 @@ def ngram_matches(hypothesis, reference, n):
             hint="the brevity penalty is e^(1 − r/c), not c/r",
             gravity="part",
         ),
-        Mistake("c and r exchanged", change={"min(0.0, 1 - r / c)": "(1 - c / r)"}, hint="c and r exchanged", gravity="part"),
+        Mistake("c and r exchanged", change={"min(0.0, 1 - r / c)": "(1 - c / r)"}, hint="has c and r swapped", gravity="part"),
         Mistake(
             "too long is penalised",
             change={"min(0.0, 1 - r / c)": "1 - max(r / c, c / r)"},
@@ -976,7 +976,7 @@ def ngram_matches(hypothesis, reference, n):
         Mistake(
             "cut at blanks",
             change={"tokenize_13a(ours), tokenize_13a(theirs)": "ours.split(), theirs.split()"},
-            hint="the sentences are cut at blanks",
+            hint="the sentences are split at spaces",
             gravity="part",
         ),
         Mistake(
@@ -1068,7 +1068,7 @@ def bleu(hypotheses, references):
         Mistake(
             "head counted",
             change={"(source_size + target_size) * D": "(source_size + 2 * target_size) * D"},
-            hint="the head is counted as well",
+            hint="the head is counted too",
             gravity="idea",
         ),
         Mistake("no final norms", change={" + 2 * norm\n    ### END": "\n    ### END"}, hint="the final norms are missing", gravity="idea"),
@@ -1099,7 +1099,7 @@ def bleu(hypotheses, references):
         Mistake(
             "L in all",
             change={"L * (encoder_block + decoder_block)": "L * (encoder_block + decoder_block) // 2"},
-            hint="L blocks stand on each side",
+            hint="there are L blocks on each side, not L in all",
             gravity="idea",
         ),
         Mistake(
@@ -1229,7 +1229,7 @@ def settings_table(base, changes, source_size, target_size):
         Mistake(
             "fits this base only",
             change={'"change": {"dropout": 0.35}': '"change": {"width": 60}'},
-            hint="with another base (width 256, 8 heads) a proposal cannot be trained",
+            hint="with a different base (width 256, 8 heads) a proposal cannot be trained",
             gravity="part",
         ),
         Mistake(
@@ -1290,7 +1290,7 @@ def proposals(base):
             hint="these are the claims that *agree*",
             gravity="idea",
         ),
-        Mistake("counted from 1", change={"enumerate(claims)": "enumerate(claims, 1)"}, hint="places are counted from 0", gravity="idea"),
+        Mistake("counted from 1", change={"enumerate(claims)": "enumerate(claims, 1)"}, hint="indices are counted from 0", gravity="idea"),
         Mistake(
             "the claims themselves",
             change={"[i for i, (run, setting, value)": "[(run, setting, value) for i, (run, setting, value)"},
@@ -1320,7 +1320,7 @@ def proposals(base):
             change={
                 "runs.get(run, {}).get(setting, missing) != value": "run in runs and setting in runs[run] and runs[run][setting] != value"
             },
-            hint="unknown runs and settings are passed over",
+            hint="unknown runs and settings are ignored",
             gravity="part",
         ),
         Mistake(
@@ -1332,7 +1332,7 @@ def proposals(base):
         Mistake(
             "None for missing",
             change={"missing = object()": "missing = None"},
-            hint="a setting that is not a column is no match for None",
+            hint="a setting that is not a column contradicts the claim, even if the claimed value is None",
             gravity="edge",
         ),
         Mistake(

@@ -3,19 +3,19 @@
 #
 # | | |
 # | --- | --- |
-# | **You will be able to** | write SGD, Adam and AdamW that take the same steps as torch's · choose and plot learning-rate schedules · watch gradient norms, clip them, find spikes · stop a run at any instant and carry it on bit for bit · roll back after a divergence |
+# | **You will be able to** | write SGD, Adam and AdamW that take the same steps as torch's · choose and plot learning-rate schedules · watch gradient norms, clip them, find spikes · stop a run at any instant and resume it bit for bit · roll back after a divergence |
 # | **You need** | `09-gpt` and `12-translation` (warm-up); PyTorch modules and optimisers |
 # | **Time** | about four and a quarter hours; each exercise says its own |
 # | **Points** | 36, and 4 bonus |
 #
 # A model that is right on paper can still fail to train: the rate is too high, a gradient explodes, the machine is switched off after three days, the loss becomes infinite after five.
-# The papers have a sentence about each of these.
-# This notebook has an exercise about each: small enough to check exactly, and written as large runs do it.
+# Papers have a sentence about each of these.
+# This notebook has an exercise about each: small enough to check exactly, and done the way large runs do it.
 #
 # **Notation.**
 # $\theta$ is a parameter tensor, $g_t$ its gradient in step $t = 1, 2, \dots$, $\eta$ the learning rate, $\mu$ the momentum, $\lambda$ the weight decay.
 # $D$ is the width of a model, $V$ its vocabulary.
-# All operations on parameters are element by element.
+# All operations on parameters are elementwise.
 #
 # **How to work.**
 # Replace `raise NotImplementedError()` with your code, run the cell, run the test below it.
@@ -53,10 +53,10 @@ torch.set_num_threads(1)  # the models here are small: several threads would onl
 # ## 1 Three optimisers
 #
 # An optimiser in PyTorch is a class.
-# It gets parameters, in one or several *groups* with options of their own (a learning rate, a weight decay), and its `step()` changes every parameter that has a gradient.
-# What it has to remember about a parameter from step to step lives in `self.state[p]`, a dictionary that is empty at first.
-# Options live in the group, because a schedule changes `group["lr"]` between two steps.
-# State that lives anywhere else is lost in a checkpoint.
+# It gets parameters in one or several *groups*, each with its own options (a learning rate, a weight decay), and its `step()` changes every parameter that has a gradient.
+# What it has to remember about a parameter from step to step is kept in `self.state[p]`, a dictionary that is empty at first.
+# Options are kept in the group, because a schedule changes `group["lr"]` between two steps.
+# State that is kept anywhere else does not get into a checkpoint.
 # This is the frame:
 #
 # ```python
@@ -73,10 +73,10 @@ torch.set_num_threads(1)  # the models here are small: several threads would onl
 # $$ d_t = g_t + \lambda\,\theta_{t-1}, \qquad v_t = \mu\, v_{t-1} + d_t \quad (v_0 = 0), \qquad \theta_t = \theta_{t-1} - \eta\, v_t . $$
 #
 # Write the body of `step`.
-# It stands under `torch.no_grad()` already.
-# The gradients themselves must stay as they are.
+# It already runs under `torch.no_grad()`.
+# Do not change the gradients themselves.
 #
-# *Before you run it:* under a constant gradient, how many times larger than without momentum does a step become, in the end, for $\mu = 0.9$?
+# *Before you run it:* under a constant gradient and with $\mu = 0.9$, how many times larger than without momentum do the steps finally become?
 
 
 # %% exercise="sgd"
@@ -87,7 +87,7 @@ class SGD(torch.optim.Optimizer):
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     def step(self, closure=None):
-        """One update of every parameter that has a gradient. `closure`, if given, computes the loss once more."""
+        """One update of every parameter that has a gradient. `closure`, if given, computes the loss again."""
         loss = None if closure is None else closure()
         with torch.no_grad():
             ### BEGIN SOLUTION
@@ -103,7 +103,7 @@ class SGD(torch.optim.Optimizer):
 
 
 def follow_sgd(start, gradients, rates, restart=None, **options):
-    """For the test: the parameters after every step, with a rate for each step and, if asked, a new process in the middle."""
+    """For the test: the parameters after every step, with a rate for each step and perhaps a restart in the middle."""
     return craft.follow(SGD, start, gradients, rates, restart, **options)
 
 
@@ -152,7 +152,7 @@ with check.idea("the velocity moves the parameter"):
         wrong=checks.Later(
             lambda: {
                 "there is no momentum: the velocity has to be remembered in self.state[p]": right_path(w0, gs, paces, 0.9, kind="none"),
-                "the gradient enters the velocity with its full weight, not with 1 − μ": right_path(w0, gs, paces, 0.9, kind="ema"),
+                "the gradient is added with weight 1 − μ: add all of it to the velocity": right_path(w0, gs, paces, 0.9, kind="ema"),
                 "this is Nesterov's variant, which looks one step ahead: the plain velocity moves the parameter": right_path(
                     w0, gs, paces, 0.9, kind="nesterov"
                 ),
@@ -214,7 +214,7 @@ with check.part("state in self.state[p]"):
     check.close(
         craft.then(got, flat),
         right_path(w0, gs[:12], steady, 0.9),
-        "after a restart from state_dict() the steps differ: the velocity must live in self.state[p], and nowhere else",
+        "after a restart from state_dict() the steps differ: keep the velocity in self.state[p], and nowhere else",
         rtol=1e-5,
         atol=1e-6,
     )
@@ -255,14 +255,14 @@ check.score()
 # The hats are the *bias correction*: with a constant gradient $g$ the mean that starts from zero is $m_t = (1-\beta_1^t)\, g$ (sum the geometric series), so dividing by $1-\beta_1^t$ gives $g$.
 #
 # Put $t = 1$ into the formulas and simplify.
-# The function gives what is *subtracted* from the parameter in the first step: with the hats, and without them ($m_1$ and $v_1$ in their places).
+# The function returns what is *subtracted* from the parameter in the first step: with the hats, or without them ($m_1$ and $v_1$ instead).
 #
 # *Before you run it:* without the correction, is the first step with the usual $\beta_1 = 0.9$, $\beta_2 = 0.999$ too small or too large?
 
 
 # %% exercise="first-step"
 def first_adam_step(g, lr, betas=(0.9, 0.999), eps=1e-8, corrected=True):
-    """What Adam subtracts in its first step for gradients g (any shape), with or without bias correction: a tensor like g."""
+    """What Adam subtracts in its first step, with or without bias correction: a tensor like g (any shape)."""
     ### BEGIN SOLUTION
     b1, b2 = betas
     if corrected:
@@ -276,8 +276,8 @@ check = Check("first-step", points=2)
 tilt = torch.tensor([3.0, -0.01, 0.0], dtype=torch.float64)
 with check.idea("with the correction"):
     corrected_step = check.run(first_adam_step, tilt, 0.1, shape=(3,))
-    size_of = "with the correction the first step has the size η, whatever the gradient's size, and the gradient's sign (0 where that is 0)"
-    slips = {"the step is to be subtracted: it has the gradient's own sign": [-0.1, 0.1, 0.0]}
+    size_of = "with the correction the first step has the size η and the gradient's sign (0 for a gradient of 0)"
+    slips = {"return what is subtracted: it has the same sign as the gradient": [-0.1, 0.1, 0.0]}
     slips["the mean's correction is missing: m̂ = g in the first step"] = [0.01, -0.01, 0.0]
     slips["this step is proportional to the gradient: v̂ = g², so √v̂ = |g| cancels it"] = [0.3, -0.001, 0.0]
     check.close(corrected_step, [0.1, -0.1, 0.0], size_of, rtol=1e-3, atol=1e-9, wrong=slips)
@@ -304,7 +304,7 @@ with check.edge("ε outside the root"):
         "with a large ε and small gradients the corrected step is wrong",
         wrong={
             "ε is missing: it is added to the root": 0.3 * small.sign(),
-            "ε is added under the root: it belongs outside": 0.3 * small / (small**2 + 1e-3).sqrt(),
+            "ε is added under the root: add it outside": 0.3 * small / (small**2 + 1e-3).sqrt(),
             "ε is added before the correction of v: √v̂ first, then ε": 0.3 * small / (small.abs() + 1e-3 / 0.1**0.5),
         },
     )
@@ -315,7 +315,7 @@ with check.edge("ε without the correction"):
         "with a large ε and small gradients the uncorrected step is wrong: which factor goes where?",
         wrong={
             "ε is missing: it is added to the root": 0.3 * 0.2 / 0.1**0.5 * small.sign(),
-            "ε is added under the root: it belongs outside": 0.3 * 0.2 * small / (0.1 * small**2 + 1e-3).sqrt(),
+            "ε is added under the root: add it outside": 0.3 * 0.2 * small / (0.1 * small**2 + 1e-3).sqrt(),
         },
     )
     ### END HIDDEN TESTS
@@ -328,13 +328,13 @@ ratio = (first_adam_step(torch.tensor(1.0), 1.0, corrected=False) / first_adam_s
 print(f"without bias correction the first step is {ratio:.2f} times as large as with it")
 
 # %% [markdown]
-# Too large, by $(1-\beta_1)/\sqrt{1-\beta_2} = 3.16$: the running mean of squares starts from zero as well, it is the slower of the two, and it stands in the denominator.
+# Too large, by $(1-\beta_1)/\sqrt{1-\beta_2} = 3.16$: the running mean of squares also starts from zero, it is the slower of the two, and it is in the denominator.
 #
 # ### 1.3 Adam <small>★★☆ · 20 min · 4 points</small>
 # Now the class.
 # Weight decay is again part of the gradient: $g_t + \lambda\,\theta_{t-1}$ takes the place of $g_t$ everywhere ("L2").
 # $\varepsilon$ is added to $\sqrt{\hat v_t}$, outside the root and after the correction.
-# Each parameter counts its own steps: $t$ belongs into its state, too.
+# Each parameter counts its own steps, so keep $t$ in its state, too.
 
 
 # %% exercise="adam"
@@ -345,7 +345,7 @@ class Adam(torch.optim.Optimizer):
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
 
     def step(self, closure=None):
-        """One update of every parameter that has a gradient. `closure`, if given, computes the loss once more."""
+        """One update of every parameter that has a gradient. `closure`, if given, computes the loss again."""
         loss = None if closure is None else closure()
         with torch.no_grad():
             ### BEGIN SOLUTION
@@ -366,7 +366,7 @@ class Adam(torch.optim.Optimizer):
 
 
 def follow_adam(start, gradients, rates, restart=None, **options):
-    """For the test: the parameters after every step, with a rate for each step and, if asked, a new process in the middle."""
+    """For the test: the parameters after every step, with a rate for each step and perhaps a restart in the middle."""
     return craft.follow(Adam, start, gradients, rates, restart, **options)
 
 
@@ -437,7 +437,7 @@ with check.idea("two means, both corrected"):
         "only v is corrected: m needs its own correction, 1 − β₁ᵗ": "only v",
         "the correction always uses t = 1: count the steps in the state": "first",
         "the correction uses t + 1: the first step is t = 1": "late",
-        "one t counts the steps of all parameters together: each has a t of its own, in self.state[p]": "shared",
+        "one t counts the steps of all parameters together: each parameter has its own t, in self.state[p]": "shared",
         "the root of v is missing": "no root",
         "v is the running mean of squares, not of absolute values": "abs",
     }
@@ -488,7 +488,7 @@ with check.part("state in self.state[p]"):
     check.close(
         craft.then(check.run(follow_adam, w0, gs[:12], [0.02] * 12, restart=5), flat),
         by_hand(w0, gs[:12], [0.02] * 12),
-        "after a restart from state_dict() the steps differ: m, v and t must live in self.state[p]",
+        "after a restart from state_dict() the steps differ: keep m, v and t in self.state[p]",
         rtol=1e-5,
         atol=1e-5,
     )
@@ -515,14 +515,14 @@ with check.edge("ε outside the root"):
         atol=1e-5,
         wrong=checks.Later(
             lambda: {
-                "ε is added under the root: it belongs outside": by_hand(w0, gs, paces, **how, kind="under"),
+                "ε is added under the root: add it outside": by_hand(w0, gs, paces, **how, kind="under"),
                 "ε is added before v is corrected: √v̂ first, then ε": by_hand(w0, gs, paces, **how, kind="early"),
                 "ε is missing": by_hand(w0, gs, paces, betas=(0.8, 0.95), eps=0.0),
             }
         ),
     )
 with check.edge("all digits of float64"):
-    digits = "almost, but digits are lost: compute 1 − βᵗ with plain numbers, and keep the parameters' dtype; float32 has seven digits only"
+    digits = "almost right, but digits are lost: compute 1 − βᵗ with plain Python numbers, and keep the parameters' dtype"
     check.close(got, exact, digits)
     ### END HIDDEN TESTS
 with check.edge("gradients unchanged"):
@@ -538,7 +538,7 @@ check.score()
 # $$ \theta_{t-1}' = (1 - \eta\lambda)\, \theta_{t-1}, \qquad \theta_t = \theta_{t-1}' - \eta\, \frac{\hat m_t}{\sqrt{\hat v_t} + \varepsilon} . $$
 #
 # The default of $\lambda$ is 0.01, as in torch.
-# Write it as a class of its own, without calling your Adam: it will be copied into a script later.
+# Write it as a separate class, without calling your Adam: it will be copied into a script later.
 
 
 # %% exercise="adamw"
@@ -549,7 +549,7 @@ class AdamW(torch.optim.Optimizer):
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
 
     def step(self, closure=None):
-        """One update of every parameter that has a gradient. `closure`, if given, computes the loss once more."""
+        """One update of every parameter that has a gradient. `closure`, if given, computes the loss again."""
         loss = None if closure is None else closure()
         with torch.no_grad():
             ### BEGIN SOLUTION
@@ -570,7 +570,7 @@ class AdamW(torch.optim.Optimizer):
 
 
 def follow_adamw(start, gradients, rates, restart=None, **options):
-    """For the test: the parameters after every step, with a rate for each step and, if asked, a new process in the middle."""
+    """For the test: the parameters after every step, with a rate for each step and perhaps a restart in the middle."""
     return craft.follow(AdamW, start, gradients, rates, restart, **options)
 
 
@@ -582,7 +582,7 @@ with check.idea("decay beside Adam's step"):
         "nothing decays: multiply the parameter by 1 − ηλ": [8.0, 8.0],
         "the decay is λ, without the learning rate: 1 − ηλ": [7.2, 6.48],
     }
-    slips["the decay went through Adam's running means: it must act on the parameter itself"] = [7.5, 7.0011]
+    slips["the decay goes through Adam's running means: apply it to the parameter itself"] = [7.5, 7.0011]
     slips["the weights grow: the factor is 1 − ηλ"] = [8.4, 8.82]
     alone = "with a gradient of zero only the decay acts: every step multiplies by 1 − ηλ = 0.95"
     check.close(craft.then(still, lambda r: torch.cat([state[0] for state in r])), [7.6, 7.22], alone, wrong=slips)
@@ -674,7 +674,7 @@ with check.part("state in self.state[p]"):
     check.close(
         craft.then(check.run(follow_adamw, w0, gs[:12], [0.02] * 12, restart=5, weight_decay=0.0), flat),
         by_hand(w0, gs[:12], [0.02] * 12, decay=0.0),
-        "after a restart from state_dict() the steps differ: m, v and t must live in self.state[p]",
+        "after a restart from state_dict() the steps differ: keep m, v and t in self.state[p]",
         rtol=1e-5,
         atol=1e-5,
     )
@@ -712,17 +712,17 @@ with check.edge("ε outside the root"):
         wrong=checks.Later(
             lambda: {
                 "ε is added before v is corrected: √v̂ first, then ε": by_hand(w0, gs, paces, decay=0.0, **how, kind="early"),
-                "ε is added under the root: it belongs outside": by_hand(w0, gs, paces, decay=0.0, **how, kind="under"),
+                "ε is added under the root: add it outside": by_hand(w0, gs, paces, decay=0.0, **how, kind="under"),
             }
         ),
     )
 with check.edge("all digits of float64"):
-    digits = "almost, but digits are lost: compute 1 − βᵗ with plain numbers, and keep the parameters' dtype; float32 has seven digits only"
+    digits = "almost right, but digits are lost: compute 1 − βᵗ with plain Python numbers, and keep the parameters' dtype"
     plain_path = craft.then(check.measure(checks.optimizer, AdamW, w0, gs, lr=0.02, weight_decay=0.0), flat)
     check.close(plain_path, torchs_path(w0, gs, weight_decay=0.0), digits)
 with check.edge("a decay of 0.01 by default"):
     eight = check.measure(checks.optimizer, AdamW, [torch.tensor([8.0])], [[torch.zeros(1)]], lr=0.5)
-    check.close(eight[0][0], [7.96], "without a word about it the weight decay is 0.01, as in torch")
+    check.close(eight[0][0], [7.96], "the default weight decay is 0.01, as in torch")
     ### END HIDDEN TESTS
 with check.edge("gradients unchanged"):
     kept = check.run(follow_adamw, [torch.ones(2, 2)], [[torch.ones(2, 2)]] * 2, [0.5, 0.5], unchanged=True, weight_decay=1.0)
@@ -732,11 +732,11 @@ check.score()
 # %% [markdown]
 # ### Look: a narrow valley
 # Two parameters, a loss that is 100 times steeper in one direction than in the other: $f(x, y) = \frac{1}{2}(x^2 + 100\, y^2)$.
-# SGD's rate is limited by the steep direction (above $\eta = 2/100$ it diverges), so the flat one crawls.
-# Momentum helps; Adam gives both directions a rate of their own.
+# SGD's rate is limited by the steep direction (above $\eta = 2/100$ it diverges), so progress along the flat one is slow.
+# Momentum helps; Adam gives each direction its own rate.
 #
 # *Before you run it:* at the start the gradient is (−9, 120): almost straight along y.
-# Which of the paths does not set out in that direction?
+# Which of the paths does not start in that direction?
 # Why?
 
 
@@ -772,7 +772,7 @@ for title, path in valley_paths.items():
 
 # %% [markdown]
 # Adam does not: its first step has the size $\eta$ in *both* directions, whatever the gradient's are (1.2).
-# (The two axes of the picture have different units, so that right angles do not look right.)
+# (The two axes of the picture have different scales, so right angles do not look right.)
 #
 # ### Look: turn up the rate and the momentum
 # The same valley, with SGD alone.
@@ -790,7 +790,7 @@ valley.valley_dial()
 #
 # ### Recall: warm up, then fall with the root
 # You wrote the schedule of the original Transformer (Vaswani et al., 2017) in `12-translation`, 3.2, and derived where it is highest.
-# Here it is again, with the rate of step 0, which some loops ask for before they begin:
+# Here it is again, with a rate for step 0, which some loops ask for before they begin:
 #
 # $$ \eta(\text{step}) = \text{factor} \cdot D^{-1/2} \cdot \min\bigl(\text{step}^{-1/2},\; \text{step} \cdot \text{warmup}^{-3/2}\bigr). $$
 
@@ -808,8 +808,8 @@ def noam_peak(width, warmup, factor=1.0):
 
 # %% [markdown]
 # ### 2.1 Warm up, then half a cosine <small>★☆☆ · 15 min · 2 points</small>
-# What many language models use since GPT-3.
-# Iterations $t$ are counted from 0:
+# Many language models since GPT-3 use this schedule.
+# Iterations $t$ are counted from 0; $T_w$ is the end of the warm-up, $T_c$ the end of the cosine, $\eta_{\max}$ the highest rate and $\eta_{\min}$ the last one:
 #
 # - warm-up, $t < T_w$: $\;\eta = \frac{t}{T_w}\, \eta_{\max}$;
 # - cosine, $T_w \le t < T_c$: $\;\eta = \eta_{\min} + \frac{1}{2}\Bigl(1 + \cos\bigl(\pi\, \frac{t - T_w}{T_c - T_w}\bigr)\Bigr)(\eta_{\max} - \eta_{\min})$;
@@ -820,7 +820,10 @@ def noam_peak(width, warmup, factor=1.0):
 
 # %% exercise="cosine"
 def cosine_rate(it, max_lr, min_lr, warmup_iters, cosine_cycle_iters):
-    """The learning rate in iteration `it` (from 0): linear warm-up until T_w = warmup_iters, half a cosine until T_c = cosine_cycle_iters, then min_lr. A float."""
+    """The learning rate in iteration `it` (from 0), a float.
+
+    Linear warm-up until T_w = warmup_iters, half a cosine until T_c = cosine_cycle_iters, then min_lr.
+    """
     ### BEGIN SOLUTION
     if it < warmup_iters:
         return it / warmup_iters * max_lr
@@ -839,8 +842,8 @@ with check.idea("warm-up, then half a cosine"):
         "the cosine falls to zero: it ends at min_lr": [0.0, 0.5, 1.0, 0.5],
         "the warm-up starts at min_lr: it starts at 0": [0.2, 0.6, 1.0, 0.6],
     }
-    slips["the cosine starts at iteration 0: its share is counted from the end of the warm-up"] = [0.0, 0.5, 0.8, 0.4]
-    rates_of = "peak 1, end 0.2, warm-up 4, end of the cosine 12: at 0, 2, 4 and 8 the rates are wrong"
+    slips["the cosine starts at iteration 0: start it at the end of the warm-up"] = [0.0, 0.5, 0.8, 0.4]
+    rates_of = "with peak 1, end 0.2, warm-up 4 and the cosine's end at 12, the rates at 0, 2, 4 and 8 are wrong"
     check.close(
         check.run(lambda: [cosine_rate(t, 1.0, 0.2, 4, 12) for t in (0, 2, 4, 8)]), [0.0, 0.5, 1.0, 0.6], rates_of, rtol=1e-6, wrong=slips
     )
@@ -895,14 +898,14 @@ print(f"Noam's peak for width 512 and warm-up 4000, the paper's setting: {noam_p
 # ## 3 Watching the gradients
 #
 # ### 3.1 Clip by the global norm <small>★★☆ · 15 min · 3 points</small>
-# One number tells most about the health of a run: the norm of all gradients together, $\lVert g \rVert = \sqrt{\sum_i \lVert g^{(i)} \rVert^2}$ over all tensors $g^{(i)}$.
+# One number says most about the health of a run: the norm of all gradients together, $\lVert g \rVert = \sqrt{\sum_i \lVert g^{(i)} \rVert^2}$ over all tensors $g^{(i)}$.
 # Clipping (Pascanu et al., 2013) scales *all* gradients by one factor, so that the direction stays and the norm is at most $c$:
 #
 # $$ g^{(i)} \leftarrow g^{(i)} \cdot \min\Bigl(1, \frac{c}{\lVert g \rVert + 10^{-6}}\Bigr). $$
 #
 # The $10^{-6}$ is torch's, and keeps the factor finite.
 # Return new tensors and the norm *before* clipping: that is the number to plot.
-# A gradient that is `None` stays `None` and counts nothing.
+# A gradient that is `None` stays `None` and does not count in the norm.
 
 
 # %% exercise="clip"
@@ -967,7 +970,9 @@ with check.part("small gradients stay"):
 with check.part("None stays None"):
     holes = check.run(clip_gradients, [torch.tensor([0.3]), None, torch.tensor([0.4])], 1.0)
     check.equal(
-        craft.then(holes, lambda r: [g is None for g in r[0]]), [False, True, False], "a gradient that is None stays None, in its place"
+        craft.then(holes, lambda r: [g is None for g in r[0]]),
+        [False, True, False],
+        "a gradient that is None stays None, at the same index",
     )
 with check.edge("inputs unchanged"):
     check.unchanged(clip_gradients, [torch.tensor([3.0]), torch.tensor([4.0])], 1.0)
@@ -989,15 +994,15 @@ check.score()
 
 # %% [markdown]
 # ### 3.2 Find spikes <small>★★☆ · 15 min · 3 points</small>
-# A spike is a norm far above what was normal lately.
+# A spike is a norm far above what has been normal recently.
 # Go through the norms in order and keep a list of *accepted* ones.
 # A norm is a spike
 #
 # - if it is not finite, always;
 # - if there are at least `window` accepted norms and it is larger than `factor` times the median of the last `window` of them.
 #
-# A norm that is no spike is accepted.
-# A spike is not: one bad step must not raise the bar for the next.
+# A norm that is not a spike is accepted.
+# A spike is not accepted: one bad step must not raise the bar for the next.
 # `window` is odd, so that the median is the middle value.
 #
 # *Before you run it:* why the median, and not the mean?
@@ -1045,12 +1050,12 @@ with check.idea("far above the normal"):
     check.equal(
         check.run(find_spikes, noisy, 9, 3.0),
         judged(noisy, 9, 3.0),
-        "of 60 norms near 1 and two of 4 and 5 the wrong ones are called spikes",
+        "among 60 norms near 1, plus a 4 and a 5, the wrong ones are called spikes",
     )
     ### END HIDDEN TESTS
 with check.part("not finite"):
-    nan_too = {"NaN is missed: every comparison with NaN is false, so ask math.isfinite": [False, True, False, False]}
-    infinite = "infinity and NaN are always spikes, also at the beginning. (Every comparison with NaN is false.)"
+    nan_too = {"NaN is missed: every comparison with NaN is false, so use math.isfinite": [False, True, False, False]}
+    infinite = "infinity and NaN are always spikes, even at the beginning. (Every comparison with NaN is false.)"
     check.equal(check.run(find_spikes, [1.0, math.inf, 1.0, math.nan], 3, 3.0), [False, True, False, True], infinite, wrong=nan_too)
 with check.part("from `window` norms on"):
     early = {"the 50 comes too early to be judged: fewer than `window` norms are accepted": [False, True, False]}
@@ -1060,7 +1065,10 @@ with check.part("from `window` norms on"):
     ### BEGIN HIDDEN TESTS
     late = {"the 10 is missed: with exactly `window` accepted norms the next one is judged already": [False] * 4}
     check.equal(
-        check.run(find_spikes, [1.0, 1.2, 0.9, 10.0], 3, 3.0), [False, False, False, True], "the fourth norm is judged by three", wrong=late
+        check.run(find_spikes, [1.0, 1.2, 0.9, 10.0], 3, 3.0),
+        [False, False, False, True],
+        "three norms are accepted, so the fourth is judged",
+        wrong=late,
     )
     ### END HIDDEN TESTS
 with check.part("the median"):
@@ -1087,7 +1095,11 @@ with check.part("the last `window`, the factor"):
         wrong=fixed,
     )
 with check.edge("exactly `factor` times"):
-    check.equal(check.run(find_spikes, [2.0, 6.0], 1, 3.0), [False, False], "exactly `factor` times the median is not yet a spike: larger")
+    check.equal(
+        check.run(find_spikes, [2.0, 6.0], 1, 3.0),
+        [False, False],
+        "exactly `factor` times the median is not yet a spike: it must be larger",
+    )
 with check.edge("no norms"):
     check.equal(check.run(find_spikes, [], 3, 3.0), [], "no norms, no answers")
 ### END HIDDEN TESTS
@@ -1098,7 +1110,7 @@ check.score()
 # %% [markdown]
 # ### Look: the same run three times
 # A small language model on the State of the Union addresses, with your AdamW, your schedule and your clipping: at a good rate, at a rate that is far too high, and at that rate with clipping.
-# The gradient norm *before* clipping is what you see in the lower panel; spikes found by your function are marked.
+# The lower panel shows the gradient norm *before* clipping; spikes found by your function are marked.
 #
 # *Before you run it:* Adam divides by the gradient's size anyway.
 # What is left for clipping to do?
@@ -1182,39 +1194,40 @@ plt.show()
 
 # %% [markdown]
 # Adam's step has about the size $\eta$ whatever the gradient's size is, so scaling all gradients by one factor changes it little, and a rate that is far too high stays too high.
-# With three seeds at laptop scale the fast runs ended at 3.08 to 3.11 nats, where a model ends that knows only how frequent each character is, with clipping and without; at the good rate they ended at 2.33 to 2.35.
+# We saw this at laptop scale with three seeds: at the good rate the runs ended at 2.33 to 2.35 nats.
+# At the high rate they ended at 3.08 to 3.11, with clipping and without; a model that knows only how frequent each character is does as well.
 # None of these nine runs had a spike: a rate can be far too high without one.
 # What clipping does is narrower: one enormous gradient no longer fills the running mean $v$, which would make the following steps tiny for about $1/(1-\beta_2)$ steps, and with SGD it bounds the step itself.
 #
 # ## 4 Bit for bit
 #
 # A run of three weeks will be interrupted.
-# It should go on as if nothing had happened: not "about as well", but with the same bits.
-# Then every difference that you do see later is a bug, and can be hunted.
+# It should continue as if nothing had happened: not "about as well", but with the same bits.
+# Then every difference that you do see later is a bug, and can be hunted down.
 # Three things are needed: a file that is never half written, a checkpoint in which nothing is missing, and a plan for the day on which the run itself goes wrong.
 #
 # ### 4.1 A file that is never half written <small>★★☆ · 20 min · 3 points</small>
 # If the machine dies while a checkpoint is being written over the old one, both are lost.
-# You write the remedy against a `disk` with these operations:
+# You write the remedy for a `disk` with these operations:
 #
 # | operation | what it does | after a crash |
 # | --- | --- | --- |
 # | `disk.write(name, data)` | empties the file, then writes the bytes | until `sync`, the file may hold the old bytes, none, some or all of the new ones |
-# | `disk.sync(name)` | comes back when the bytes of the file are on the disk (`os.fsync`) | they are safe |
+# | `disk.sync(name)` | returns when the bytes of the file are on the disk (`os.fsync`) | they are safe |
 # | `disk.rename(old, new)` | gives the file the name `new`; a file of that name disappears in the same moment (`os.replace`) | either the old state or the new one, never half; until `sync_folder`, you do not know which |
-# | `disk.sync_folder()` | comes back when all names are on the disk (`os.fsync` of the folder) | they are safe |
+# | `disk.sync_folder()` | returns when all names are on the disk (`os.fsync` of the folder) | they are safe |
 #
 # Write `save_atomically`.
 # At every instant, a crash must leave the complete old file or the complete new one under `name`.
-# When the function has come back, it must be the new one, and no other file may be left over.
+# When the function has returned, it must be the new one, and no other file may be left over.
 #
-# The test runs your function on a pretended disk, and looks at everything that a crash after each operation could leave behind.
+# The test runs your function on a simulated disk, and looks at everything that a crash after each operation could leave behind.
 # `crash_disk.Folder(path)` does the same four things in a real folder.
 
 
 # %% exercise="atomic"
 def save_atomically(disk, name, data):
-    """Put data (bytes) into the file `name`, so that no crash at any moment leaves anything but the whole old or the whole new file."""
+    """Put data (bytes) into the file `name`. A crash at any moment leaves the whole old or the whole new file."""
     ### BEGIN SOLUTION
     disk.write(name + ".tmp", data)
     disk.sync(name + ".tmp")
@@ -1228,7 +1241,7 @@ check = Check("atomic", points=3)
 disk = crash_disk.Disk({"run.pt": b"old weights", "notes.txt": b"keep me"})
 with check.idea("another name, then rename"):
     done = check.run(lambda: [save_atomically(disk, "run.pt", b"new, longer weights"), disk.read("run.pt")][1])
-    check.equal(done, b"new, longer weights", "when the function has come back, the file holds the new bytes")
+    check.equal(done, b"new, longer weights", "when the function has returned, the file must hold the new bytes")
     in_place = (
         "the file is written in place: a crash in the middle leaves neither the old nor the new one. Write to another name, then rename"
     )
@@ -1252,10 +1265,10 @@ with check.part("the old file until then"):
     check.true(bool(moments) and not any(None in moment for moment in moments), gone)
 with check.part("the new file safe at the end"):
     safe = bool(moments) and b"old weights" not in moments[-1] and None not in moments[-1]
-    check.true(safe, "the function comes back before the new name is safe: after the rename, sync the folder")
+    check.true(safe, "the function returns before the new name is safe: after the rename, sync the folder")
 with check.edge("nothing left over"):
     names = check.run(lambda: [done, disk.names()][1]) if done else done
-    check.equal(names, ["notes.txt", "run.pt"], "a file is left over, or one is missing: in the end there are the same names as before")
+    check.equal(names, ["notes.txt", "run.pt"], "a file is left over, or one is missing: at the end there must be the same names as before")
 ### BEGIN HIDDEN TESTS
 with check.edge("twice in a row"):
     twice = crash_disk.Disk({"x": b"first"})
@@ -1270,7 +1283,7 @@ check.score()
 
 # %% [markdown]
 # ### 4.2 A checkpoint in which nothing is missing <small>★★☆ · 35 min · 5 points</small>
-# `craft.SmallRun` is a training run with everything that can be forgotten.
+# `craft.SmallRun` is a training run that contains everything people forget to save.
 # These are its parts:
 #
 # | part | what it is | how to read and set it |
@@ -1282,10 +1295,10 @@ check.score()
 # | torch's global generator | draws the dropout masks | `torch.get_rng_state()`, `torch.set_rng_state(…)` |
 # | Python's generator | draws some noise on the inputs | `random.getstate()`, `random.setstate(…)` |
 #
-# `run.advance()` does one step and gives its loss.
-# Write `snapshot`, which gives a dictionary of tensors and plain data from which the run can go on, and `restore`, which brings *another* run, made in another process with another seed, into exactly that state.
+# `run.advance()` does one step and returns its loss.
+# Write `snapshot`, which returns a dictionary of tensors and plain data from which the run can continue, and `restore`, which brings *another* run, made in another process with another seed, into exactly that state.
 # How you name the entries is up to you.
-# The dictionary is turned into bytes with `torch.save` and read back with `torch.load(…, weights_only=True)`, which refuses everything but tensors and plain data: an untrusted pickle can run code.
+# The dictionary is turned into bytes with `torch.save` and read back with `torch.load(…, weights_only=True)`, which rejects everything but tensors and plain data: an untrusted pickle can run code.
 #
 # *Before you run it:* forget one part.
 # After how many steps would you notice, by looking at the loss?
@@ -1310,7 +1323,7 @@ def snapshot(run):
 
 
 def restore(run, state):
-    """Bring another run into the state that `snapshot` saw. Changes the run; gives nothing back."""
+    """Bring another run into the state that `snapshot` saw. Changes the run; returns nothing."""
     ### BEGIN SOLUTION
     run.model.load_state_dict(state["model"])
     run.optimiser.load_state_dict(state["optimiser"])
@@ -1341,7 +1354,7 @@ check = Check("snapshot", points=5)
 whole_run = craft.SmallRun(0)
 whole_losses = [whole_run.advance() for _ in range(30)]
 with check.idea("weights and steps restored"):
-    plain = "a checkpoint holds tensors and plain data only: take a module's state_dict() and a generator's get_state(), not the objects"
+    plain = "a checkpoint holds tensors and plain data only: save state_dict() and get_state(), not the objects"
     result = check.run(interrupted, 12, 18)
     check.equal(len(result["losses"]), 30, plain)
     check.equal(result["step"], 30, "12 steps, a restart, 18 more: run.step must say 30")
@@ -1356,20 +1369,20 @@ with check.idea("weights and steps restored"):
     ### END HIDDEN TESTS
 same = craft.then(result["losses"], lambda r: next((i for i, (a, b) in enumerate(zip(r, whole_losses)) if a != b), 30))
 with check.part("optimiser and schedule"):
-    step_differs = "the first loss after the restart is right, and then the losses part: are the optimiser and the schedule restored?"
+    step_differs = "the first loss after the restart is right, but later ones are not: are the optimiser and the schedule restored?"
     check.true(craft.then(same, lambda r: not 12 < r < 15), step_differs)
-    other_rate = "the learning rate at the end is another one: is the schedule's state restored, after the optimiser's?"
+    other_rate = "the learning rate at the end is wrong: is the schedule's state restored, after the optimiser's?"
     check.equal(result["rate"], whole_run.optimiser.param_groups[0]["lr"], other_rate)
     ### BEGIN HIDDEN TESTS
     PARTS = {
-        "optimiser": "the optimiser starts anew: its running means belong into the checkpoint",
-        "schedule": "the schedule starts anew: the learning rate after the restart is wrong",
+        "optimiser": "the optimiser starts from scratch: save its running means in the checkpoint",
+        "schedule": "the schedule starts from scratch: the learning rate after the restart is wrong",
         "model": "the weights are not restored: model.state_dict()",
         "order": "this epoch's order of the examples is not restored: some are seen twice, some never",
-        "place": "the place in the epoch is not restored: the epoch begins again",
-        "generator": "the generator of the data order is not restored: the next epoch has another order",
-        "torch": "torch's global generator is not restored: the dropout masks are others",
-        "python": "Python's own generator is not restored: the noise on the inputs is another",
+        "place": "`place` is not restored: the epoch begins again",
+        "generator": "the generator of the data order is not restored: the next epoch has a different order",
+        "torch": "torch's global generator is not restored: the dropout masks are different ones",
+        "python": "Python's own generator is not restored: the noise on the inputs is different",
     }
 
     def carried_over(before, after, missing, number=0):
@@ -1409,10 +1422,10 @@ with check.part("optimiser and schedule"):
     ### END HIDDEN TESTS
 with check.part("data order and generators"):
     first_loss = (
-        "the first loss after the restart is wrong already: this epoch's order, the place in it, torch's generator and Python's go into it"
+        "the first loss after the restart is already wrong: it depends on this epoch's order, `place`, torch's generator and Python's"
     )
     check.true(craft.then(same, lambda r: r > 12), first_loss)
-    next_epoch = "the losses are right until the epoch ends, and part with the next one: which generator draws its order?"
+    next_epoch = "the losses are right until the epoch ends, and wrong in the next one: which generator draws its order?"
     check.true(craft.then(same, lambda r: r < 15 or r == 30), next_epoch)
     ### BEGIN HIDDEN TESTS
     check.equal(
@@ -1427,8 +1440,8 @@ with check.edge("stopped elsewhere"):
         exact = [straight.advance() for _ in range(before + after)]
         result = check.run(interrupted, before, after, number)
         where = "before the first step" if not before else "at the end of an epoch" if before % 5 == 0 else "in the middle of an epoch"
-        check.equal(result["losses"], exact, f"stopped {where}, the run does not go on bit for bit")
-        check.equal(result["weights"], straight.weights(), f"stopped {where}, the run ends with other weights")
+        check.equal(result["losses"], exact, f"stopped {where}, the run does not continue bit for bit")
+        check.equal(result["weights"], straight.weights(), f"stopped {where}, the run ends with different weights")
     ### END HIDDEN TESTS
 check.score()
 
@@ -1436,7 +1449,7 @@ check.score()
 # ### Look: kill it
 # Now for real.
 # The next cell writes a script, out of *your* `save_atomically`, `snapshot`, `restore` and `AdamW`, and starts it twice.
-# One process is left in peace.
+# One process is left alone.
 # The other is killed in the middle of its work with `SIGKILL`, the signal that no program can catch, and started again.
 # Both print their losses and weights as exact bit patterns.
 
@@ -1458,14 +1471,16 @@ print(f"weights equal, bit for bit: {second_life.weights == calm.weights}   ({le
 # ### 4.3 Roll back <small>★★☆ · 25 min · 4 points</small>
 # Sometimes it is not the machine that fails.
 # The loss becomes infinite, and every weight is NaN after that step.
-# The way out is an earlier checkpoint, but a run that goes on bit for bit from there diverges bit for bit again.
-# The data must come in another order: PaLM's authors (Chowdhery et al., 2022) went back about 100 steps before each spike and skipped 200 to 500 batches; the same batches did no harm in another place, so it was the *conjunction* of data and weights.
-# `SmallRun(…, poison=(i, j))` stands in for it: a batch with both examples makes the loss infinite.
+# The way out is an earlier checkpoint, but a run that continues bit for bit from there diverges bit for bit again.
+# The data must come in a different order.
+# PaLM's authors (Chowdhery et al., 2022) went back about 100 steps before each spike and skipped 200 to 500 batches.
+# The same batches did no harm elsewhere in the run, so it was the *conjunction* of data and weights.
+# `SmallRun(…, poison=(i, j))` imitates this: a batch that contains both examples makes the loss infinite.
 #
 # Write the loop.
 # Until `run.step` is `steps`:
 #
-# 1. Whenever `run.step` is a multiple of `every` (also at 0), take a snapshot, as bytes (`craft.to_bytes`): later steps must not change it.
+# 1. Whenever `run.step` is a multiple of `every` (0 is one, too), take a snapshot, as bytes (`craft.to_bytes`): later steps must not change it.
 # 2. Advance.
 #    If the loss is finite, keep it.
 # 3. If not: count the rollback, restore the last snapshot (`craft.from_bytes`), call `run.reshuffle(k)` for the $k$-th rollback of the whole run ($k = 1, 2, \dots$), and drop the losses of the steps that are undone.
@@ -1476,7 +1491,7 @@ print(f"weights equal, bit for bit: {second_life.weights == calm.weights}   ({le
 
 # %% exercise="rollback"
 def train_with_rollback(run, steps, every, patience=5):
-    """Train until run.step == steps; after a loss that is not finite go back to the last snapshot and reshuffle. Gives (losses, undone)."""
+    """Train until run.step == steps, and roll back when a loss is not finite. Returns (losses, undone)."""
     ### BEGIN SOLUTION
     losses, undone = [], []
     while run.step < steps:
@@ -1508,13 +1523,13 @@ check = Check("rollback", points=4)
 calm_run, suspects = craft.SmallRun(0), craft.SmallRun(0)
 calm_losses = [calm_run.advance() for _ in range(20)]
 batch = [suspects.next_batch() for _ in range(7)][-1].tolist()  # the seventh batch of this run, made poisonous
-with check.idea("back, and on in another order"):
+with check.idea("roll back, then a new order"):
     simply = "where nothing goes wrong, these are simply the losses of 20 steps: do not reshuffle, do not advance twice"
     check.equal(check.run(rolled_back, 20, 4, None)["losses"], calm_losses, simply)
-    GAVE_UP = "the run gave up: every rollback failed again. First restore the snapshot (bytes: anything else changes with the run), then call run.reshuffle(k)"
+    GAVE_UP = "every rollback failed again: first restore the snapshot, which you kept as bytes, then call run.reshuffle(k)"
     result = craft.explained(check.run(rolled_back, 20, 4, (batch[0], batch[2])), "FloatingPointError", GAVE_UP)
-    check.true(craft.then(result, lambda r: len(r["undone"]) > 0), "no rollback happened: is the loss looked at in every step?")
-    bad_kept = "a loss that is not finite is in the list: infinity is as bad as NaN, ask math.isfinite"
+    check.true(craft.then(result, lambda r: len(r["undone"]) > 0), "no rollback happened: do you check the loss in every step?")
+    bad_kept = "a loss that is not finite is in the list: infinity is as bad as NaN, so use math.isfinite"
     check.true(craft.then(result, lambda r: all(math.isfinite(loss) for loss in r["losses"])), bad_kept)
     check.finite(result["weights"], "the weights are NaN: the snapshot was taken after the bad step, or nothing was restored")
     ### BEGIN HIDDEN TESTS
@@ -1565,12 +1580,12 @@ with check.part("losses of undone steps dropped"):
         check.equal(
             craft.then(got, lambda r: len(r["losses"])),
             len(right["losses"]),
-            "a run with rollbacks gives another number of losses than steps",
+            "after a run with rollbacks the number of losses is not the number of steps",
         )
     ### END HIDDEN TESTS
 with check.part("the failed steps noted"):
-    slips = {"the bad step is counted, or infinity went unnoticed: give the number of steps completed before it": [7]}
-    slips["the step of the snapshot was noted: give the step that failed"] = [4]
+    slips = {"the bad step is counted, or infinity went unnoticed: return the number of steps completed before it": [7]}
+    slips["this is the step of the snapshot: return the number of steps completed before the bad one"] = [4]
     check.equal(craft.then(result, lambda r: r["undone"][:1]), [6], "the seventh step fails: six were completed before it", wrong=slips)
 ### BEGIN HIDDEN TESTS
 with check.part("last snapshot, k-th order"):
@@ -1594,7 +1609,7 @@ with check.part("last snapshot, k-th order"):
         )
 with check.part("patience"):
     number, steps, every, pair = cases[2]  # two rollbacks: too many for a patience of one, not for a patience of two
-    for_ever = "where no order helps, raise a FloatingPointError after more than `patience` rollbacks, instead of trying for ever"
+    for_ever = "when no order helps, raise a FloatingPointError after more than `patience` rollbacks, instead of trying forever"
     check.raises(lambda: rolled_back(10, 5, (0, 0), 0, patience=3), error="FloatingPointError", hint=for_ever)  # any batch with 0 is poison
     check.raises(
         lambda: rolled_back(steps, every, pair, number, patience=1),
@@ -1611,7 +1626,7 @@ check.score()
 # (a) A colleague restores weights and optimiser only: "the loss curve looks the same to me".
 # Name one thing that is wrong with the run's data and one with its learning rate, and say why the curve hides both.
 # (b) Name two reasons why even a complete checkpoint may not give the same bits on another machine or with another number of GPUs.
-# (c) Why does rolling back *without* reshuffling not help, and why does that very fact speak for your checkpoints?
+# (c) Why does rolling back *without* reshuffling not help, and why is that a good sign for your checkpoints?
 # About 150 words.
 
 # %% [markdown] written="written-restart" points=3
@@ -1633,23 +1648,23 @@ check.score()
 # ## 5 Bonus: how fast may momentum go? <small>★★★ · 30 min · 4 bonus points</small>
 # Along one axis of the valley the loss is $\frac{1}{2} h\,\theta^2$ with the steepness $h$, and the gradient is $h\,\theta$.
 # Put this into SGD with momentum (1.1, without weight decay) and eliminate the velocity, with $\eta\, v_t = \theta_{t-1} - \theta_t$.
-# What remains is a recurrence of the second order:
+# What remains is a second-order recurrence:
 #
 # $$ \theta_{t+1} = (1 + \mu - \eta h)\, \theta_t - \mu\, \theta_{t-1} . $$
 #
 # Its solutions are sums of powers $z^t$.
 # Find the quadratic equation for $z$.
-# In the long run the larger of the two sizes $|z|$ decides: each step multiplies the distance to the minimum by it.
+# In the long run the larger of the two $|z|$ decides: each step multiplies the distance to the minimum by it.
 # The two roots may be complex.
 #
 # 1. `step_factor`: the larger $|z|$.
 # 2. `largest_rate`: the rate at which it reaches 1. Above this rate the run diverges.
-#    Derive it: which real $z$ reaches size 1 first when $\eta$ grows?
+#    Derive it: at which real $z$ does $|z|$ first reach 1 as $\eta$ grows?
 #    (Take $0 \le \mu < 1$.)
 #
 # *Before you run it:* for $h = 100$, the largest rate without momentum is $2/h = 0.02$.
 # Is it larger or smaller with $\mu = 0.9$?
-# The valley above knows.
+# You can try it in the valley above.
 
 
 # %% exercise="bonus-edge"
@@ -1714,8 +1729,8 @@ with check.idea("step_factor", share=3):
     ### END HIDDEN TESTS
 with check.part("complex roots"):
     slips = {
-        "this is the real part of a complex root: take its size": 0.405,
-        "the product of the two roots is μ: the size of one is its root": 0.81,
+        "this is the real part of a complex root: take its absolute value": 0.405,
+        "the product of the two roots is μ: the absolute value of each is √μ": 0.81,
     }
     equal_sizes = "for ηh = 1 and μ = 0.81 the roots are complex, and their product is μ: both have the size √μ = 0.9"
     check.close(check.run(step_factor, 0.01, 0.81, 100.0), 0.9, equal_sizes, rtol=1e-6, wrong=slips)
@@ -1736,7 +1751,7 @@ with check.part("beyond the edge"):
 with check.idea("largest_rate"):
     slips = {
         "this is the edge without momentum: the momentum moves it": [0.02, 0.02],
-        "half of it: at this rate the roots are not yet at −1": [0.01, 0.019],
+        "this is half of the largest rate: here no root has reached −1 yet": [0.01, 0.019],
     }
     slips["the edge moves up with the momentum, not down: put z = −1 into the equation"] = [0.02, 0.002]
     slips["this divides by 1 − μ, as the long-run step does: put z = −1 into the equation"] = [0.02, 0.2]
@@ -1761,7 +1776,7 @@ for mu in (0.0, 0.5, 0.9):
 # %% [markdown]
 # Momentum allows *larger* rates, not smaller ones.
 # Near the edge the gradient on the steep axis changes its sign in every step, so the old velocity works against it and shortens the step.
-# The factor of ten of 1.1 belongs to gradients that keep their direction, as on the flat axis, and there it helps.
+# The factor of ten from 1.1 applies to gradients that keep their direction, as on the flat axis, and there it helps.
 
 # %% [markdown]
 # ## What you can now do
@@ -1769,8 +1784,8 @@ for mu in (0.0, 0.5, 0.9):
 # - You wrote SGD, Adam and AdamW, and they take torch's steps: with groups, schedules and restarts.
 # - You can say what bias correction is for, and you choose between a schedule that knows the width and one that knows the end.
 # - You watch one number, the gradient norm, and know what clipping does to it and what a spike is.
-# - You have killed a run and carried it on, bit for bit, and you know the nine things that are in a complete checkpoint.
-# - You roll a diverged run back, and you know why the data must come in another order.
+# - You have killed a run and resumed it, bit for bit, and you know the nine things that are in a complete checkpoint.
+# - You roll a diverged run back, and you know why the data must come in a different order.
 #
-# Next, `14-fine-tuning` trains a model that somebody else has trained before.
-# `16-precision` goes on where this notebook ends: numbers with few bits, two processes, and two designs at equal cost.
+# Next, `14-fine-tuning` continues from a model that somebody else has trained.
+# `16-precision` starts where this notebook ends: numbers with few bits, two processes, and two designs at equal cost.

@@ -107,7 +107,7 @@ VARIANTS = {
         Mistake(
             "velocity as a mean",
             change={"+ d\n": '+ (1 - group["momentum"]) * d\n'},
-            hint="the gradient enters the velocity with its full weight",
+            hint="the gradient is added with weight 1 − μ: add all of it to the velocity",
             gravity="idea",
         ),
         Mistake(
@@ -165,7 +165,7 @@ VARIANTS = {
                 'self.state[p].get("v", 0)': "self.__dict__.setdefault('memory', {}).get(p, 0)",
                 'self.state[p]["v"] = v': "self.memory[p] = v",
             },
-            hint="the velocity must live in self.state[p]",
+            hint="keep the velocity in self.state[p], and nowhere else",
             gravity="part",
         ),
         Mistake(
@@ -196,7 +196,7 @@ for group in self.param_groups:
         Right("by .data", change={'p.sub_(group["lr"] * v)': 'p.data = p.data - group["lr"] * v'}),
     ],
     "first-step": [
-        Mistake("sign", change={"return lr * g /": "return -lr * g /"}, hint="it has the gradient's own sign", gravity="idea"),
+        Mistake("sign", change={"return lr * g /": "return -lr * g /"}, hint="it has the same sign as the gradient", gravity="idea"),
         Mistake(
             "m not corrected",
             change={"return lr * g /": "return lr * (1 - b1) * g /"},
@@ -312,7 +312,7 @@ def first_adam_step(g, lr, betas=(0.9, 0.999), eps=1e-8, corrected=True):
         Mistake(
             "state elsewhere",
             code=optimiser("Adam", OUTSIDE_STATE.replace("COUPLED", "1")),
-            hint="m, v and t must live in self.state[p]",
+            hint="keep m, v and t in self.state[p]",
             gravity="part",
         ),
         Mistake(
@@ -341,7 +341,7 @@ def first_adam_step(g, lr, betas=(0.9, 0.999), eps=1e-8, corrected=True):
                 "(1 - b1) * p.grad": '(1 - b1) * (p.grad + group["weight_decay"] * p)',
                 'p.mul_(1 - group["lr"] * group["weight_decay"])': "pass",
             },
-            hint="the decay went through Adam's running means",
+            hint="the decay goes through Adam's running means",
             gravity="idea",
         ),
         Mistake(
@@ -394,7 +394,7 @@ def first_adam_step(g, lr, betas=(0.9, 0.999), eps=1e-8, corrected=True):
         Mistake(
             "state elsewhere",
             code=optimiser("AdamW", OUTSIDE_STATE.replace("COUPLED", "0")),
-            hint="m, v and t must live in self.state[p]",
+            hint="keep m, v and t in self.state[p]",
             gravity="part",
         ),
         Mistake(
@@ -541,7 +541,7 @@ def cosine_rate(it, max_lr, min_lr, warmup_iters, cosine_cycle_iters):
         Mistake(
             "None left out",
             change={"[None if g is None else g * factor for g in gradients]": "[g * factor for g in gradients if g is not None]"},
-            hint="a gradient that is None stays None, in its place",
+            hint="a gradient that is None stays None, at the same index",
             gravity="part",
         ),
         Mistake("in place", change={"g * factor for": "g.mul_(factor) for"}, hint=IN_PLACE, gravity="edge"),
@@ -651,7 +651,7 @@ def save_atomically(disk, name, data):
         Mistake(
             "never renamed",
             change={'    disk.rename(name + ".tmp", name)\n': ""},
-            hint="when the function has come back, the file holds the new bytes",
+            hint="when the function has returned, the file must hold the new bytes",
             gravity="idea",
         ),
         Mistake(
@@ -678,13 +678,13 @@ def save_atomically(disk, name, data):
         Mistake(
             "no optimiser",
             change={'    run.optimiser.load_state_dict(state["optimiser"])\n': ""},
-            hint="the optimiser starts anew",
+            hint="the optimiser starts from scratch",
             gravity="part",
         ),
         Mistake(
             "no schedule",
             change={'    run.schedule.load_state_dict(state["schedule"])\n': ""},
-            hint="the schedule starts anew",
+            hint="the schedule starts from scratch",
             gravity="part",
         ),
         Mistake(
@@ -699,7 +699,7 @@ def save_atomically(disk, name, data):
             hint="this epoch's order of the examples is not restored",
             gravity="part",
         ),
-        Mistake("no place", change={'    run.place = state["place"]\n': ""}, hint="the place in the epoch is not restored", gravity="part"),
+        Mistake("no place", change={'    run.place = state["place"]\n': ""}, hint="`place` is not restored", gravity="part"),
         Mistake("no step", change={'    run.step = state["step"]\n': ""}, hint="run.step must say 30", gravity="idea"),
         Mistake(
             "no dropout masks",
@@ -719,7 +719,7 @@ def save_atomically(disk, name, data):
                 '    torch.set_rng_state(state["torch"])\n': "    torch.manual_seed(0)\n",
                 '    random.setstate(state["python"])\n': "    random.seed(0)\n",
             },
-            hint="the run does not go on bit for bit",
+            hint="the run does not continue bit for bit",
             gravity="part",
         ),
         Mistake(
@@ -737,7 +737,7 @@ def save_atomically(disk, name, data):
         Mistake(
             "the snapshot draws",
             change={"    return {\n": "    torch.rand(1)\n    return {\n"},
-            hint="the run does not go on bit for bit",
+            hint="the run does not continue bit for bit",
             gravity="part",
         ),
         Right(
@@ -771,7 +771,7 @@ def restore(run, state):
         Mistake(
             "no reshuffling",
             change={"        run.reshuffle(len(undone))\n": ""},
-            hint="the run gave up: every rollback failed again",
+            hint="every rollback failed again: first restore the snapshot, which you kept as bytes, then call run.reshuffle(k)",
             gravity="idea",
         ),
         Mistake(
@@ -779,13 +779,13 @@ def restore(run, state):
             change={
                 "        restore(run, craft.from_bytes(saved))\n        run.reshuffle(len(undone))\n": "        run.reshuffle(len(undone))\n        restore(run, craft.from_bytes(saved))\n"
             },
-            hint="the run gave up: every rollback failed again",
+            hint="every rollback failed again: first restore the snapshot, which you kept as bytes, then call run.reshuffle(k)",
             gravity="idea",
         ),
         Mistake(
             "a snapshot that lives on",
             change={"craft.to_bytes(snapshot(run))": "snapshot(run)", "craft.from_bytes(saved)": "saved"},
-            hint="anything else changes with the run",
+            hint="every rollback failed again: first restore the snapshot, which you kept as bytes, then call run.reshuffle(k)",
             gravity="idea",
         ),
         Mistake(
@@ -833,7 +833,7 @@ def restore(run, state):
         Mistake(
             "the snapshot's step noted",
             change={"        undone.append(run.step - 1)\n": "        undone.append((run.step - 1) // every * every)\n"},
-            hint="the step of the snapshot was noted",
+            hint="this is the step of the snapshot",
             gravity="part",
         ),
         Mistake(
@@ -842,7 +842,7 @@ def restore(run, state):
         Mistake(
             "nothing restored",
             change={"        restore(run, craft.from_bytes(saved))\n": "        run.step -= 1\n"},
-            hint="the run gave up: every rollback failed again",
+            hint="every rollback failed again: first restore the snapshot, which you kept as bytes, then call run.reshuffle(k)",
             gravity="idea",
         ),
         Mistake("never looks", change={"if math.isfinite(loss):": "if True:"}, hint="no rollback happened", gravity="idea"),
@@ -864,7 +864,7 @@ def restore(run, state):
                 "        undone.append(run.step - 1)\n": "",
                 "        restore(run, craft.from_bytes(saved))\n": "        restore(run, craft.from_bytes(saved))\n        undone.append(run.step)\n",
             },
-            hint="the step of the snapshot was noted",
+            hint="this is the step of the snapshot",
             gravity="part",
         ),
         Right(
@@ -905,7 +905,7 @@ def train_with_rollback(run, steps, every, patience=5):
         Mistake(
             "the product of both",
             change={"return math.sqrt(momentum)": "return momentum"},
-            hint="the size of one is its root",
+            hint="the absolute value of each is √μ",
             gravity="part",
         ),
         Mistake(
@@ -950,7 +950,7 @@ def train_with_rollback(run, steps, every, patience=5):
             hint="this divides by 1 − μ",
             gravity="idea",
         ),
-        Mistake("half the edge", change={"2 * (1 + momentum)": "(1 + momentum)"}, hint="the roots are not yet at −1", gravity="idea"),
+        Mistake("half the edge", change={"2 * (1 + momentum)": "(1 + momentum)"}, hint="here no root has reached −1 yet", gravity="idea"),
         Right(
             "eigenvalues",
             code="""

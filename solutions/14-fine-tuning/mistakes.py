@@ -48,7 +48,7 @@ VARIANTS = {
         Mistake(
             "max for min",
             change={"min(length, max_length)": "max(length, max_length)"},
-            hint="truncation makes no row longer",
+            hint="truncation must not make a row longer",
             gravity="part",
         ),
         Mistake(
@@ -66,7 +66,7 @@ VARIANTS = {
         Mistake(
             "max_length means longest",
             change={"max_length if padding": "max(lengths) if padding"},
-            hint="goes to max_length, not to the longest row",
+            hint="padding='max_length' pads to max_length, not to the longest row",
             gravity="part",
         ),
         Mistake(
@@ -179,7 +179,7 @@ def all_items(dataset):
             gravity="part",
         ),
         Mistake(
-            "filler on the left", change={"input_ids[i, :n]": "input_ids[i, T - n :]"}, hint="the filler stands on the left", gravity="idea"
+            "filler on the left", change={"input_ids[i, :n]": "input_ids[i, T - n :]"}, hint="the filler is on the left", gravity="idea"
         ),
         Mistake(
             "cut to the shortest",
@@ -193,7 +193,7 @@ def all_items(dataset):
                 "torch.zeros(len(items), T, dtype=torch.long)": "torch.ones(len(items), T, dtype=torch.long)",
                 "attention_mask[i, :n] = 1": "attention_mask[i, :n] = 0",
             },
-            hint="the mask is upside down",
+            hint="the mask is inverted",
             gravity="part",
         ),
         Mistake(
@@ -284,8 +284,8 @@ def collate(items, pad_id=0):
             hint="the batch size is not used",
             gravity="idea",
         ),
-        Mistake("seed ignored", change={"manual_seed(seed)": "manual_seed(0)"}, hint="other seeds give the same order", gravity="part"),
-        Mistake("no generator", change={", generator=generator)": ")"}, hint="the same seed gives another order", gravity="part"),
+        Mistake("seed ignored", change={"manual_seed(seed)": "manual_seed(0)"}, hint="different seeds give the same order", gravity="part"),
+        Mistake("no generator", change={", generator=generator)": ")"}, hint="the same seed gives a different order", gravity="part"),
         Mistake(
             "no collate",
             change={"collate_fn=partial(collate, pad_id=pad_id), ": ""},
@@ -493,7 +493,7 @@ def length_buckets(lengths, batch_size, seed):
         Mistake(
             "no mask for the encoder",
             change={', attention_mask=batch["attention_mask"])': ")"},
-            hint="hand the encoder its attention_mask, too",
+            hint="pass the encoder its attention_mask, too",
             gravity="part",
         ),
         Mistake(
@@ -595,7 +595,7 @@ def extract(encoder, batches):
         Mistake(
             "residual turned round",
             change={"torch.sigmoid(z) - labels  #": "labels - torch.sigmoid(z)  #"},
-            hint="the sign of the residual is turned round",
+            hint="the sign of the residual is wrong",
             gravity="idea",
         ),
         Mistake(
@@ -674,7 +674,7 @@ def head_gradient(features, labels, w, b, decay):
         Mistake(
             "factor on the encoder",
             change={"head_factor * rate if name": "rate if name", "else rate\n": "else head_factor * rate\n"},
-            hint="the factor is on the encoder",
+            hint="head_factor is applied to the encoder",
             gravity="idea",
         ),
         Mistake("all decayed", change={"0.0 if plain else decay": "decay"}, hint="everything is decayed", gravity="part"),
@@ -761,7 +761,7 @@ def parameter_settings(names, rate, decay, head_factor=10.0):
         Mistake(
             "zero_grad ignored",
             change={'if call == "zero_grad":\n            g = 0.0': 'if call == "zero_grad":\n            pass'},
-            hint="with zero_grad in between the second gradient stands alone",
+            hint="with zero_grad in between only the second gradient counts",
             gravity="part",
         ),
         Right(
@@ -865,13 +865,13 @@ def after_calls(calls, w, c, rate):
         Mistake(
             "means over sentences",
             change={"out.loss.item() * n": "out.loss.item()"},
-            hint="a batch's mean stands for all its sentences",
+            hint="multiply each mean by its number of sentences first",
             gravity="idea",
         ),
         Mistake(
             "mode not restored",
             change={"    model.train(was_training)\n": ""},
-            hint="must be in training mode again afterwards",
+            hint="the model was in training mode before, and must be back in it afterwards",
             gravity="part",
         ),
         Mistake(
@@ -979,7 +979,7 @@ def early_stopping(losses, patience):
         Mistake(
             "ties count as better",
             change={"loss < losses[best]": "loss <= losses[best]"},
-            hint="an equal loss is no new best",
+            hint="an equal loss is not a new best",
             gravity="edge",
         ),
         Mistake(
@@ -1066,13 +1066,13 @@ def early_stopping(losses, patience):
                 "x @ self.A.T @ self.B.T": "x @ self.B.T @ self.A.T",
                 "self.scale * self.B @ self.A": "self.scale * self.A @ self.B",
             },
-            hint="A and B are exchanged: x meets A first",
+            hint="A and B are swapped: x is multiplied by A first",
             gravity="idea",
         ),
         Mistake(
             "correction alone",
             change={"self.layer(x) + self.scale": "self.scale"},
-            hint="the correction stands alone",
+            hint="this is the correction alone",
             gravity="idea",
         ),
         Mistake(
@@ -1165,7 +1165,7 @@ def early_stopping(losses, patience):
         Mistake(
             "merge in place",
             change={"merged = copy.deepcopy(self.layer)": "merged = self.layer"},
-            hint="after `merge` the adapter gives another output",
+            hint="after `merge` the adapter gives a different output",
             gravity="edge",
         ),
         Mistake(
@@ -1314,7 +1314,7 @@ class LoRALinear(nn.Module):
         Mistake(
             "all parameters",
             change={" if weight.requires_grad]": "]"},
-            hint="all parameters are given: those that are frozen do not learn",
+            hint="all parameters come back: those that are frozen do not learn",
             gravity="idea",
         ),
         Mistake(
@@ -1340,13 +1340,13 @@ class LoRALinear(nn.Module):
             change={
                 "[weight for weight in model.parameters() if weight.requires_grad]": "sum(w.numel() for w in model.parameters() if w.requires_grad)"
             },
-            hint="this is a number: give the parameters themselves",
+            hint="this is a number: return the parameters themselves",
             gravity="idea",
         ),
         Mistake(
             "copies",
             change={"[weight for weight": "[weight.detach().clone() for weight"},
-            hint="give the model's own parameters, not copies",
+            hint="return the model's own parameters, not copies",
             gravity="part",
         ),
         Mistake(
@@ -1400,18 +1400,20 @@ def sample_settings(count, low, high, batch_sizes, epochs, seed):
     setting = {"rate": low * (high / low) ** draw.random(), "batch_size": draw.choice(batch_sizes), "epochs": draw.choice(epochs)}
     return [setting] * count
 """,
-            hint="every trial has the same rate: draw anew for each",
+            hint="every trial has the same rate: draw a new one for each",
             gravity="idea",
         ),
         Mistake("rates from a grid", change={"** draw.random()": "** (draw.randrange(11) / 10)"}, hint="rates repeat", gravity="idea"),
         Mistake(
             "a bell curve", change={"draw.random()": "min(1, max(0, draw.gauss(0.5, 0.12)))"}, hint="not with a bell curve", gravity="idea"
         ),
-        Mistake("seed ignored", change={"random.Random(seed)": "random.Random(1)"}, hint="other seeds give the same list", gravity="part"),
+        Mistake(
+            "seed ignored", change={"random.Random(seed)": "random.Random(1)"}, hint="different seeds give the same list", gravity="part"
+        ),
         Mistake(
             "global generator",
             change={"draw = random.Random(seed)": "draw = random"},
-            hint="the same seed gives another list",
+            hint="the same seed gives a different list",
             gravity="part",
         ),
         Mistake(
@@ -1577,7 +1579,7 @@ def final_test(results, predictions, sealed):
         Mistake(
             "chosen not returned",
             change={'{"chosen": chosen, **sealed.submit(predictions[chosen])}': "sealed.submit(predictions[chosen])"},
-            hint="return the place of your choice as `chosen`: here 1",
+            hint="return the index of your choice as `chosen`: here 1",
             gravity="part",
         ),
         Mistake(
@@ -1591,7 +1593,7 @@ def final_test(results, predictions, sealed):
             change={
                 '    return {"chosen": chosen, **sealed.submit(predictions[chosen])}': '    try:\n        return {"chosen": chosen, **sealed.submit(predictions[chosen])}\n    except PermissionError:\n        return {"chosen": chosen}'
             },
-            hint="do not catch its PermissionError",
+            hint="must raise its PermissionError",
             gravity="edge",
         ),
         Mistake(
@@ -1605,7 +1607,7 @@ def final_test(results, predictions, sealed):
         Mistake(
             "nothing submitted",
             change={"**sealed.submit(predictions[chosen])}": '"correct": 4, "total": 7, "accuracy": 4 / 7}'},
-            hint="among six other candidates another one is submitted",
+            hint="among six other candidates the wrong one is submitted",
             gravity="idea",
         ),
         Right(
@@ -1641,7 +1643,7 @@ def wilson(correct, total, z=1.96):
         Mistake(
             "exchanged",
             change={"(middle - half) / (1 + z**2 / total), (middle + half)": "(middle + half) / (1 + z**2 / total), (middle - half)"},
-            hint="the ends are exchanged",
+            hint="the ends are swapped",
             gravity="idea",
         ),
         Mistake(
@@ -1665,7 +1667,7 @@ def wilson(correct, total, z=1.96):
         Mistake(
             "zero left out",
             change={"    p = correct": "    if correct == 0:\n        return 0.0, 0.0\n    p = correct"},
-            hint="it has not the length 0",
+            hint="the interval starts at 0 and ends at 0.278: its length is not 0",
             gravity="edge",
         ),
         Right(

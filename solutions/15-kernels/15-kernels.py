@@ -46,12 +46,12 @@ from helpers.kit.tiles import tl, triton
 # A computation of $F$ FLOP that moves $X$ bytes has the **arithmetic intensity** $I = F / X$.
 # It needs at least the time of the slower side, so it reaches at most $\min(P,\, I \cdot W)$ FLOP per second.
 # This is the roofline (Williams, Waterman and Patterson, 2009).
-# Left of $I = P / W$ the memory decides; right of it the arithmetic does.
+# Left of the corner $I = P / W$ the memory limits the speed; right of it the arithmetic does.
 #
-# One head of attention without a mask multiplies twice, $QK^\top$ and $PV$.
+# One head of attention without a mask has two matrix products: $QK^\top$ gives the scores, and the weights times $V$ give the output $O$.
 # Each product has $T \cdot T \cdot D$ terms, and a term costs two FLOP.
 # A number has $b$ bytes.
-# Whatever happens in between, $Q$, $K$ and $V$ are read once and $O$ is written once, if everything else stays on the chip.
+# $Q$, $K$ and $V$ are read once and $O$ is written once; if everything else stays on the chip, that is all.
 # If the $T \times T$ matrix goes through memory, it does so four times: the scores are written, the softmax reads them and writes the weights, and the second product reads those.
 # (The FLOP of the softmax are not counted here.)
 #
@@ -61,7 +61,7 @@ from helpers.kit.tiles import tl, triton
 
 # %% exercise="count-first"
 def attention_bytes(T, D, b, matrix):
-    """Bytes that one head moves, with numbers of b bytes; `matrix` says whether the T × T matrix goes through memory."""
+    """Bytes that one head moves, b bytes a number; `matrix` says whether the T × T matrix goes through memory."""
     ### BEGIN SOLUTION
     numbers = 4 * T * D
     if matrix:
@@ -90,7 +90,7 @@ with check.idea("bytes"):
     moved = check.run(attention_bytes, 8, 2, 2, False)
     check.equal(moved, 128, "without the matrix: Q, K, V and O, 8 × 2 numbers each, 2 bytes a number")
     moved = check.run(attention_bytes, 8, 2, 2, True)
-    check.equal(moved, 640, "with the matrix: 8 × 8 numbers pass four times as well. What is written, what is read?")
+    check.equal(moved, 640, "with the matrix: 8 × 8 numbers also go through memory four times. What is written, what is read?")
     ### BEGIN HIDDEN TESTS
     for T, D, b in ((5, 3, 4), (100, 64, 2), (7, 9, 1)):
         for matrix in (False, True):
@@ -145,7 +145,7 @@ for device, (P, W) in DEVICES.items():
 
 # %% [markdown]
 # Without the matrix the intensity is $T / b$: long sequences leave the memory behind.
-# With it the intensity is $TD / (b\,(T + D)) < D / b$, which is 32 for $D = 64$ in fp16: left of the corner of every device, for ever.
+# With it the intensity is $TD / (b\,(T + D)) < D / b$, which is 32 for $D = 64$ in fp16: left of the corner of every one of these devices, however long the sequence is.
 # That is the whole case for FlashAttention (Dao et al., 2022).
 #
 # ## 2 Programs and masks
@@ -155,8 +155,8 @@ for device, (P, W) in DEVICES.items():
 # A program works on **blocks**: arrays whose sides are powers of two.
 # `tl.arange(0, BLOCK)` is a block of offsets; an argument that is a tensor is an address, and `x + offsets` is a block of addresses.
 # `tl.load(addresses, mask=…, other=…)` and `tl.store(addresses, values, mask=…)` move numbers.
-# Where the mask is false nothing is moved. There a load gives `other`, and something undefined if you did not say what: here NaN, so that you see it.
-# Parameters marked `tl.constexpr` are known when the kernel is compiled; sides of blocks must be.
+# Where the mask is false nothing is moved. There a load gives `other`. Without `other` the result is undefined: here it is NaN, so that you notice.
+# Parameters marked `tl.constexpr` are known when the kernel is compiled; the sides of blocks must be such constants.
 #
 # A launch is `kernel[grid](arguments)`, and `grid` is a tuple: how many programs there are along each axis.
 # `triton.cdiv(n, BLOCK)` is $\lceil n / \text{BLOCK} \rceil$.
@@ -201,7 +201,7 @@ with check.idea("add_kernel", share=2):
     ### END HIDDEN TESTS
 with check.part("a last block that is not full"):
     run = check.measure(checks.traffic, add_kernel, (3,), whole.repeat(2)[:40], torch.ones(40), torch.full((40,), torch.nan), 40, BLOCK=16)
-    check.close(run.arrays["out"], whole.repeat(2)[:40] + 1, "40 numbers in blocks of 16: mask what lies beyond number 39")
+    check.close(run.arrays["out"], whole.repeat(2)[:40] + 1, "40 numbers in blocks of 16: mask everything after number 39")
     ### BEGIN HIDDEN TESTS
     odd = randn(101)
     run = check.measure(checks.traffic, add_kernel, (7,), odd, odd, torch.full((101,), torch.nan), 101, BLOCK=16)
@@ -230,7 +230,7 @@ with check.part("enough programs"):
 check.score()
 
 # %% [markdown]
-# ### Look: who touches what
+# ### Look: which program touches what
 # Step through the programs of a launch: which part of each array does each one load and store?
 
 # %% look=true
@@ -241,7 +241,7 @@ launches.step_through(watched)
 # %% [markdown]
 # ## 3 Fusing
 #
-# Softmax of the rows of a matrix, as a chain of five kernels (largest number, subtract it, exponential, sum, divide), reads and writes the matrix again and again.
+# Computed as a chain of five kernels (largest number, subtract it, exponential, sum, divide), the softmax of the rows of a matrix reads and writes the matrix again and again.
 # For $n$ rows of $m$ numbers the chain loads $5nm + 2n$ numbers and stores $3nm + 2n$.
 
 # %% look=true
@@ -291,9 +291,7 @@ with check.idea("rows become weights"):
 with check.part("rows that do not fill the block"):
     ragged = torch.zeros(3, 5)
     run = check.measure(checks.traffic, softmax_kernel, (3,), ragged, torch.full((3, 5), torch.nan), 5, BLOCK=8)
-    beyond = (
-        "five equal numbers in a block of 8 weigh 1/5 each: lanes beyond the end must not be in the sum. Which `other` has the weight 0?"
-    )
+    beyond = "five equal numbers in a block of 8 have the weight 1/5 each: which `other` keeps lanes beyond the end out of the sum?"
     check.close(run.arrays["out"], 0.2, beyond)
     ### BEGIN HIDDEN TESTS
     low = randn(4, 37) - 50
@@ -303,7 +301,7 @@ with check.part("rows that do not fill the block"):
 with check.part("one read, one write"):
     check.counted((run.loaded == run.stored) & (run.loaded > 0), "a number is loaded or stored more than once: keep the row in a block")
     ### BEGIN HIDDEN TESTS
-    check.equal([run.loaded, run.stored], [4 * 4 * 37, 4 * 4 * 37], "4 × 37 numbers: each is to be loaded once and stored once")
+    check.equal([run.loaded, run.stored], [4 * 4 * 37, 4 * 4 * 37], "4 × 37 numbers: load each once and store each once")
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.edge("large scores"):
@@ -322,8 +320,8 @@ check.score()
 #
 # $$ \frac{M N}{B_M B_N} \,(B_M K + B_N K) = M N K \left( \frac{1}{B_N} + \frac{1}{B_M} \right), $$
 #
-# four bytes each in float32, where the tiles divide the matrix.
-# Tiles twice as large read half as much: a number that is on the chip is used for a whole row or column of the tile.
+# four bytes each in float32, if the tile sides divide $M$ and $N$.
+# Tiles with twice the side read half as much: a number that is on the chip is used for a whole row or column of the tile.
 #
 # `tl.dot(a, b)` multiplies two blocks with sides of at least 16, of one type, and adds up in float32.
 # On a GPU it may round float32 inputs to 10 bits of mantissa (tf32); `input_precision="ieee"` forbids it.
@@ -380,7 +378,7 @@ with check.idea("matmul_kernel", share=5):
     check.close(
         run.arrays["c"],
         halves,
-        "ones times ones over 32 terms is 32, in two steps of 16: is the loop over K there, and the second tile where it belongs?",
+        "ones times ones over 32 terms is 32, in two steps of 16: is there a loop over K, and is the second tile at its own place?",
     )
     ### BEGIN HIDDEN TESTS
     first, second = randn(32, 64), randn(64, 48)
@@ -391,7 +389,7 @@ with check.idea("matmul_kernel", share=5):
         run.arrays["c"], first @ second, "32 × 64 times 64 × 48: the product is wrong. Which axis has which stride?", atol=1e-4, rtol=1e-4
     )
     ### END HIDDEN TESTS
-with check.part("sides that are no multiples"):
+with check.part("sides that are not multiples"):
     run = check.measure(
         checks.traffic,
         matmul_kernel,
@@ -469,8 +467,8 @@ plt.show()
 # %% [markdown]
 # ## 5 Softmax in pieces
 #
-# For the softmax of a row two numbers are enough: the largest score $m$, and $l = \sum_j e^{s_j - m}$.
-# They can be computed for each part of the row alone, and merged:
+# For the softmax of a row of scores $s_j$ two numbers are enough: the largest score $m$, and $l = \sum_j e^{s_j - m}$.
+# They can be computed for each part of the row separately, and then merged:
 #
 # $$ (m_1, l_1) \oplus (m_2, l_2) = (m,\; l_1 e^{m_1 - m} + l_2 e^{m_2 - m}), \qquad m = \max(m_1, m_2). $$
 #
@@ -506,7 +504,7 @@ with check.idea("two parts, one row"):
     check.close(
         pair[0] + pair[1].log(),
         row[:, :27].logsumexp(1),
-        "the merged pair stands for another sum of exponentials: which sum is multiplied by which exponential?",
+        "the merged pair represents the wrong sum of exponentials: which sum is multiplied by which exponential?",
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -515,8 +513,8 @@ with check.part("any brackets, any order"):
     right = check.run(merge, parts[0], check.run(merge, parts[1], check.run(merge, parts[2], parts[3])))
     swapped = check.run(merge, check.run(merge, parts[3], parts[1]), check.run(merge, parts[2], parts[0]))
     for brackets in (left, right, swapped):
-        check.close(brackets[0], row.amax(1), "with other brackets the maximum is another one")
-        check.close(brackets[1], (row - row.amax(1, keepdim=True)).exp().sum(1), "with other brackets the sum is another one")
+        check.close(brackets[0], row.amax(1), "with different brackets the maximum is different")
+        check.close(brackets[1], (row - row.amax(1, keepdim=True)).exp().sum(1), "with different brackets the sum is different")
 ### END HIDDEN TESTS
 with check.edge("nothing seen yet"):
     nothing = (torch.tensor(-torch.inf), torch.tensor(0.0))
@@ -527,7 +525,7 @@ with check.edge("nothing seen yet"):
 ### BEGIN HIDDEN TESTS
 with check.edge("scores of ±200"):
     far = check.run(merge, (torch.tensor(-200.0), torch.tensor(1.0)), (torch.tensor(200.0), torch.tensor(1.0)))
-    check.close(far[1], 1.0, "e²⁰⁰ overflows: only differences to the new maximum may be exponentiated")
+    check.close(far[1], 1.0, "e²⁰⁰ overflows: exponentiate only differences from the new maximum")
 ### END HIDDEN TESTS
 check.score()
 
@@ -577,8 +575,8 @@ print(
 #
 # ### 6.1 Forward <small>★★★ · 45 min · 10 points</small>
 # Write $O$, and the log-sum-exp of every row of scores, which the backward pass will need.
-# $T$ may be any number: what lies beyond the end is not loaded, not weighed, not stored.
-# `scale` is what the scores are multiplied by.
+# $T$ may be any number: what lies beyond the end is not loaded, gets no weight, and is not stored.
+# The scores are multiplied by `scale`.
 #
 # *Before you run it:* which of your two masks makes the result wrong when it is missing, and which one makes the kernel crash?
 
@@ -670,10 +668,10 @@ with check.idea("a running softmax"):
         atol=1e-4,
         rtol=1e-4,
         wrong={
-            "the scores are not multiplied by `scale`, or with a constant in its place": (ask @ key.mT).softmax(-1) @ give,
+            "the scores are not multiplied by the argument `scale`": (ask @ key.mT).softmax(-1) @ give,
             "the scale is written as a constant, 1/√D: multiply by the argument `scale`": (ask @ key.mT / 32**0.5).softmax(-1) @ give,
             "the output is not divided by the sum of the weights": (scores - scores.amax(-1, keepdim=True)).exp() @ give,
-            "the keys are mixed: the output is a mixture of the values": scores.softmax(-1) @ key,
+            "the weights are applied to the keys: apply them to the values": scores.softmax(-1) @ key,
             "every head gets the result of the first one: where does head h begin?": (scores.softmax(-1) @ give)[:1].expand(2, -1, -1),
             "only the last block of keys counts: the sums of earlier blocks are lost": scores[..., 32:].softmax(-1) @ give[:, 32:],
             "only the first block of keys counts": scores[..., :32].softmax(-1) @ give[:, :32],
@@ -872,12 +870,12 @@ print(gpu.NO_TRITON if compiled is None else compiled)
 #
 # With a causal mask, query $t$ sees keys $0, \dots, t$.
 # A block of queries needs no block of keys that begins after its last query.
-# With $T = nB$ and blocks of $B$ queries and $B$ keys, block $i$ of the queries (counted from 1) reads $i$ blocks of keys. That is $\frac{n(n+1)}{2}$ in place of $n^2$:
-# the bytes of $K$ and $V$ fall to $\frac{n + 1}{2n}$.
+# With $T = nB$ and blocks of $B$ queries and $B$ keys, block $i$ of the queries (counted from 1) reads $i$ blocks of keys.
+# That makes $\frac{n(n+1)}{2}$ blocks instead of $n^2$: the bytes of $K$ and $V$ fall to a share of $\frac{n + 1}{2n}$.
 #
 # ### 7.1 Causal FlashAttention <small>★★☆ · 20 min · 6 points</small>
 # The same as 6.1 with a causal mask.
-# Load no block of keys that no query of the block sees. (`tl.minimum` may help with the end of the loop.)
+# Do not load a block of keys if no query of the program's block may see it. (`tl.minimum` may help with the end of the loop.)
 
 
 # %% exercise="causal"
@@ -968,13 +966,11 @@ with check.idea("the past only"):
             "a query does not see its own key: key t is for query t": (ask @ key.mT * 0.3).masked_fill(~lower.tril(-1), -1e9).softmax(-1)
             @ give,
             "there is no causal mask: a query sees later keys": (ask @ key.mT * 0.3).softmax(-1) @ give,
-            "the mask is turned round: a query sees the keys after it": (ask @ key.mT * 0.3)
-            .masked_fill(lower.tril(-1), -torch.inf)
-            .softmax(-1)
+            "the mask is reversed: a query sees the keys after it": (ask @ key.mT * 0.3).masked_fill(lower.tril(-1), -torch.inf).softmax(-1)
             @ give,
         },
     )
-    check.close(run.arrays["lse"], seen.logsumexp(-1), "the log-sum-exp is that of the scores that are seen", atol=1e-4)
+    check.close(run.arrays["lse"], seen.logsumexp(-1), "the log-sum-exp covers only the scores that the query may see", atol=1e-4)
     ### END HIDDEN TESTS
 with check.part("blocks are skipped"):
     run = check.measure(
@@ -994,7 +990,7 @@ with check.part("blocks are skipped"):
     )
     check.counted(
         run.loaded == 4 * (32 * 16 + 2 * 3 * 16 * 16),
-        "two blocks of queries need 1 + 2 blocks of keys and of values: others are not loaded",
+        "two blocks of queries need 1 + 2 blocks of keys and of values: load no others",
     )
     ### BEGIN HIDDEN TESTS
     run = check.measure(
@@ -1015,7 +1011,7 @@ with check.part("blocks are skipped"):
     check.equal(
         run.loaded, 4 * 2 * (64 * 16 + 2 * 10 * 16 * 16), "four blocks of queries need 1 + 2 + 3 + 4 blocks of keys: (n + 1)/2n of all"
     )
-    check.equal(run.flops, 2 * 10 * 2 * 2 * 16 * 16 * 16, "masked blocks are computed and thrown away")
+    check.equal(run.flops, 2 * 10 * 2 * 2 * 16 * 16 * 16, "fully masked blocks are computed and thrown away: skip them")
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("any length, any blocks"):
@@ -1075,7 +1071,7 @@ def delta(d_out, out):
 check = Check("delta", points=2)
 with check.idea("row sums of dO ∘ O"):
     two = check.run(delta, torch.tensor([[[1.0, 2.0], [0.0, 1.0]]]), torch.tensor([[[3.0, 4.0], [5.0, 6.0]]]), shape=(1, 2))
-    check.close(two, [[11.0, 6.0]], "1 · 3 + 2 · 4 = 11 and 6: multiply number by number, and sum over the width")
+    check.close(two, [[11.0, 6.0]], "1 · 3 + 2 · 4 = 11 and 6: multiply elementwise, and sum over the width")
     ### BEGIN HIDDEN TESTS
     w, gift, pull = randn(2, 5, 7).softmax(-1), randn(2, 7, 3), randn(2, 5, 3)
     sums = check.run(delta, pull, w @ gift, shape=(2, 5))
@@ -1089,8 +1085,8 @@ check.score()
 # ### 8.2 Backward kernel <small>★★★ · 40 min · 7 points</small>
 # Program $(j, h)$ takes `BN` keys and walks through all queries, `BM` at a time.
 # It sums its blocks of $dK$ and $dV$ on the chip and stores them once.
-# Every program has a part of every row of $dQ$, so programs meet there.
-# Load, add and store is a **race**: two programs load the same old number, and one sum is lost.
+# Every program contributes to every row of $dQ$, so several programs add to the same numbers.
+# Load, add and store would be a **race**: two programs load the same old number, and one sum is lost.
 # Use `tl.atomic_add`, to arrays that begin with zeros. (The other way is a second kernel, with a program per block of queries.)
 
 
@@ -1154,7 +1150,7 @@ with check.idea("dV and dK"):
     check.close(
         run.arrays["dv"],
         1.0,
-        "32 queries weigh each key 1/32 and pull with 1: dV = Pᵀ dO = 1. Are all blocks of queries summed?",
+        "32 queries give each key the weight 1/32, and dO is 1: dV = Pᵀ dO = 1. Are all blocks of queries summed?",
         atol=1e-4,
     )
 
@@ -1210,7 +1206,7 @@ with check.part("dQ, without a race"):
     check.close(run.arrays["dq"], wanted[0], meet, atol=1e-4, rtol=1e-4)
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-with check.part("lengths that are no multiples"):
+with check.part("lengths that are not multiples"):
     for T, BM, BN in ((50, 16, 32), (40, 32, 16)):
         arguments, wanted = reference(T, 0.25)
         run = check.measure(checks.traffic, backward_kernel, (-(-T // BN), 2), *arguments, D=16, BM=BM, BN=BN)
@@ -1231,7 +1227,7 @@ check.score()
 # Without the softmax (04), causal attention is $o_t = \sum_{s \le t} (q_t \cdot k_s)\, v_s$.
 # The past fits into one $D \times D$ matrix, the state $S = \sum_s k_s v_s^\top$.
 # One program per head walks through the sequence in chunks of $C$:
-# inside of a chunk it masks, $\bigl(\mathrm{tril}(Q K^\top)\bigr) V$; what came before it reads from the state, $Q S$; then it adds the chunk to the state, $S \leftarrow S + K^\top V$.
+# inside a chunk it masks, $\bigl(\mathrm{tril}(Q K^\top)\bigr) V$; the past before the chunk comes from the state, $Q S$; then it adds the chunk to the state, $S \leftarrow S + K^\top V$.
 # Every number is loaded once: $4H \cdot 3TD$ bytes, linear in $T$.
 #
 # ### 9.1 Chunks <small>★★☆ · 20 min · 5 points</small>
@@ -1268,7 +1264,7 @@ with check.idea("chunk and state"):
     check.close(
         run.arrays["out"][0, :, 0],
         torch.arange(1.0, 33.0),
-        "all products are 1: position t sums t + 1 values. Is the chunk masked, with its diagonal, and is the state read before it is updated?",
+        "all products are 1: position t sums t + 1 values. Does the mask keep the diagonal? Is the state read before its update?",
     )
     ### BEGIN HIDDEN TESTS
     ask, key, give = randn(2, 64, 16), randn(2, 64, 16), randn(2, 64, 16)
@@ -1301,7 +1297,7 @@ check.score()
 # ## 10 Loss and gradient in one read
 #
 # The logits of a language model are its largest array: $T \times V$.
-# Cross-entropy needs $\mathrm{lse} - z_y$ for each row $z$ with target $y$, and its gradient is $\mathrm{softmax}(z) - e_y$, where $e_y$ has a one at place $y$.
+# Cross-entropy needs $\mathrm{lse} - z_y$ for each row $z$ with target $y$, and its gradient is $\mathrm{softmax}(z) - e_y$, where $e_y$ has a one at index $y$ and zeros elsewhere.
 # Both come from one read.
 #
 # ### 10.1 Fused cross-entropy <small>★★☆ · 15 min · 5 points</small>
@@ -1395,7 +1391,7 @@ check.score()
 
 # %% [markdown]
 # ## 11 Bonus: split the keys <small>★★★ · 30 min · 4 bonus points</small>
-# When a model writes a text, there is one query and a long past.
+# When a model generates text, there is one query and a long past.
 # One program per head would leave the GPU idle, so the keys are split: program $(s, h)$ takes the keys $s \cdot \text{CHUNK}, \dots, (s + 1) \cdot \text{CHUNK} - 1$ of head $h$,
 # and writes its partial $m$, $l$ and $o = \sum_j e^{s_j - m} v_j$. There are `splits` programs per head, and the last chunk may be short, but not empty.
 # A second step merges them, as you did in 5.1.
@@ -1453,7 +1449,7 @@ with check.idea("split_kernel", share=2):
         D=16,
         CHUNK=16,
     )
-    check.close(run.arrays["l"], [[16.0, 16.0]], "16 equal scores in each part: m = 0, l = 16, o = 16 times the value")
+    check.close(run.arrays["l"], [[16.0, 16.0]], "with 16 equal scores in each part, m = 0, l = 16 and o = 16 times the value")
     ### BEGIN HIDDEN TESTS
     for T, chunk in ((64, 16), (50, 16), (100, 64)):
         parts = -(-T // chunk)
@@ -1498,7 +1494,7 @@ with check.idea("split_kernel", share=2):
     ### END HIDDEN TESTS
 with check.idea("combine", share=2):
     mixed = check.run(combine, torch.tensor([[0.0, math.log(3.0)]]), torch.ones(1, 2), torch.tensor([[[4.0], [8.0]]]), shape=(1, 1))
-    check.close(mixed, [[7.0]], "weights 1 and 3: (1 · 4 + 3 · 8) / 4 = 7. Both o and l are brought to one maximum")
+    check.close(mixed, [[7.0]], "weights 1 and 3: (1 · 4 + 3 · 8) / 4 = 7. Rescale both o and l to one maximum")
     ### BEGIN HIDDEN TESTS
     scores, give = 3 * randn(2, 48), randn(2, 48, 5)
     pieces = list(zip(scores.split(16, 1), give.split(16, 1), strict=True))
@@ -1508,7 +1504,7 @@ with check.idea("combine", share=2):
     mixed = check.run(combine, tops, sums, outs, shape=(2, 5))
     check.close(mixed, (scores.softmax(1)[..., None] * give).sum(1), "three parts: the output differs from attention", atol=1e-4)
     far = check.run(combine, tops + 300, sums, outs, shape=(2, 5))
-    check.close(far, mixed, "the same scores plus 300 overflow: only differences to the largest maximum may be exponentiated", atol=1e-4)
+    check.close(far, mixed, "the same scores plus 300 overflow: exponentiate only differences from the largest maximum", atol=1e-4)
     ### END HIDDEN TESTS
 check.score()
 

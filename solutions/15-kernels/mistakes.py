@@ -10,7 +10,7 @@ VARIANTS = {
         Mistake(
             "the matrix passes twice",
             change={"numbers += 4 * T * T": "numbers += 2 * T * T"},
-            hint="with the matrix: 8 × 8 numbers pass four times as well. What is written, what is read?",
+            hint="with the matrix: 8 × 8 numbers also go through memory four times. What is written, what is read?",
             gravity="idea",
         ),
         Mistake(
@@ -86,13 +86,13 @@ VARIANTS = {
         Mistake(
             "other is 0",
             change={'other=float("-inf")': "other=0.0"},
-            hint="five equal numbers in a block of 8 weigh 1/5 each: lanes beyond the end must not be in the",
+            hint="five equal numbers in a block of 8 have the weight 1/5 each",
             gravity="part",
         ),
         Mistake(
             "no other",
             change={', other=float("-inf")': ""},
-            hint="five equal numbers in a block of 8 weigh 1/5 each: lanes beyond the end must not be in the",
+            hint="five equal numbers in a block of 8 have the weight 1/5 each",
             gravity="part",
         ),
         Mistake(
@@ -131,19 +131,19 @@ VARIANTS = {
         Mistake(
             "one step only",
             change={"range(0, K, BK)": "range(0, BK, BK)"},
-            hint="ones times ones over 32 terms is 32, in two steps of 16: is the loop over K there, and the",
+            hint="ones times ones over 32 terms is 32, in two steps of 16: is there a loop over K",
             gravity="idea",
         ),
         Mistake(
             "the last step replaces",
             change={"total += tl.dot": "total = tl.dot"},
-            hint="ones times ones over 32 terms is 32, in two steps of 16: is the loop over K there, and the",
+            hint="ones times ones over 32 terms is 32, in two steps of 16: is there a loop over K",
             gravity="idea",
         ),
         Mistake(
             "b transposed",
             change={"b + inner[:, None] * N + columns[None, :]": "b + inner[:, None] + columns[None, :] * K"},
-            hint="ones times ones over 32 terms is 32, in two steps of 16: is the loop over K there, and the",
+            hint="ones times ones over 32 terms is 32, in two steps of 16: is there a loop over K",
             gravity="idea",
         ),
         Mistake(
@@ -167,7 +167,7 @@ VARIANTS = {
         Mistake(
             "tiles exchanged",
             change={"tl.program_id(0) * BM": "tl.program_id(1) * BM", "tl.program_id(1) * BN": "tl.program_id(0) * BN"},
-            hint="ones times ones over 32 terms is 32, in two steps of 16: is the loop over K there, and the",
+            hint="ones times ones over 32 terms is 32, in two steps of 16: is there a loop over K",
             gravity="idea",
         ),
         Mistake(
@@ -221,7 +221,7 @@ VARIANTS = {
         Mistake(
             "only the first is rescaled",
             change={"second[1] * (second[0] - finite).exp()": "second[1]"},
-            hint="the merged pair stands for another sum of exponentials: which sum is multiplied by which e",
+            hint="the merged pair represents the wrong sum of exponentials: which sum is multiplied by which exponential?",
             gravity="idea",
         ),
         Mistake(
@@ -287,7 +287,7 @@ VARIANTS = {
         Mistake(
             "no scale",
             change={'input_precision="ieee") * scale': 'input_precision="ieee")'},
-            hint="the scores are not multiplied by `scale`, or with a constant in its place",
+            hint="the scores are not multiplied by the argument `scale`",
             gravity="idea",
         ),
         Mistake(
@@ -414,7 +414,7 @@ VARIANTS = {
         Mistake(
             "keys for values",
             change={"tl.load(v + at": "tl.load(k + at"},
-            hint="the keys are mixed: the output is a mixture of the values",
+            hint="the weights are applied to the keys: apply them to the values",
             gravity="idea",
         ),
         Mistake(
@@ -464,7 +464,7 @@ VARIANTS = {
         Mistake(
             "masked blocks computed and thrown away",
             change={"end = tl.minimum(T, (tl.program_id(0) + 1) * BM)": "end = T"},
-            hint="two blocks of queries need 1 + 2 blocks of keys and of values: others are not loaded",
+            hint="two blocks of queries need 1 + 2 blocks of keys and of values: load no others",
             gravity="part",
         ),
         Mistake(
@@ -476,7 +476,7 @@ VARIANTS = {
         Mistake(
             "the end a block too late",
             change={"(tl.program_id(0) + 1) * BM": "(tl.program_id(0) + 2) * BM"},
-            hint="two blocks of queries need 1 + 2 blocks of keys and of values: others are not loaded",
+            hint="two blocks of queries need 1 + 2 blocks of keys and of values: load no others",
             gravity="part",
         ),
         Mistake(
@@ -504,13 +504,13 @@ VARIANTS = {
         Mistake(
             "summed over the queries",
             change={".sum(-1)": ".sum(-2)"},
-            hint="1 · 3 + 2 · 4 = 11 and 6: multiply number by number, and sum over the width",
+            hint="1 · 3 + 2 · 4 = 11 and 6: multiply elementwise, and sum over the width",
             gravity="idea",
         ),
         Mistake(
             "mean",
             change={".sum(-1)": ".mean(-1)"},
-            hint="1 · 3 + 2 · 4 = 11 and 6: multiply number by number, and sum over the width",
+            hint="1 · 3 + 2 · 4 = 11 and 6: multiply elementwise, and sum over the width",
             gravity="idea",
         ),
         Mistake(
@@ -522,13 +522,13 @@ VARIANTS = {
         Mistake(
             "a matrix product",
             change={"(d_out * out).sum(-1)": "(d_out @ out.mT).sum(-1)"},
-            hint="1 · 3 + 2 · 4 = 11 and 6: multiply number by number, and sum over the width",
+            hint="1 · 3 + 2 · 4 = 11 and 6: multiply elementwise, and sum over the width",
             gravity="idea",
         ),
         Mistake(
             "only the output",
             change={"d_out * out": "out * out"},
-            hint="1 · 3 + 2 · 4 = 11 and 6: multiply number by number, and sum over the width",
+            hint="1 · 3 + 2 · 4 = 11 and 6: multiply elementwise, and sum over the width",
             gravity="idea",
         ),
         Right("einsum", change={"(d_out * out).sum(-1)": 'torch.einsum("htd,htd->ht", d_out, out)'}),
@@ -548,7 +548,7 @@ VARIANTS = {
         Mistake(
             "no log-sum-exp",
             change={"scores - norm[:, None]": "scores"},
-            hint="32 queries weigh each key 1/32 and pull with 1: dV = Pᵀ dO = 1",
+            hint="32 queries give each key the weight 1/32, and dO is 1: dV = Pᵀ dO = 1. Are all blocks of queries summed?",
             gravity="idea",
         ),
         Mistake(
@@ -566,7 +566,7 @@ VARIANTS = {
         Mistake(
             "the last block of queries only",
             change={"d_values += tl.dot": "d_values = tl.dot"},
-            hint="32 queries weigh each key 1/32 and pull with 1: dV = Pᵀ dO = 1",
+            hint="32 queries give each key the weight 1/32, and dO is 1: dV = Pᵀ dO = 1. Are all blocks of queries summed?",
             gravity="idea",
         ),
         Mistake(
@@ -723,19 +723,19 @@ VARIANTS = {
         Mistake(
             "parts averaged",
             change={"(share[..., None] * o).sum(1) / (share * l).sum(1, keepdim=True)": "(o / l[..., None]).mean(1)"},
-            hint="weights 1 and 3: (1 · 4 + 3 · 8) / 4 = 7. Both o and l are brought to one maximum",
+            hint="weights 1 and 3: (1 · 4 + 3 · 8) / 4 = 7. Rescale both o and l to one maximum",
             gravity="idea",
         ),
         Mistake(
             "no maximum in the end",
             change={"(m - m.amax(1, keepdim=True)).exp()": "m.exp()"},
-            hint="the same scores plus 300 overflow: only differences to the largest maximum may be exponent",
+            hint="the same scores plus 300 overflow: exponentiate only differences from the largest maximum",
             gravity="idea",
         ),
         Mistake(
             "not divided",
             change={" / (share * l).sum(1, keepdim=True)": ""},
-            hint="weights 1 and 3: (1 · 4 + 3 · 8) / 4 = 7. Both o and l are brought to one maximum",
+            hint="weights 1 and 3: (1 · 4 + 3 · 8) / 4 = 7. Rescale both o and l to one maximum",
             gravity="idea",
         ),
         Right(

@@ -11,12 +11,12 @@
 # A large model is trained with numbers of 16 or 8 bits, on many processors at once, in a design that was chosen because it gives more for the same cost.
 # Each of the three is a bargain.
 # Short numbers are faster to move and to multiply, and they round updates away.
-# Many processors share the work, and one wrong division makes them train another model.
+# Many processors share the work, and one wrong division makes them train a different model.
 # A new design looks better, and perhaps it only got the better learning rate.
 # In this notebook you check all three: bit by bit, worker by worker, FLOP by FLOP.
 #
 # **Notation.**
-# $E$ and $M$ are the numbers of exponent and mantissa bits of a format, $b$ is the bias of its exponent.
+# $E$ and $M$ are the numbers of exponent and mantissa bits of a format, and $b$ is the bias of its exponent.
 # $D$ is the width of a model, $L$ its number of blocks, $T$ the length of its context, $V$ its vocabulary, $\eta$ the learning rate.
 #
 # **How to work.**
@@ -53,7 +53,7 @@ torch.set_num_threads(1)  # the models here are small: several threads would onl
 # ## 1 Numbers with few bits
 #
 # A floating-point number has a sign bit $s$, $E$ exponent bits and $M$ mantissa bits, in this order, the sign first.
-# Read the exponent bits as a whole number $e$ and the mantissa bits as a whole number $m$.
+# Read the exponent bits as an integer $e$ and the mantissa bits as an integer $m$.
 # With the bias $b = 2^{E-1} - 1$ the value is
 #
 # $$ (-1)^s \cdot \begin{cases} \bigl(1 + m / 2^M\bigr) \cdot 2^{\,e - b} & 0 < e \quad \text{(normal: a hidden one)} \\ (m / 2^M) \cdot 2^{\,1 - b} & e = 0 \quad \text{(subnormal: no hidden one; zero is among them)} \end{cases} $$
@@ -95,8 +95,8 @@ def limits(exponent_bits, mantissa_bits, finite=False):
 check = Check("limits", points=3)
 with check.idea("the largest number"):
     half = check.run(limits, 5, 10)
-    slips = {"twice too large: the highest exponent belongs to infinity and NaN (and the bias is 2^(E−1) − 1)": 131008.0}
-    slips |= {"the mantissa is all ones there, not zero": 32768.0, "half of it: is the bias 2^(E−1) − 1?": 32752.0}
+    slips = {"this is twice too large: the highest exponent is for infinity and NaN (and the bias is 2^(E−1) − 1)": 131008.0}
+    slips |= {"the mantissa is all ones there, not zero": 32768.0, "this is half of it: is the bias 2^(E−1) − 1?": 32752.0}
     slips["65536 is the first number that is too large: the mantissa is at most 1 − 2^(−M)"] = 65536.0
     ones = "fp16's largest number is 65504: the highest exponent is reserved, the mantissa is all ones"
     check.close(craft.then(half, lambda r: r[0]), 65504.0, ones, rtol=0, atol=0, wrong=slips)
@@ -149,13 +149,13 @@ for title, (e_bits, m_bits, no_infinity) in FORMATS.items():
 
 # %% [markdown]
 # ### 1.2 From bits to numbers <small>★★☆ · 15 min · 3 points</small>
-# Decode bit patterns: whole numbers in which the lowest $M$ bits are the mantissa, the next $E$ the exponent, and the one above the sign.
+# Decode bit patterns: integers in which the lowest $M$ bits are the mantissa, the next $E$ bits the exponent, and the bit above them the sign.
 # Grading compares all 256 patterns of both fp8 formats with torch.
 
 
 # %% exercise="decode"
 def decode_bits(bits, exponent_bits, mantissa_bits, finite=False):
-    """The numbers that bit patterns (an int64 tensor of any shape) stand for: a float64 tensor, with ±inf and NaN where they belong."""
+    """The numbers that bit patterns (int64, any shape) stand for: a float64 tensor, with ±inf and NaN where needed."""
     ### BEGIN SOLUTION
     m = bits & (2**mantissa_bits - 1)
     e = (bits >> mantissa_bits) & (2**exponent_bits - 1)
@@ -177,7 +177,7 @@ check = Check("decode", points=3)
 with check.idea("sign, exponent, mantissa"):
     half = check.run(decode_bits, torch.tensor([0b0_01111_0000000000, 0b1_10000_1000000000]), 5, 10, shape=(2,))
     slips = {"the sign is not used: the highest bit": [1.0, 3.0], "the hidden one is missing where e > 0": [0.0, -1.0]}
-    slips["half of what it should be: is the bias 2^(E−1) − 1?"] = [0.5, -1.5]
+    slips["this is half of what it should be: is the bias 2^(E−1) − 1?"] = [0.5, -1.5]
     where = "fp16: 0 01111 0000000000 is 1, and 1 10000 1000000000 is −(1 + ½) · 2 = −3: where are the sign, the exponent, the bias?"
     check.close(half, [1.0, -3.0], where, rtol=0, atol=0, wrong=slips)
     ### BEGIN HIDDEN TESTS
@@ -190,7 +190,10 @@ with check.idea("sign, exponent, mantissa"):
 with check.part("subnormal numbers"):
     low = check.run(decode_bits, torch.tensor([0b0_00000_0000000001, 0]), 5, 10, shape=(2,))
     slips = {"e = 0 has no hidden one": [2.0**-14 * (1 + 2.0**-10), 2.0**-14], "for e = 0 the exponent is 1 − b, not −b": [2.0**-25, 0.0]}
-    slips["there is a hidden one, and the exponent −b, where e = 0"] = [2.0**-15 * (1 + 2.0**-10), 2.0**-15]
+    slips["for e = 0 you use a hidden one and the exponent −b: there is no hidden one, and the exponent is 1 − b"] = [
+        2.0**-15 * (1 + 2.0**-10),
+        2.0**-15,
+    ]
     tiny = "fp16: the smallest pattern, 1, is 2^−24, and 0 is 0: e = 0 has no hidden one, and the exponent 1 − b"
     check.close(low, [2.0**-24, 0.0], tiny, rtol=0, atol=0, wrong=slips)
     ### BEGIN HIDDEN TESTS
@@ -231,10 +234,10 @@ check.score()
 # A number between two neighbours goes to the nearer one; exactly in the middle, to the one whose last mantissa bit is 0 (*round to nearest, ties to even*; `torch.round` does that for whole numbers).
 # For each $x$:
 #
-# 1. Its exponent: the whole number $k$ with $2^k \le |x| < 2^{k+1}$ (`torch.frexp` is exact; mind that its mantissa lies in $[\frac{1}{2}, 1)$). Below $1 - b$ it is $1 - b$: subnormal numbers are evenly spaced.
+# 1. Find its exponent: the integer $k$ with $2^k \le |x| < 2^{k+1}$ (`torch.frexp` is exact; its mantissa lies in $[\frac{1}{2}, 1)$). If $k$ is below $1 - b$, use $1 - b$: subnormal numbers are evenly spaced.
 # 2. The distance between neighbours there is $2^{k - M}$.
 #    Divide by it, round, multiply.
-# 3. What is now larger than the format's largest number overflows: to infinity with the sign of $x$, or in a finite format to NaN.
+# 3. If the result is larger than the format's largest number, it overflows: to infinity with the sign of $x$, or to NaN in a finite format.
 #    With `saturate=True` it becomes the largest number, with the sign of $x$, and so does infinity itself.
 #    NaN stays NaN.
 #
@@ -263,7 +266,7 @@ def round_to(x, exponent_bits, mantissa_bits, finite=False, saturate=False):
 check = Check("round", points=5)
 with check.idea("to the nearest"):
     x = torch.tensor([1.0, 1.06, -1.1, 1.2, 0.0], dtype=torch.float64)
-    slips = {"the rest is cut off: round to the nearest": [1.0, 1.0, -1.0, 1.125, 0.0]}
+    slips = {"the remainder is cut off: round to the nearest": [1.0, 1.0, -1.0, 1.125, 0.0]}
     slips["the steps are too wide: between 2^k and 2^(k+1) they are 2^(k−M). frexp's mantissa lies in [½, 1)"] = [1.0, 1.0, -1.0, 1.25, 0.0]
     slips["the steps are too narrow: between 2^k and 2^(k+1) they are 2^(k−M)"] = [1.0, 1.0625, -1.125, 1.1875, 0.0]
     eighths = "between 1 and 2, fp8 with 3 mantissa bits has steps of 1/8: −1.1 goes to −1.125, 1.2 to 1.25"
@@ -286,7 +289,7 @@ with check.idea("to the nearest"):
             check.run(round_to, some, E, M),
             some.to(DTYPES[name]).double(),
             f"some numbers are not rounded as torch rounds them to {name}",
-            wrong={"the rest is cut off: round to the nearest": nearest(some, E, M, kind="cut")},
+            wrong={"the remainder is cut off: round to the nearest": nearest(some, E, M, kind="cut")},
         )
     ### END HIDDEN TESTS
 with check.part("ties to even"):
@@ -338,7 +341,7 @@ with check.part("finite formats"):
     check.equal(check.run(round_to, torch.tensor([300.0, -448.0]), 4, 3, True), [288.0, -448.0], "fp8 e4m3fn: 300 rounds to 288, 448 stays")
     brink = torch.tensor([470.0, -500.0, math.inf])
     if overflowed.tolist() == [65504.0, math.inf, -math.inf, math.inf]:  # what is wrong about every overflow is told above
-        slips = {"a finite format has no infinity: NaN takes its place": [math.inf, -math.inf, math.inf]}
+        slips = {"a finite format has no infinity: use NaN instead": [math.inf, -math.inf, math.inf]}
         beyond = "overflow of a finite format is wrong: what rounds above 448 becomes NaN, infinity too"
         check.equal(check.run(round_to, brink, 4, 3, True), [math.nan] * 3, beyond, wrong=slips)
 with check.part("saturate"):
@@ -369,27 +372,29 @@ number_formats.relative_errors(round_to)
 plt.show()
 over = torch.tensor([500.0]).to(torch.float8_e4m3fn).float().item()
 print(
-    f"500 in fp8 e4m3fn: yours {round_to(torch.tensor(500.0), 4, 3, True).item()}, saturating {round_to(torch.tensor(500.0), 4, 3, True, True).item()}, this version of torch {over}"
+    f"500 in fp8 e4m3fn: yours {round_to(torch.tensor(500.0), 4, 3, True).item()}, "
+    f"saturating {round_to(torch.tensor(500.0), 4, 3, True, True).item()}, this version of torch {over}"
 )
 print(f"0.1 + 0.2 in fp8 e4m3fn: {round_to(torch.tensor(0.1 + 0.2, dtype=torch.float64), 4, 3, True).item()}")
 print(f"257 in bf16: {round_to(torch.tensor(257.0), 8, 7).item()};   1 + 0.003 in bf16: {round_to(torch.tensor(1.003), 8, 7).item()}")
 
 # %% [markdown]
-# (The specification of fp8 by the Open Compute Project, 2023, knows both conversions. Versions of torch differ: older ones give NaN, newer ones saturate.)
+# (The Open Compute Project's specification of fp8, 2023, allows both conversions. Versions of torch differ: older ones give NaN, newer ones saturate.)
 #
 # ### 1.4 The same with a mask <small>★★☆ · 20 min · 3 points</small>
 # fp32, tf32 and bf16 have the same eight exponent bits, so rounding one into the other only drops low mantissa bits: integer arithmetic on the bit pattern does it.
 # Let $r = 23 - M$ be the number of bits to drop.
 # Read the float32 bits as an int32 (`x.view(torch.int32)`: the same bits, not the same value).
-# Setting the lowest $r$ bits to 0 cuts off.
+# Setting the lowest $r$ bits to 0 (a mask) would cut the number off.
 # To round to nearest with ties to even, first add $2^{r-1} - 1$ plus the lowest bit that stays, then mask.
-# A carry into the exponent is just what is needed: 1.99… becomes 2. Infinity and NaN stay as they are: give the original bits there.
+# A carry into the exponent is just what is needed: 1.99… becomes 2.
+# Infinity and NaN stay as they are: return the original bits there.
 # For $M = 23$ there is nothing to drop.
 
 
 # %% exercise="mask"
 def round_by_mask(x, mantissa_bits):
-    """float32 x (any shape) rounded to this many mantissa bits by integer arithmetic on its bits: 10 gives tf32, 7 gives bf16. A float32 tensor."""
+    """float32 x (any shape) rounded to this many mantissa bits (tf32: 10, bf16: 7) by integer arithmetic: float32."""
     ### BEGIN SOLUTION
     drop = 23 - mantissa_bits
     if drop == 0:
@@ -406,7 +411,7 @@ check = Check("mask", points=3)
 with check.idea("add, then mask"):
     x = torch.tensor([1.0, 1 + 2.0**-11 + 2.0**-20, 1 + 2.0**-11 - 2.0**-20, -(1 + 2.0**-10 + 2.0**-12), 1.999999])
     slips = {"the bits are cut off: add before you mask": [1.0, 1.0, 1.0, -(1 + 2.0**-10), 2 - 2.0**-10]}
-    slips["these are whole numbers: `view` reads the same bits as int32, `int()` converts the value"] = [1.0, 1.0, 1.0, -1.0, 1.0]
+    slips["these are integers: `view` reads the same bits as int32, `int()` converts the value"] = [1.0, 1.0, 1.0, -1.0, 1.0]
     slips["everything became 0: `x.view(torch.int32)` reads the same bits, `x.int()` converts the value"] = [0.0] * 5
     keeps = "tf32 keeps 10 mantissa bits: just above the middle goes up, just below down; 1.999999 carries into the exponent and becomes 2"
     check.equal(check.run(round_by_mask, x, 10, shape=(5,)), [1.0, 1 + 2.0**-10, 1.0, -(1 + 2.0**-10), 2.0], keeps, wrong=slips)
@@ -432,7 +437,7 @@ with check.part("ties to even"):
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("any number of bits"):
-    slips = {"always ten bits are kept: use `mantissa_bits`": tf32}
+    slips = {"ten bits are always kept: use `mantissa_bits`": tf32}
     check.equal(check.run(round_by_mask, some, 7), some.bfloat16().float(), "with 7 bits the result is not torch's bfloat16", wrong=slips)
     few = ((bits + 2**18 - 1 + ((bits >> 19) & 1)) & -(2**19)).view(torch.float32)
     check.equal(check.run(round_by_mask, some, 4), few, "with 4 bits the result is wrong: 19 bits are dropped")
@@ -446,7 +451,7 @@ with check.edge("overflow, subnormal numbers"):
 with check.edge("infinity and NaN"):
     odd = torch.tensor([0x7FFFFFFF, 0x7F800001, -1], dtype=torch.int32).view(torch.float32)  # NaNs of several kinds
     special = check.run(round_by_mask, torch.cat([torch.tensor([math.inf, -math.inf]), odd]), 7)
-    stay = "infinity and NaN must stay what they are: the sum would carry a NaN's bits over, into another number"
+    stay = "infinity and NaN must stay as they are: in a NaN the sum can carry over and make a different number"
     check.equal(special, [math.inf, -math.inf, math.nan, math.nan, math.nan], stay)
 with check.edge("a float32 tensor"):
     check.equal(check.run(lambda: str(round_by_mask(torch.ones(2), 7).dtype)), "torch.float32", "the result is a float32 tensor")
@@ -457,13 +462,13 @@ check.score()
 
 # %% [markdown]
 # ### 1.5 Loss scaling <small>★★☆ · 20 min · 4 points</small>
-# fp16 has only five exponent bits: what is at most $2^{-25}$ becomes 0, and many gradients are that small.
+# fp16 has only five exponent bits: numbers of size $2^{-25}$ or less become 0, and many gradients are that small.
 # Multiply the *loss* by a large number $S$, and by the chain rule every gradient is multiplied by $S$ before it is rounded.
 # Afterwards divide by $S$ again, in float32: in fp16 the division would bring the zeros back (Micikevicius et al., 2018).
 # If $S$ is too large, a gradient overflows; then the step is skipped and $S$ is halved.
 #
-# 1. `unscale`: from the scaled fp16 gradients, the float32 gradients divided by the scale, and whether any of them is infinite or NaN.
-# 2. `next_scale`: after an overflow, the scale times `backoff`, and the count of good steps starts from 0. After a good step the count grows by one; when it has reached `interval`, the scale is multiplied by `growth` and the count starts from 0.
+# 1. `unscale` gets the scaled fp16 gradients. It returns whether any of them is infinite or NaN, and the float32 gradients divided by the scale.
+# 2. `next_scale` updates the scale. After an overflow the scale is multiplied by `backoff`, and the count of good steps restarts from 0. After a good step the count grows by one; when it reaches `interval`, the scale is multiplied by `growth` and the count restarts from 0.
 #
 # The order in a loop is: unscale, look for an overflow, *then* clip, then step.
 
@@ -492,9 +497,9 @@ check = Check("loss-scale", points=4)
 with check.idea("unscale"):
     tiny = [torch.tensor([2.0**-20, -(2.0**-18)], dtype=torch.float16), torch.tensor([[1.0]], dtype=torch.float16)]
     pair = check.run(lambda: unscale([t.clone() for t in tiny], 1024.0))
-    slips = {"the division happens in fp16, where the result is 0: convert to float32 first": [0.0, 0.0]}
-    slips["multiply back? The scale has to be divided out"] = [2.0**-10, -(2.0**-8)]
-    slips["nothing is divided: take the scale out again"] = [2.0**-20, -(2.0**-18)]
+    slips = {"you divide in fp16, where the result is 0: convert to float32 first": [0.0, 0.0]}
+    slips["the gradients are multiplied by the scale: divide by it"] = [2.0**-10, -(2.0**-8)]
+    slips["the gradients are still scaled: divide by the scale"] = [2.0**-20, -(2.0**-18)]
     apart = "2^−20 divided by 1024 is 2^−30, which fp16 cannot hold"
     check.close(craft.then(pair, lambda r: r[1][0].double()), [2.0**-30, -(2.0**-28)], apart, rtol=0, atol=0, wrong=slips)
     ### BEGIN HIDDEN TESTS
@@ -503,7 +508,7 @@ with check.idea("unscale"):
         check.run(lambda: unscale([t.clone() for t in half], 2.0**16)), lambda r: torch.cat([g.flatten() for g in r[1]]).double()
     )
     right = torch.cat([h.flatten() for h in half]).double() / 2**16
-    slips = {"the scale is taken to be 1024: use the argument": right * 64}
+    slips = {"the scale is always 1024: use the argument": right * 64}
     check.close(got, right, "the unscaled gradients are wrong for other numbers", rtol=1e-6, atol=0, wrong=slips)
     ### END HIDDEN TESTS
 with check.part("unscale: overflow"):
@@ -512,7 +517,7 @@ with check.part("unscale: overflow"):
         lambda: [unscale([torch.tensor([1.0, bad]).half(), torch.ones(2).half()], 8.0)[0] for bad in (math.inf, -math.inf, math.nan)]
     )
     slips = {
-        "NaN is an overflow, too: ask for what is not finite": [True, True, False],
+        "NaN is an overflow, too: look for anything that is not finite": [True, True, False],
         "minus infinity is an overflow, too": [True, False, True],
     }
     check.equal(found, [True, True, True], "one entry that is infinite or NaN is an overflow, in any tensor", wrong=slips)
@@ -520,7 +525,7 @@ with check.part("unscale: overflow"):
     late = check.run(lambda: unscale([torch.ones(2).half(), torch.ones(3, 1).half(), torch.tensor([[math.inf]]).half()], 8.0)[0])
     check.equal(late, True, "an overflow in the last tensor is missed")
     fine = check.run(lambda: unscale([torch.zeros(2).half(), torch.full((2,), 65504.0).half()], 8.0)[0])
-    check.equal(fine, False, "zero is no overflow, and neither is 65504, fp16's largest number")
+    check.equal(fine, False, "zero is not an overflow, and neither is 65504, fp16's largest number")
     ### END HIDDEN TESTS
 with check.edge("unscale: float32"):
     check.equal(craft.then(pair, lambda r: str(r[1][1].dtype)), "torch.float32", "float32 gradients come back")
@@ -528,10 +533,10 @@ with check.edge("unscale: float32"):
 with check.edge("unscale: inputs unchanged"):
     given = [torch.full((2,), 8.0).half(), torch.ones(3)]
     after = check.measure(checks.inout, unscale, given, 8.0)[1]
-    check.equal(after[0], given, "your code changes the gradients in place: give new tensors")
+    check.equal(after[0], given, "your code changes the gradients in place: return new tensors")
 ### END HIDDEN TESTS
 with check.idea("next_scale"):
-    slips = {"the count of good steps goes on: it starts from 0 after an overflow": (32.0, 5)}
+    slips = {"the count of good steps continues: it restarts from 0 after an overflow": (32.0, 5)}
     slips["the scale grows after an overflow: it must shrink"] = (128.0, 0)
     halved = "after an overflow the scale is halved, and the count of good steps starts from 0"
     check.equal(check.run(next_scale, 64.0, 5, True), (32.0, 0), halved, wrong=slips)
@@ -576,7 +581,7 @@ check.score()
 
 # %% [markdown]
 # ### Look: what fp16 would lose
-# Gradients of a small language model on the State of the Union addresses, after a few steps of training, and what fp16 can hold of them: as they are, and multiplied by $2^{12}$.
+# The figure shows the gradients of a small language model on the State of the Union addresses, after a few steps of training, and what fp16 can hold of them: as they are, and multiplied by $2^{12}$.
 # The optimiser is torch's AdamW.
 # The one that you wrote in `13-training-craft` takes the same steps.
 #
@@ -610,13 +615,14 @@ sizes_seen = sizes_seen[sizes_seen != 0]
 for factor in (1.0, 2.0**12):
     rounded = round_to(sizes_seen * factor, 5, 10)
     print(
-        f"loss × {factor:>6.0f}: {(rounded == 0).double().mean().item():.2%} of the gradients become 0, {(~rounded.isfinite()).sum().item()} overflow"
+        f"loss × {factor:>6.0f}: {(rounded == 0).double().mean().item():.2%} of the gradients become 0, "
+        f"{(~rounded.isfinite()).sum().item()} overflow"
     )
 
 # %% [markdown]
-# ### Look: who computes in what
+# ### Look: which format for what
 # *Autocast* runs matrix products in a short format and everything delicate in float32.
-# The weights stay in float32: an update is small beside the weight it changes, and a short format would round it away.
+# The weights stay in float32: an update is small compared with the weight it changes, and a short format would round it away.
 #
 # *Before you run it:* in bf16, neighbours near 1 are 2⁻⁷ apart.
 # Add 0.001 a thousand times to 1: what comes out?
@@ -666,9 +672,9 @@ plots.curves(
 plt.show()
 
 # %% [markdown]
-# At a rate of 0.001 a step is large beside most weights, and even weights in bf16 learn as the others do.
-# *Before you run it:* schedules end at a hundredth of their peak and below.
-# Which share of a model's weights does one step of AdamW still change, in float32 and in bf16?
+# At a rate of 0.001 a step is large compared with most weights, and even weights in bf16 learn like the others.
+# *Before you run it:* schedules end at a hundredth of their peak or below.
+# What share of a model's weights does one step of AdamW still change, in float32 and in bf16?
 
 
 # %% look=true
@@ -694,23 +700,23 @@ for rate in (1e-3, 1e-4, 1e-5, 1e-6):
 # Hence autocast: short products, float32 weights.
 #
 # ### 1.6 Bonus: eight bits for the weights <small>★★☆ · 25 min · 4 bonus points</small>
-# A model that has learned and only answers has to *move* its weights, once for every token.
-# Whole numbers of eight bits are a quarter of float32, if every row $i$ of the weight $W$ ($n_\text{out} \times n_\text{in}$) has a step $s_i$ of its own:
+# When a trained model generates text, it has to *move* all its weights from memory once for every token.
+# Eight-bit integers take a quarter of float32's bytes. Every row $i$ of the weight $W$ ($n_\text{out} \times n_\text{in}$) gets its own step $s_i$:
 #
 # $$ W_{ij} \approx s_i\, q_{ij}, \qquad q_{ij} \in \{-127, \dots, 127\}, \qquad y_i = s_i \sum_j q_{ij}\, x_j + b_i . $$
 #
-# $q_{ij}$ is $W_{ij} / s_i$, rounded to the nearest whole number, and $s_i$ is the smallest step with which the whole row fits.
-# (−128 is not used: then $-W$ has the steps of $W$.)
+# $q_{ij}$ is $W_{ij} / s_i$, rounded to the nearest integer, and $s_i$ is the smallest step with which the whole row fits.
+# (−128 is not used, so that $W$ and $-W$ have the same steps.)
 # A row of zeros has no smallest step; give it the step 1.
 # Nothing is multiplied in eight bits here: the sum over $j$ has the dtype of $x$.
 #
-# *Before you run it:* by how much can one weight be wrong, at most, if the largest of its row is $m$?
+# *Before you run it:* by how much can one weight be wrong, at most, if the largest absolute value of its row is $m$?
 # And the output $y_i$, for a given $x$?
 
 
 # %% exercise="bonus-int8"
 def quantize_rows(W):
-    """(q, step): q is int8 and as large as W (n_out, n_in); step (n_out,) has the dtype of W. W is about step[:, None] * q."""
+    """(q, step): q (n_out, n_in) is int8, step (n_out,) has the dtype of W, and W is about step[:, None] * q."""
     ### BEGIN SOLUTION
     step = W.abs().amax(dim=1) / 127
     step = torch.where(step > 0, step, torch.ones_like(step))
@@ -733,10 +739,13 @@ with check.idea("a step for each row, and back"):
     small = check.run(quantize_rows, tiny_weight)
     steps = "the largest weight of a row becomes 127 or −127: the steps are 1.27/127 = 0.01 and 254/127 = 2"
     slips = {"these are the steps to 128, which int8 does not have": [1.27 / 128, 254 / 128]}
-    slips |= {"one step for the whole matrix: each row has its own": [2.0, 2.0], "twice too wide: q goes from −127 to 127": [0.02, 4.0]}
+    slips |= {
+        "there is one step for the whole matrix: each row has its own": [2.0, 2.0],
+        "the steps are twice too wide: q goes from −127 to 127": [0.02, 4.0],
+    }
     check.close(craft.then(small, lambda r: r[1]), [0.01, 2.0], steps, wrong=slips)
     whole = "row 0 is 127, −50 and 0.2 steps, row 1 is −127, 63 and 1.6 steps: round to the nearest"
-    slips = {"the rest is cut off: round to the nearest": [[127.0, -50, 0], [-127, 63, 1]]}
+    slips = {"the remainder is cut off: round to the nearest": [[127.0, -50, 0], [-127, 63, 1]]}
     check.close(craft.then(small, lambda r: r[0].double()), [[127.0, -50, 0], [-127, 63, 2]], whole, rtol=0, atol=0, wrong=slips)
     q, s = torch.tensor([[127, -50, 0], [-127, 63, 2]], dtype=torch.int8), torch.tensor([0.01, 2.0])
     worked = "x = (1, 2, 0): row 0 gives 0.01 · (127 − 100), row 1 gives 2 · (−127 + 126)"
@@ -753,11 +762,13 @@ with check.idea("a step for each row, and back"):
     xs = randn(4, 7) * 3
     right = (xs.double() @ q.double().T * s.double()).float()
     slips = {"the steps are missing: each output has the step of its row": right / s}
-    slips["x is cut to whole numbers: q takes the dtype of x, not x that of q"] = (xs.trunc().double() @ q.double().T * s.double()).float()
+    slips["x is cut to integers: convert q to the dtype of x, not x to that of q"] = (
+        xs.trunc().double() @ q.double().T * s.double()
+    ).float()
     check.close(check.run(int8_linear, xs, q, s), right, "the output is not s · Σ q x", rtol=1e-4, atol=1e-3, wrong=slips)
     ### END HIDDEN TESTS
 with check.part("stored in eight bits"):
-    stored = "q is to be stored in eight bits: dtype torch.int8"
+    stored = "store q in eight bits: dtype torch.int8"
     check.equal(craft.then(small, lambda r: str(r[0].dtype)), "torch.int8", stored)
 with check.part("bias"):
     with_bias = check.run(int8_linear, torch.tensor([[1.0, 0.0]]), torch.eye(2).to(torch.int8), torch.tensor([3.0, 5.0]), torch.ones(2))
@@ -783,9 +794,9 @@ with check.edge("float64"):
 check.score()
 
 # %% [markdown]
-# One weight is wrong by half a step at most, $m / 254$, and an output by $\frac{s_i}{2} \sum_j |x_j|$ at most, because the errors of a row can at worst all point the same way.
-# They do not: most of them cancel.
-# The cell measures both on a layer of the size of a small model's, and counts the bytes.
+# One weight is wrong by half a step at most, $m / 254$, and an output by $\frac{s_i}{2} \sum_j |x_j|$ at most: in the worst case the errors of a row all point the same way.
+# In practice most of them cancel.
+# The cell measures both on a layer as large as one of a small model's, and counts the bytes.
 
 # %% look=true
 seed(0)
@@ -798,7 +809,8 @@ assert (wrong_weight <= row_step[:, None] / 2 * 1.001).all()
 assert (wrong_output <= bound).all()
 print(f"weights: wrong by at most {(wrong_weight / row_step[:, None]).max():.3f} steps")
 print(
-    f"outputs: wrong by at most {(wrong_output / bound).max():.1%} of the bound, {wrong_output.norm() / layer(inputs).norm():.2%} of the outputs' length"
+    f"outputs: wrong by at most {(wrong_output / bound).max():.1%} of the bound, "
+    f"{wrong_output.norm() / layer(inputs).norm():.2%} of the outputs' length"
 )
 bytes_before, bytes_after = layer.weight.nbytes, whole_weight.nbytes + row_step.nbytes
 print(f"bytes of the weight: {bytes_before:,} in float32, {bytes_after:,} in int8 with its steps: {bytes_after / bytes_before:.3f} of it")
@@ -807,25 +819,25 @@ print(f"bytes of the weight: {bytes_before:,} in float32, {bytes_after:,} in int
 # ## 2 Two processes, one model
 #
 # In data-parallel training every worker has a copy of the model and a share of each batch.
-# Each computes the gradient of the *mean* loss over its own examples; then the gradients are averaged over the network, and all workers take the same step.
-# Done right, the copies stay equal, and equal to one process that sees the whole batch.
+# Each computes the gradient of the *mean* loss over its own examples; then the workers exchange and average their gradients, and all take the same step.
+# Done right, the copies stay equal to each other, and to a single process that sees the whole batch.
 #
 # ### 2.1 Average the gradients <small>★★☆ · 20 min · 4 points</small>
 # Worker $w$ has $n_w$ examples and the gradient $g_w$ of its mean loss.
 # What is the gradient of the mean loss over *all* examples?
 # Derive it first: write both means as sums.
-# It is not the plain mean of the $g_w$ when the shares differ, and they do at the end of every epoch.
+# It is not the plain mean of the $g_w$ when the $n_w$ differ, as they often do at the end of an epoch.
 #
-# `all_sum(tensor)` is the only way to talk: it waits for all workers and gives each of them the sum of their tensors, a new tensor.
-# With torch that is `torch.distributed.all_reduce`.
-# Every worker runs your function, and all must call `all_sum` equally often and with the same shapes, or they wait for each other for ever.
+# The workers can communicate only through `all_sum(tensor)`: it waits for all workers and gives each of them the sum of their tensors, a new tensor.
+# In torch that is `torch.distributed.all_reduce`.
+# Every worker runs your function. All must call `all_sum` equally often and with the same shapes, or they wait for each other forever.
 
 
 # %% exercise="average"
 def average_gradients(gradients, count, all_sum):
     """The gradient of the mean loss over all workers' examples, on every worker.
 
-    gradients: this worker's gradients (a list of tensors) of the mean loss over its `count` examples. Gives a list of new tensors.
+    gradients: this worker's gradients (a list of tensors) of the mean loss over its `count` examples. Returns new tensors.
     """
     ### BEGIN SOLUTION
     total = all_sum(torch.tensor(float(count), dtype=torch.float64))
@@ -840,7 +852,7 @@ def all_workers(gradients, counts):
 
 # %% test="average" points=4
 check = Check("average", points=4)
-with check.idea("weighed by the examples"):
+with check.idea("weighted by the examples"):
     equal_shares = check.run(all_workers, [[torch.tensor([6.0])], [torch.tensor([2.0])]], [5, 5])
     check.close(craft.then(equal_shares, lambda r: r[0][0]), [4.0], "two workers with equal shares: the plain mean of 6 and 2")
     unequal = check.run(all_workers, [[torch.tensor([4.0, 8.0])], [torch.tensor([8.0, -4.0])]], [2, 6])
@@ -857,25 +869,28 @@ with check.idea("weighed by the examples"):
         "for three workers with 2, 3 and 7 examples the average is wrong",
         rtol=1e-4,
         wrong={
-            "this is the plain mean over the workers: weigh each by its number of examples": grads.mean(0),
+            "this is the plain mean over the workers: weight each by its number of examples": grads.mean(0),
             "this is the sum of the gradients, without any weight or division": grads.sum(0),
             "this is the sum over examples: divide by their number": (grads * heavy).sum(0),
             "this is divided by this worker's own count: the total goes through all_sum, too": (grads * heavy).sum(0) / 2,
             "this is divided by this worker's own count times the number of workers: the total goes through all_sum": (grads * heavy).sum(0)
             / 6,
             "each worker keeps its own gradient: all_sum brings them together": grads[0],
-            "the weights are upside down: more examples, more weight": (grads / heavy).sum(0) / 12,
-            "the gradients are weighed, but the sum is divided by the number of workers": (grads * heavy).sum(0) / 3,
+            "the weights are inverted: more examples, more weight": (grads / heavy).sum(0) / 12,
+            "the gradients are weighted, but the sum is divided by the number of workers: divide by the number of examples": (
+                grads * heavy
+            ).sum(0)
+            / 3,
         },
     )
     asked = checks.Counted(lambda tensor: 3 * tensor)  # three workers that happen to be alike
     alike = check.run(lambda: average_gradients([torch.tensor([1.5, -2.0])], 4, asked))
-    assumed = "three workers with the same gradients and counts: the average is that gradient. Nothing may be assumed about their number"
+    assumed = "three workers with the same gradients and counts: the average is that gradient. Do not assume how many workers there are"
     check.close(craft.then(alike, lambda r: r[0]), [1.5, -2.0], assumed)
     check.calls(asked, "all_sum is never called: the workers do not talk to each other")
     ### END HIDDEN TESTS
 with check.part("the same on every worker"):
-    other = "the second worker gets something else than the first: all copies must take the same step"
+    other = "the second worker gets a different result from the first: all copies must take the same step"
     check.close(craft.then(unequal, lambda r: r[1][0]), craft.then(unequal, lambda r: r[0][0]), other)
 with check.edge("inputs unchanged"):
     check.unchanged(all_workers, [[torch.ones(2)], [torch.full((2,), 3.0)]], [2, 3])
@@ -906,7 +921,7 @@ check.score()
 
 # %% [markdown]
 # ### Look: `torchrun`
-# The same training three times, on batches of 7 examples, which two workers cannot share evenly: in one process, with two workers as threads, and (at laptop scale) with two real processes that `torchrun` starts and that talk over `gloo`.
+# The cell runs the same training three times, on batches of 7 examples, which two workers cannot share evenly: in one process, with two workers as threads, and (at laptop scale) with two real processes that `torchrun` starts and that communicate over `gloo`.
 # Your function is copied into the script.
 
 # %% look=true
@@ -929,8 +944,8 @@ else:
 #
 # ### 2.2 Bonus: one call for everything <small>★★☆ · 20 min · 4 bonus points</small>
 # Every call of `all_sum` costs a round trip, and a model has hundreds of tensors.
-# Do it with exactly one call: pack all gradients, and the count, into one flat tensor, sum it, and unpack.
-# This is what "buckets" are in PyTorch's `DistributedDataParallel`.
+# Use exactly one call: pack all gradients, and the count, into one flat tensor, sum it, and unpack.
+# PyTorch's `DistributedDataParallel` does this with its "buckets".
 
 
 # %% exercise="bonus-bucket"
@@ -955,12 +970,16 @@ with check.idea("everything in one packet"):
     given = [[torch.tensor([4.0, 8.0]), torch.tensor([[1.0]])], [torch.tensor([0.0, 0.0]), torch.tensor([[5.0]])]]
     packed = check.run(all_workers_at_once, given, [1, 3])
     averages = "[4, 8] and [0, 0], from 1 and 3 examples, give [1, 2]; [1] and [5] give [4]"
-    slips = {"this is the plain mean over the workers: the counts belong into the packet": [2.0, 4.0, 3.0]}
+    slips = {"this is the plain mean over the workers: pack the counts, too": [2.0, 4.0, 3.0]}
     slips["this is the sum: divide by the total count, the last entry of the packet"] = [4.0, 8.0, 16.0]
     check.close(craft.then(packed, lambda r: torch.cat([g.flatten() for g in r[1]])), [1.0, 2.0, 4.0], averages, wrong=slips)
     asked = checks.Counted(lambda tensor: 2 * tensor)  # two workers that happen to be alike
     alike = check.run(lambda: average_in_one_call([torch.tensor([1.5, -2.0]), torch.tensor([[3.0]])], 4, asked))
-    check.close(craft.then(alike, lambda r: torch.cat([g.flatten() for g in r])), [1.5, -2.0, 3.0], "two workers alike: their gradient")
+    check.close(
+        craft.then(alike, lambda r: torch.cat([g.flatten() for g in r])),
+        [1.5, -2.0, 3.0],
+        "two workers with the same gradients and counts: the average is that gradient",
+    )
     check.calls(asked, "exactly one call of all_sum: pack the gradients and the count into one flat tensor", exactly=1)
     ### BEGIN HIDDEN TESTS
     layers = [(3, 4), (4,), (), (2, 1, 2)]
@@ -997,7 +1016,7 @@ check.score()
 # ## 3 The original Transformer against LLaMA's design, at equal cost
 #
 # Between 2017 and 2023 the block changed in five places: norms before the branches instead of after the sums, RMSNorm for LayerNorm, SwiGLU for ReLU, rotary for sinusoidal positions, no biases.
-# One hears that the result is "about 10 times more efficient".
+# People say that the result is "about 10 times more efficient".
 # Is it, at a size you can train here?
 # A fair comparison has equal parameters, equal compute, the same data in the same order, a learning rate chosen for *each* design, and several seeds.
 #
@@ -1010,7 +1029,7 @@ check.score()
 
 # %% exercise="match"
 def gated_hidden(hidden, multiple=1):
-    """The hidden width of a SwiGLU layer with as many weights as a ReLU layer with this hidden width, to the nearest multiple: an int."""
+    """Hidden width (an int) of a SwiGLU layer with as many weights as a ReLU layer of this hidden width, rounded."""
     ### BEGIN SOLUTION
     return multiple * max(1, round(hidden * 2 / 3 / multiple))
     ### END SOLUTION
@@ -1020,7 +1039,7 @@ def gated_hidden(hidden, multiple=1):
 check = Check("match", points=2)
 with check.idea("two thirds"):
     slips = {"three matrices instead of two: the hidden width shrinks, it does not stay": 288, "the factor is 2/3, not 1/2": 144}
-    slips["the factor is upside down: three matrices need a smaller hidden width"] = 432
+    slips["the factor is inverted: three matrices need a smaller hidden width"] = 432
     check.equal(check.run(gated_hidden, 288), 192, "two matrices of D × 288 have as many weights as three of D × 192", wrong=slips)
     ### BEGIN HIDDEN TESTS
     for given in (3072, 999, 30):
@@ -1044,7 +1063,7 @@ with check.part("the nearest multiple"):
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.edge("not below one multiple"):
-    check.equal(check.run(gated_hidden, 3, 8), 8, "not below one `multiple`: a layer of width 0 is none")
+    check.equal(check.run(gated_hidden, 3, 8), 8, "not below one `multiple`: a layer of width 0 is not a layer")
 with check.edge("an int"):
     check.true(check.run(lambda: type(gated_hidden(288, 8)) is int and type(gated_hidden(100)) is int), "a width is an int")
 ### END HIDDEN TESTS
@@ -1056,9 +1075,9 @@ check.score()
 #
 # - A matrix of $N$ weights costs $2N$ per token forward.
 #   Backward costs twice that: one product for the gradient of the input, one for the gradient of the weights.
-# - Attention itself has no weights, but per token and layer the scores of one query with $T$ keys, and the mixture of $T$ values, each over the full width $D$.
-#   (Count all $T$ keys, also the masked ones.)
-#   Backward is again twice as much.
+# - Attention itself has no weights, but it computes, per token and layer, the scores of one query with $T$ keys and the weighted sum of $T$ values, each over the full width $D$.
+#   (Count all $T$ keys, including the masked ones.)
+#   Backward again costs twice as much.
 #
 # `weights` is the number of weights in all matrices that multiply, the output head included; looking up an embedding is free.
 
@@ -1074,8 +1093,8 @@ def training_flops(weights, layers, width, context, tokens):
 # %% test="compute" points=3
 check = Check("compute", points=3)
 with check.idea("forward and backward"):
-    slips = {"only the forward pass is counted: backward costs twice as much again": 2000}
-    slips |= {"a multiply and an add are two operations": 3000, "backward costs twice the forward pass, not as much": 4000}
+    slips = {"only the forward pass is counted: add the backward pass, which costs twice as much": 2000}
+    slips |= {"a multiply and an add are two operations": 3000, "backward is counted like the forward pass: it costs twice as much": 4000}
     six = "without attention: 2 forward and 4 backward for every weight and token"
     check.equal(check.run(training_flops, 1000, 0, 0, 0, 1), 6000, six, wrong=slips)
     ### BEGIN HIDDEN TESTS
@@ -1089,20 +1108,20 @@ with check.idea("forward and backward"):
         )
     ### END HIDDEN TESTS
 with check.part("attention"):
-    slips = {"only the scores, or only the mixture, are counted: both cost 2 · T · D": 420, "only the forward pass is counted": 280}
-    slips["this grows with T² for one token: a token has T keys"] = 12 * 10 * 49
-    both = "one layer of attention, one token: 2 · T · D for the scores, 2 · T · D for the mixture, and twice that backward"
+    slips = {"only the scores, or only the weighted sum, are counted: both cost 2 · T · D": 420, "only the forward pass is counted": 280}
+    slips["this grows with T² for one token: a token has only T keys"] = 12 * 10 * 49
+    both = "one layer of attention, one token: 2 · T · D for the scores, 2 · T · D for the weighted sum, and twice that backward"
     check.equal(check.run(training_flops, 0, 1, 10, 7, 1), 840, both, wrong=slips)
     ### BEGIN HIDDEN TESTS
     for layers, width, context, tokens in [(3, 72, 32, 512), (2, 16, 9, 27)]:
         right = tokens * 12 * layers * width * context
         slips = {
-            "attention: the tokens multiply this term, too": 12 * layers * width * context,
+            "attention: multiply this term by the number of tokens, too": 12 * layers * width * context,
             "attention is counted for one layer only": tokens * 12 * width * context,
             "attention is missing": 0,
         }
         check.equal(
-            check.run(training_flops, 0, layers, width, context, tokens), right, "attention is counted wrongly for other sizes", wrong=slips
+            check.run(training_flops, 0, layers, width, context, tokens), right, "attention is miscounted for other sizes", wrong=slips
         )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -1112,7 +1131,7 @@ with check.edge("a whole model"):
     counted = two_designs.counted_flops(block, 3)
     check.equal(check.run(training_flops, heavy, 2, 12, 8, 3 * 8), counted, "torch's own count of a small model's training step differs")
 with check.edge("an int"):
-    check.true(check.run(lambda: type(training_flops(7, 2, 4, 8, 3)) is int), "operations are counted: an int")
+    check.true(check.run(lambda: type(training_flops(7, 2, 4, 8, 3)) is int), "a count of operations is an int")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1134,28 +1153,29 @@ for title, shape in designs.items():
         two_designs.multiplying_weights(model), shape.layers, shape.width, shape.context, compare_batch * shape.context
     )
     print(
-        f"{title:<12} {models.parameters(model):>10,} parameters, {by_formula / 1e9:.4f} GFLOPs a step by your formula, {two_designs.counted_flops(shape, compare_batch) / 1e9:.4f} counted by torch"
+        f"{title:<12} {models.parameters(model):>10,} parameters, {by_formula / 1e9:.4f} GFLOPs a step by your formula, "
+        f"{two_designs.counted_flops(shape, compare_batch) / 1e9:.4f} counted by torch"
     )
 
 # %% [markdown]
 # At laptop scale the compute is equal to the last operation (at `gpu` scale to about 0.1 %, because the hidden width is rounded).
-# The parameters differ by about one per cent: the original has biases, in its linear layers and in LayerNorm; LLaMA's design has one norm more, at the end.
+# The parameters differ by about one per cent: the original has biases, in its linear layers and in LayerNorm; LLaMA's design has one more norm, at the end.
 #
 # ### 3.3 How many times more efficient? <small>★★☆ · 20 min · 3 points</small>
-# Two curves of held-out loss against FLOPs, both with growing FLOPs.
+# You get two curves of held-out loss against FLOPs, both with growing FLOPs.
 # How many times fewer FLOPs does design B need to reach the *last* loss of design A?
 #
 # 1. Find B's first point whose loss is at most A's last loss.
-#    If there is none, give `None`.
-#    If it is B's very first point, take its FLOPs.
-# 2. Else interpolate between the point before it and this one: the *logarithm* of the FLOPs is taken to be linear in the loss.
+#    If there is none, return `None`.
+#    If it is B's very first point, use its FLOPs.
+# 2. Otherwise interpolate between the point before it and this one: assume that the *logarithm* of the FLOPs is linear in the loss.
 # 3. The answer is A's last FLOPs divided by B's FLOPs there.
 #    Below 1 means that B is worse.
 
 
 # %% exercise="efficiency"
 def times_cheaper(flops_a, losses_a, flops_b, losses_b):
-    """How many times fewer FLOPs B needs to reach A's last loss (lists of floats): a float, or None if B never reaches it."""
+    """How many times fewer FLOPs B needs to reach A's last loss: a float, or None if B never reaches it."""
     ### BEGIN SOLUTION
     goal = losses_a[-1]
     for i, loss in enumerate(losses_b):
@@ -1173,7 +1193,7 @@ def times_cheaper(flops_a, losses_a, flops_b, losses_b):
 check = Check("efficiency", points=3)
 with check.idea("FLOPs at the same loss"):
     got = check.run(times_cheaper, [1.0, 100.0], [4.0, 2.0], [1.0, 10.0, 100.0], [4.0, 2.0, 1.5])
-    slips = {"upside down: A's FLOPs divided by B's": 0.1, "this compares the losses: compare the FLOPs at the same loss": 2.0 / 1.5}
+    slips = {"this is the inverse: divide A's FLOPs by B's": 0.1, "this compares the losses: compare the FLOPs at the same loss": 2.0 / 1.5}
     check.close(got, 10.0, "B reaches A's last loss, 2, at 10 FLOPs; A took 100", rtol=1e-9, wrong=slips)
     ### BEGIN HIDDEN TESTS
     got = check.run(times_cheaper, [1.0, 10.0], [4.0, 3.0], [1.0, 100.0], [4.0, 3.0])
@@ -1183,32 +1203,34 @@ with check.idea("FLOPs at the same loss"):
     ### END HIDDEN TESTS
 with check.part("interpolation"):
     got = check.run(times_cheaper, [1.0, 100.0], [4.0, 2.0], [1.0, 100.0], [3.0, 1.0])
-    slips = {"the FLOPs are interpolated as they are: take their logarithms": 100 / 50.5}
-    slips["the point at which B is better is taken as it is: interpolate between the two"] = 1.0
-    slips["the point before is taken as it is: interpolate between the two"] = 100.0
+    slips = {"the FLOPs themselves are interpolated: interpolate their logarithms": 100 / 50.5}
+    slips["you use the point at which B is better: interpolate between it and the point before"] = 1.0
+    slips["you use the point before: interpolate between it and the next one"] = 100.0
     check.close(got, 10.0, "half-way between losses 3 and 1, on a log scale half-way between 1 and 100 FLOPs: 10", rtol=1e-9, wrong=slips)
     ### BEGIN HIDDEN TESTS
     got = check.run(times_cheaper, [1.0, 64.0], [5.0, 2.25], [4.0, 64.0], [3.0, 2.0])
-    slips = {"the shares are exchanged: near to the later loss means near to the later FLOPs": 64 / (4 * 16**0.25)}
+    slips = {"the interpolation runs backwards: close to the later loss means close to the later FLOPs": 64 / (4 * 16**0.25)}
     check.close(got, 64 / (4 * 16**0.75), "three quarters of the way: the interpolation is wrong", rtol=1e-9, wrong=slips)
     ### END HIDDEN TESTS
 with check.part("never reached"):
-    check.equal(check.run(times_cheaper, [1.0, 2.0], [4.0, 2.0], [1.0, 2.0], [4.0, 2.5]), None, "B never reaches A's last loss: give None")
+    check.equal(
+        check.run(times_cheaper, [1.0, 2.0], [4.0, 2.0], [1.0, 2.0], [4.0, 2.5]), None, "B never reaches A's last loss: return None"
+    )
 with check.edge("inputs unchanged"):
     check.unchanged(times_cheaper, [1.0, 2.0], [4.0, 2.0], [1.0, 2.0], [4.0, 1.0])
 ### BEGIN HIDDEN TESTS
 with check.part("the first crossing"):
     got = check.run(times_cheaper, [1.0, 64.0], [5.0, 2.25], [2.0, 4.0, 16.0, 64.0, 256.0], [4.5, 2.25, 2.0, 2.5, 2.25])
-    slips = {"the last crossing is taken: B was there before": 0.25}
+    slips = {"you use the last crossing: B was there before": 0.25}
     check.close(got, 16.0, "a curve that wiggles: the first point at or below the goal counts", rtol=1e-9, wrong=slips)
 with check.part("A's last loss"):
     got = check.run(times_cheaper, [1.0, 10.0, 20.0], [4.0, 3.0, 3.5], [1.0, 10.0, 20.0], [4.0, 3.5, 3.0])
     check.close(
-        got, 2.0, "A's last loss counts, even if it was lower before", rtol=1e-9, wrong={"the goal is A's lowest loss; take its last": 1.0}
+        got, 2.0, "A's last loss counts, even if it was lower before", rtol=1e-9, wrong={"you use A's lowest loss: use its last one": 1.0}
     )
 with check.edge("B's very first point"):
     got = check.run(times_cheaper, [1.0, 50.0], [4.0, 3.0], [5.0, 20.0], [2.0, 1.0])
-    check.close(got, 10.0, "B is better at its very first point: take that point's FLOPs", rtol=1e-9)
+    check.close(got, 10.0, "B is better at its very first point: use that point's FLOPs", rtol=1e-9)
 ### END HIDDEN TESTS
 check.score()
 
@@ -1216,7 +1238,7 @@ check.score()
 # ### Look: loss against FLOPs
 # First a learning rate for each design, on one seed; then the remaining seeds with the rate that was best.
 # Both designs get the same batches, no dropout, starting weights that fit the design (`initialise` in `helpers/kit/models.py`), AdamW ($\beta = (0.9, 0.95)$, weight decay 0.1 on matrices), gradients clipped at 1, a warm-up over the first tenth and a constant rate after it.
-# A constant rate makes every later point of a curve what a run of that length, with the same warm-up, would have given; with a cosine that ends later, the points before would look worse than they need to.
+# With a constant rate every later point of a curve is what a run of that length, with the same warm-up, would have given; with a cosine that ends later, earlier points would look worse than they should.
 #
 # *Before you run it:* write down the factor you expect.
 # Which of the five changes do you think matters most at this size?
@@ -1273,15 +1295,23 @@ print(
 )
 
 # %% [markdown]
-# On the machine this was written on (three seeds, the laptop sizes, 317 GFLOPs or 256,000 characters a run) the original design ended at 1.94 nats per character (1.93 to 1.95, $\eta = 0.004$; 0.002 gave the same on the first seed) and LLaMA's at 1.76 (1.75 to 1.78, $\eta = 0.002$).
+# On the machine this was written on, with three seeds and the laptop sizes (317 GFLOPs or 256,000 characters a run), we saw:
+#
+# | | original | LLaMA's |
+# | --- | --- | --- |
+# | last loss, nats per character: mean (range) | 1.94 (1.93 to 1.95) | 1.76 (1.75 to 1.78) |
+# | chosen rate $\eta$ | 0.004 (0.002 gave the same on the first seed) | 0.002 |
+# | FLOPs to reach the original's last loss | 1 | 1.8 to 2 times fewer |
+# | CPU seconds per step | 1 | 1.25 to 1.4 times as many |
+# | last loss if all linear layers start with a standard deviation of 0.02 | 2.04 | 1.88 |
+#
 # The ranges do not overlap.
 # With three seeds that is a hint, not a proof: of the 20 ways to deal six losses to two designs, two separate them completely, so equal designs would do it in one case of ten.
-# LLaMA's design reached the original's last loss with about 1.8 to 2 times fewer FLOPs.
-# In CPU seconds the advantage was smaller: its step took 1.25 to 1.4 times as long, because RMSNorm, the gate and the rotation are many small operations that FLOP counts of matrix products do not see.
-# The start matters, too: when all linear layers began with a deviation of 0.02, GPT-2's for a width of 768, the same runs ended at 2.04 and 1.88.
-# How much of the factor would remain with a rate tuned more finely, or grow with more compute, these runs do not say.
+# In CPU seconds the advantage is smaller, because RMSNorm, the gate and the rotation are many small operations that FLOP counts of matrix products do not see.
+# The start matters, too: a standard deviation of 0.02 is GPT-2's, for a width of 768.
+# These runs do not say how much of the factor would remain with a more finely tuned rate, or how it would change with more compute.
 #
-# Which of the five changes does it?
+# Which of the five changes makes the difference?
 # Try your guess.
 # One run takes about as long as one of those above:
 # ```python
@@ -1299,10 +1329,10 @@ print(
 # <!-- BEGIN SOLUTION -->
 # **Model answer** (with the numbers of one machine; yours differ a little). Two language models over characters, 3 blocks of width 72, about 200,000 parameters each (equal to 1.2 %), 0.634 GFLOPs a step for both, 500 steps
 # of 512 characters, the same batches, AdamW with warm-up and a constant rate. The rate was chosen for each design on one seed. Over three seeds the held-out loss was 1.94 (1.93 to 1.95) for the original and 1.76 (1.75 to 1.78)
-# for LLaMA's design; the ranges do not overlap, which with three seeds is a hint and no proof. LLaMA's design needed about 1.8 to 2 times fewer FLOPs to reach the original's last loss. "About 10 times" is not visible here. It is not refuted either: the runs are
+# for LLaMA's design; the ranges do not overlap, which with three seeds is a hint, not a proof. LLaMA's design needed about 1.8 to 2 times fewer FLOPs to reach the original's last loss. "About 10 times" is not visible here. It is not refuted either: the runs are
 # short, and the claim is about others. At a larger scale the factor may differ because post-norm becomes harder to train with depth and forces smaller rates, so the gap may grow with the number of blocks; and because a
 # factor read off at one loss changes when the two curves have different slopes. It may also shrink: small changes of a design are often worth less once data are plentiful. FLOPs are not seconds: here a step of LLaMA's design
-# took longer, since element-wise operations are limited by memory, not arithmetic. My comparison may be unfair to the original: it got no dropout and no schedule of its own, and
+# took longer, since element-wise operations are limited by memory, not arithmetic. My comparison may be unfair to the original: it got no dropout and not its own schedule, and
 # the rates that I tried lie a factor of two apart.
 #
 # | points | rubric |
@@ -1318,6 +1348,6 @@ print(
 #
 # - You derive the limits of any floating-point format, read its bit patterns and round to it by hand.
 # - You can say which bits buy range and which buy precision, and what loss scaling and autocast each protect.
-# - You average gradients so that two processes are one, also when the shares are uneven, and with a single call.
+# - You average gradients so that two processes are one, even when the shares are uneven, and with a single call.
 # - You match two designs in parameters and count their training FLOPs before a run.
 # - You have compared two designs at equal cost, and you know how far the result carries.

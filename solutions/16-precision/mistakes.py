@@ -38,7 +38,7 @@ VARIANTS = {
         Mistake(
             "the reserved exponent",
             change={"(2**exponent_bits - 2, 2**mantissa_bits - 1)": "(2**exponent_bits - 1, 2**mantissa_bits - 1)"},
-            hint="twice too large: the highest exponent belongs to infinity and NaN",
+            hint="this is twice too large: the highest exponent is for infinity and NaN (and the bias is 2^(E−1) − 1)",
             gravity="idea",
         ),
         Mistake(
@@ -113,7 +113,7 @@ def limits(exponent_bits, mantissa_bits, finite=False):
         Mistake(
             "bias one too large",
             change={"** (exponent_bits - 1) - 1": "** (exponent_bits - 1)"},
-            hint="half of what it should be: is the bias 2^(E−1) − 1?",
+            hint="this is half of what it should be: is the bias 2^(E−1) − 1?",
             gravity="idea",
         ),
         Mistake(
@@ -161,7 +161,12 @@ def decode_bits(bits, exponent_bits, mantissa_bits, finite=False):
         Right("division for shifts", change={"(bits >> mantissa_bits) &": "torch.div(bits, 2**mantissa_bits, rounding_mode='floor') &"}),
     ],
     "round": [
-        Mistake("cut off", change={"torch.round(x / gap)": "torch.trunc(x / gap)"}, hint="the rest is cut off", gravity="idea"),
+        Mistake(
+            "cut off",
+            change={"torch.round(x / gap)": "torch.trunc(x / gap)"},
+            hint="the remainder is cut off: round to the nearest",
+            gravity="idea",
+        ),
         Mistake("ties up", change={"torch.round(x / gap)": "torch.floor(x / gap + 0.5)"}, hint="ties are rounded up", gravity="part"),
         Mistake("frexp's exponent as it is", change={".exponent - 1)": ".exponent)"}, hint="the steps are too wide", gravity="idea"),
         Mistake(
@@ -195,7 +200,7 @@ def decode_bits(bits, exponent_bits, mantissa_bits, finite=False):
         Mistake(
             "infinity in a finite format",
             change={"math.nan if finite else math.inf": "math.inf"},
-            hint="a finite format has no infinity: NaN takes its place",
+            hint="a finite format has no infinity: use NaN instead",
             gravity="part",
         ),
         Mistake("saturate ignored", change={"largest if saturate else ": ""}, hint="with saturate=True an overflow", gravity="part"),
@@ -243,7 +248,7 @@ def round_to(x, exponent_bits, mantissa_bits, finite=False, saturate=False):
         Mistake(
             "whole numbers",
             change={"rounded.view(torch.float32), x)": "x.int().float(), x)"},
-            hint="these are whole numbers",
+            hint="these are integers",
             gravity="idea",
         ),
         Mistake(
@@ -255,10 +260,10 @@ def round_to(x, exponent_bits, mantissa_bits, finite=False, saturate=False):
         Mistake(
             "NaN rounded",
             change={"torch.where(x.isfinite(), rounded.view(torch.float32), x)": "rounded.view(torch.float32)"},
-            hint="infinity and NaN must stay what they are",
+            hint="infinity and NaN must stay as they are",
             gravity="edge",
         ),
-        Mistake("always tf32", change={"drop = 23 - mantissa_bits": "drop = 13"}, hint="always ten bits are kept", gravity="part"),
+        Mistake("always tf32", change={"drop = 23 - mantissa_bits": "drop = 13"}, hint="ten bits are always kept", gravity="part"),
         Mistake(
             "full mantissa fails",
             change={"if drop == 0:": "if False:"},
@@ -288,10 +293,18 @@ def round_by_mask(x, mantissa_bits):
     ],
     "loss-scale": [
         Mistake(
-            "divided in fp16", change={"g.float() / scale": "(g / scale).float()"}, hint="the division happens in fp16", gravity="idea"
+            "divided in fp16",
+            change={"g.float() / scale": "(g / scale).float()"},
+            hint="you divide in fp16, where the result is 0",
+            gravity="idea",
         ),
-        Mistake("multiplied", change={"g.float() / scale": "g.float() * scale"}, hint="The scale has to be divided out", gravity="idea"),
-        Mistake("not divided", change={"g.float() / scale": "g.float()"}, hint="nothing is divided", gravity="idea"),
+        Mistake(
+            "multiplied",
+            change={"g.float() / scale": "g.float() * scale"},
+            hint="the gradients are multiplied by the scale: divide by it",
+            gravity="idea",
+        ),
+        Mistake("not divided", change={"g.float() / scale": "g.float()"}, hint="the gradients are still scaled", gravity="idea"),
         Mistake(
             "NaN missed", change={"not bool(g.isfinite().all())": "bool(g.isinf().any())"}, hint="NaN is an overflow, too", gravity="part"
         ),
@@ -310,7 +323,7 @@ def round_by_mask(x, mantissa_bits):
         Mistake(
             "count goes on",
             change={"return scale * backoff, 0": "return scale * backoff, good"},
-            hint="the count of good steps goes on",
+            hint="the count of good steps continues",
             gravity="idea",
         ),
         Mistake(
@@ -376,7 +389,7 @@ def round_by_mask(x, mantissa_bits):
         Mistake(
             "divided by the count",
             change={"g * count": "g / max(count, 1)"},
-            hint="the weights are upside down: more examples, more weight",
+            hint="the weights are inverted: more examples, more weight",
             gravity="idea",
         ),
         Mistake(
@@ -419,7 +432,7 @@ def average_gradients(gradients, count, all_sum):
         Mistake(
             "one step for all",
             change={"W.abs().amax(dim=1) / 127": "W.abs().amax().expand(len(W)) / 127"},
-            hint="one step for the whole matrix: each row has its own",
+            hint="there is one step for the whole matrix: each row has its own",
             gravity="idea",
         ),
         Mistake(
@@ -429,7 +442,9 @@ def average_gradients(gradients, count, all_sum):
             gravity="idea",
         ),
         Mistake("to 128", change={"/ 127": "/ 128"}, hint="these are the steps to 128, which int8 does not have", gravity="idea"),
-        Mistake("to 255 steps in all", change={"/ 127": "/ 63.5"}, hint="twice too wide: q goes from −127 to 127", gravity="idea"),
+        Mistake(
+            "to 255 steps in all", change={"/ 127": "/ 63.5"}, hint="the steps are twice too wide: q goes from −127 to 127", gravity="idea"
+        ),
         Mistake(
             "the largest, not the largest in absolute value",
             change={"W.abs().amax(dim=1)": "W.amax(dim=1)"},
@@ -439,7 +454,7 @@ def average_gradients(gradients, count, all_sum):
         Mistake(
             "cut off",
             change={"torch.round(W / step[:, None])": "(W / step[:, None])"},
-            hint="the rest is cut off: round to the nearest",
+            hint="the remainder is cut off: round to the nearest",
             gravity="idea",
         ),
         Mistake(
@@ -451,13 +466,13 @@ def average_gradients(gradients, count, all_sum):
         Mistake(
             "x in whole numbers",
             change={"(x @ q.to(x.dtype).T)": "(x.trunc() @ q.to(x.dtype).T)"},
-            hint="x is cut to whole numbers: q takes the dtype of x, not x that of q",
+            hint="x is cut to integers: convert q to the dtype of x, not x to that of q",
             gravity="idea",
         ),
         Mistake(
             "not stored in int8",
             change={".to(torch.int8), step": ", step"},
-            hint="q is to be stored in eight bits: dtype torch.int8",
+            hint="store q in eight bits: dtype torch.int8",
             gravity="part",
         ),
         Mistake("bias lost", change={"return y if bias is None else y + bias": "return y"}, hint="the bias is lost", gravity="part"),
@@ -561,7 +576,7 @@ def average_in_one_call(gradients, count, all_sum):
     ],
     "match": [
         Mistake("unchanged", change={"hidden * 2 / 3 / multiple": "hidden / multiple"}, hint="it does not stay", gravity="idea"),
-        Mistake("upside down", change={"* 2 / 3": "* 3 / 2"}, hint="the factor is upside down", gravity="idea"),
+        Mistake("upside down", change={"* 2 / 3": "* 3 / 2"}, hint="the factor is inverted", gravity="idea"),
         Mistake("half", change={"* 2 / 3": "/ 2"}, hint="the factor is 2/3, not 1/2", gravity="idea"),
         Mistake("rounded down", change={"round(": "int("}, hint="round to the nearest multiple, not down", gravity="part"),
         Mistake("rounded up", change={"round(": "math.ceil("}, hint="it is rounded up", gravity="part"),
@@ -593,19 +608,24 @@ def average_in_one_call(gradients, count, all_sum):
         Mistake(
             "backward as dear as forward",
             change={"6 * weights": "4 * weights"},
-            hint="backward costs twice the forward pass",
+            hint="backward is counted like the forward pass: it costs twice as much",
             gravity="idea",
         ),
-        Mistake("scores only", change={"12 * layers": "6 * layers"}, hint="only the scores, or only the mixture", gravity="part"),
+        Mistake(
+            "scores only",
+            change={"12 * layers": "6 * layers"},
+            hint="only the scores, or only the weighted sum, are counted",
+            gravity="part",
+        ),
         Mistake("square of the context", change={"width * context)": "width * context**2)"}, hint="this grows with T²", gravity="part"),
         Mistake(
             "tokens for weights only",
             change={"tokens * (6 * weights + 12 * layers * width * context)": "tokens * 6 * weights + 12 * layers * width * context"},
-            hint="attention: the tokens multiply this term, too",
+            hint="attention: multiply this term by the number of tokens, too",
             gravity="part",
         ),
         Mistake("one layer", change={"12 * layers * width": "12 * width"}, hint="counted for one layer only", gravity="part"),
-        Mistake("a float", change={"return tokens": "return 1.0 * tokens"}, hint="operations are counted: an int", gravity="edge"),
+        Mistake("a float", change={"return tokens": "return 1.0 * tokens"}, hint="a count of operations is an int", gravity="edge"),
         Right(
             "forward, then three times",
             change={
@@ -628,7 +648,7 @@ def training_flops(weights, layers, width, context, tokens):
         Mistake(
             "upside down",
             change={"return flops_a[-1] / math.exp(log_flops)": "return math.exp(log_flops) / flops_a[-1]"},
-            hint="upside down",
+            hint="this is the inverse",
             gravity="idea",
         ),
         Mistake(
@@ -644,25 +664,25 @@ def training_flops(weights, layers, width, context, tokens):
             change={
                 "(1 - share) * math.log(flops_b[i - 1]) + share * math.log(flops_b[i])": "math.log((1 - share) * flops_b[i - 1] + share * flops_b[i])"
             },
-            hint="the FLOPs are interpolated as they are",
+            hint="the FLOPs themselves are interpolated",
             gravity="part",
         ),
         Mistake(
             "no interpolation",
             change={"            share = ": "            return flops_a[-1] / flops_b[i]\n            share = "},
-            hint="the point at which B is better is taken as it is",
+            hint="you use the point at which B is better",
             gravity="part",
         ),
         Mistake(
             "the point before",
             change={"            share = ": "            return flops_a[-1] / flops_b[i - 1]\n            share = "},
-            hint="the point before is taken as it is",
+            hint="you use the point before",
             gravity="idea",
         ),
         Mistake(
             "never is infinity",
             change={"    return None\n": "    return math.inf\n"},
-            hint="B never reaches A's last loss: give None",
+            hint="B never reaches A's last loss: return None",
             gravity="part",
         ),
         Mistake(
@@ -670,13 +690,13 @@ def training_flops(weights, layers, width, context, tokens):
             change={
                 "for i, loss in enumerate(losses_b):\n        if loss <= goal:": "for i, loss in reversed(list(enumerate(losses_b))):\n        if loss <= goal and (i == 0 or losses_b[i - 1] > goal):"
             },
-            hint="the last crossing is taken",
+            hint="you use the last crossing",
             gravity="part",
         ),
         Mistake(
             "A's best loss",
             change={"goal = losses_a[-1]": "goal = min(losses_a)"},
-            hint="the goal is A's lowest loss; take its last",
+            hint="you use A's lowest loss: use its last one",
             gravity="part",
         ),
         Mistake(
@@ -684,7 +704,7 @@ def training_flops(weights, layers, width, context, tokens):
             change={
                 "            if i == 0:\n                return flops_a[-1] / flops_b[0]\n": "            if i == 0:\n                continue\n"
             },
-            hint="take that point's FLOPs",
+            hint="use that point's FLOPs",
             gravity="edge",
         ),
         Right(

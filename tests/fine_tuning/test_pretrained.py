@@ -53,7 +53,11 @@ def test_a_saved_model_is_used_at_every_scale_but_not_in_grading(size: str, monk
 @pytest.mark.parametrize(
     ("setting", "error", "message"),
     [
-        ("/no/such/folder", FileNotFoundError, r"COURSE_MODEL='/no/such/folder' is no folder: give the whole path"),
+        (
+            "/no/such/folder",
+            FileNotFoundError,
+            r"COURSE_MODEL='/no/such/folder' is not a folder: give the absolute path",
+        ),
         (
             "owner/model",
             ConnectionError,

@@ -183,7 +183,7 @@ def test_a_folder_without_a_split_says_what_is_there(tmp_path: Path) -> None:
 
 def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COURSE_SST2", "/no/such/folder")
-    with pytest.raises(FileNotFoundError, match="COURSE_SST2='/no/such/folder' is no folder"):
+    with pytest.raises(FileNotFoundError, match="COURSE_SST2='/no/such/folder' is not a folder"):
         sentiment.load()
 
 
@@ -219,7 +219,7 @@ def test_what_cannot_be_fetched_is_one_line(online: bool, reason: str, monkeypat
     monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
     monkeypatch.setattr(hub, "answers", lambda: online)
     monkeypatch.setenv("COURSE_SST2", "data/sst2")  # a folder somewhere else, or a name on the hub: nobody knows
-    with pytest.raises(ConnectionError, match=rf"data/sst2 is no folder in .*{reason}"):
+    with pytest.raises(ConnectionError, match=rf"data/sst2 is not a folder in .*{reason}"):
         sentiment.load()
 
 
