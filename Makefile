@@ -3,7 +3,7 @@ PYTHON ?= python3
 ARGS   ?=
 BIN    := .venv/bin
 
-.PHONY: setup lab test test-fast test-all demo bench clean
+.PHONY: setup lab test test-fast test-all site demo bench clean
 
 setup: .venv/.installed
 
@@ -22,6 +22,9 @@ test-fast: setup
 test-all: setup
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(ARGS)
 
+site: setup
+	$(BIN)/course site $(ARGS)
+
 demo: setup
 	$(BIN)/course demo $(ARGS)
 
@@ -29,4 +32,4 @@ bench: setup
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean:
-	rm -rf .venv .colab .pytest_cache .mypy_cache .ruff_cache demo
+	rm -rf .venv .colab .pytest_cache .mypy_cache .ruff_cache demo site

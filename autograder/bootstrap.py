@@ -15,7 +15,7 @@ OLDEST = (3, 11)
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
 PYTHON = os.path.join(VENV, "Scripts", "python.exe") if os.name == "nt" else os.path.join(VENV, "bin", "python")
-EXTRAS = "instructor,finetuning,cluster,postgresql,dev"
+EXTRAS = "instructor,finetuning,cluster,postgresql,site,dev"
 
 
 def stop(message):  # type: ignore[no-untyped-def]

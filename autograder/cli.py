@@ -15,6 +15,7 @@ from autograder import class_commands as class_commands
 from autograder.commands import command, course, err, json_option, out
 from autograder.model import course as courses
 from autograder.model.course import CourseError
+from helpers.kit.scale import SCALES
 
 
 @course.command()
@@ -276,6 +277,34 @@ def release(assignments: tuple[str, ...], target: Path, as_json: bool) -> None:
         print(json.dumps({"released": str(place), "assignments": [assignment.id for assignment in chosen]}))
     else:
         out.print(f"released {', '.join(assignment.id for assignment in chosen)} to {place}")
+
+
+@course.command()
+@click.argument("assignments", nargs=-1)
+@click.option(
+    "--to", "target", type=click.Path(path_type=Path), help="Folder of the site; without it, site/ in the course's."
+)
+@click.option(
+    "--scale",
+    type=click.Choice(SCALES),
+    default="laptop",
+    help="How large the experiments are whose figures are shown. laptop, the default, takes minutes per notebook, once;"
+    " smoke takes seconds.",
+)
+@json_option
+@command
+def site(assignments: tuple[str, ...], target: Path | None, scale: str, as_json: bool) -> None:
+    """Make the website: the students' guide and notebooks, with the figures of given cells and without any answer."""
+    from autograder.authoring.site.site import site as make_site
+
+    this = courses.load()
+    chosen = this.select(assignments)
+    with err.status("building") as status:
+        place = make_site(this, chosen, target or this.root / "site", scale, status.update)
+    if as_json:
+        print(json.dumps({"site": str(place), "assignments": [assignment.id for assignment in chosen]}))
+    else:
+        out.print(f"{place / 'index.html'} is the first page: open it in a browser, or copy the folder to any server")
 
 
 @course.command()

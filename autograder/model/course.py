@@ -37,6 +37,7 @@ class Assignment:
     due: datetime | None = None
     groups: bool = False  # one member of a group hands in for all
     lms_name: str = ""  # what the LMS calls it, where that is neither its id nor its title
+    picture: int = 1  # which of its figures the site's map shows
 
     @property
     def source(self) -> Path:
@@ -178,6 +179,7 @@ def load(root: Path | None = None) -> Course:
                 due_date(e, zone),
                 bool(e.get("groups", False)),
                 str(e.get("lms_name", "")),
+                int(e.get("picture", 1)),
             )
             for e in table.get("assignment", [])
         )

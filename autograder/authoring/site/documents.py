@@ -1,0 +1,65 @@
+"""The pages of docs/ on the site: the same texts, whose links lead to pages of the site where there are some."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from autograder.authoring.site.landing import MAP
+from autograder.model.course import Course
+
+LINK = re.compile(r"(?<=\]\()(?P<path>[^)#:\s]+)(?P<place>#[^)\s]*)?(?=\))")
+LANDING = "index.md"
+NOTEBOOKS = "../notebooks/"
+# For instructors, in the order in which they need them; other pages follow.
+READING_ORDER = ("first-class", "instructors", "policies", "many-students", "deploy", "security", "architecture")
+
+
+def copy(course: Course, folder: Path, pages: Mapping[str, str]) -> list[str]:
+    """The documents and their pictures, into this folder; gives their names, in the order of the side bar."""
+    here = course.root / "docs"
+    names = sorted((path.stem for path in here.glob("*.md") if path.name != LANDING), key=order)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        text = (here / f"{name}.md").read_text(encoding="utf-8")
+        (folder / f"{name}.md").write_text(with_links(course, text, pages, "", "../"), encoding="utf-8")
+    if (here / "images").is_dir():
+        shutil.copytree(here / "images", folder / "images")
+    return names
+
+
+def order(name: str) -> tuple[int, str]:
+    return (READING_ORDER.index(name) if name in READING_ORDER else len(READING_ORDER)), name
+
+
+def landing(course: Course, pages: Mapping[str, str]) -> str:
+    """The text of the first page, which lies above the other documents on the site."""
+    path = course.root / "docs" / LANDING
+    if not path.exists():
+        return plain_landing(course)
+    return with_links(course, path.read_text(encoding="utf-8"), pages, "docs/", "")
+
+
+def plain_landing(course: Course) -> str:
+    return f"# {course.title}\n\n{MAP}\n"
+
+
+def with_links(course: Course, text: str, pages: Mapping[str, str], documents: str, top: str) -> str:
+    """A document's text with links for the site. `pages` are those of notebooks, by the notebooks' places; `documents`
+    and `top` lead to the other documents and to the site's folder.
+    """
+    here = course.root / "docs"
+
+    def lead(mark: re.Match[str]) -> str:
+        path, place = mark["path"], mark["place"] or ""
+        page = pages.get(path.removeprefix(NOTEBOOKS)) if path.startswith(NOTEBOOKS) else None
+        if page is not None:
+            return f"{top}{page}{place}"
+        if ((here / path).parent == here and path.endswith(".md")) or path.startswith("images/"):
+            return f"{documents}{path}{place}"
+        file = (here / path).resolve().relative_to(course.root.resolve())
+        return f"{course.repository.removesuffix('.git')}/blob/{course.tag}/{file.as_posix()}{place}"
+
+    return LINK.sub(lead, text)
