@@ -139,7 +139,7 @@ course = "helpers.student.command:main"
 include = ["helpers*", "english_french*"]
 
 [tool.setuptools.package-data]
-"*" = ["*.html", "*.css", "*.js", "*.svg", "*.png", "*.json"]
+"*" = ["*.html", "*.css", "*.js", "*.svg", "*.png", "*.json", "*.toml"]
 """
 BUILD = "import sys; from setuptools import build_meta; print(build_meta.build_wheel(sys.argv[1]))"
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from autograder.authoring import mistakes, source
-from autograder.authoring.build import DISTINCTIVE
+from autograder.authoring.quoting import DISTINCTIVE
 from autograder.model.course import Assignment, Course, CourseError
 from autograder.model.notebook import Cell, Notebook
 from autograder.model.regions import MARKERS

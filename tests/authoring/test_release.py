@@ -196,6 +196,9 @@ def test_the_wheel_is_the_same_every_time_holds_no_answer_and_gives_two_commands
     place = next((tmp_path / "venv").rglob("site-packages"))
     with zipfile.ZipFile(made[0]) as archive:
         archive.extractall(place)
+    rooms = {path.relative_to(ROOT).as_posix() for path in (ROOT / "helpers").glob("*/steps.toml")}
+    assert rooms
+    assert {path.relative_to(place).as_posix() for path in place.glob("helpers/*/steps.toml")} == rooms
     python = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
     for arguments, said in (
         (["--help"], "lab | check"),
