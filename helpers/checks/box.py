@@ -69,6 +69,13 @@ def in_steps(steps: Sequence[tuple[str, str]]) -> str:
     return unfolding(title, f'<div style="margin:2px 0 0 1.1em">{code_marks(text.strip())}</div>{in_steps(more)}')
 
 
+def model_answer(code: str, remarks: Sequence[str]) -> str:
+    """Our answer, folded: to compare with one's own, which stands in the cell above."""
+    shown = f'<pre style="margin:4px 0 0 1.1em;white-space:pre-wrap;{CODE}">{html.escape(code)}</pre>'
+    shown += "".join(f'<div style="margin:4px 0 0 1.1em">{code_marks(remark)}</div>' for remark in remarks)
+    return unfolding("Compare with our answer", shown)
+
+
 def unfolding(title: str, content: str) -> str:
     """Folded until it is clicked. `<details>` needs no script and no kernel, and a keyboard reaches it."""
     head = f'<summary style="cursor:pointer">{html.escape(title)}</summary>'
