@@ -263,16 +263,26 @@ def try_file(
     required=True,
     help="Folder, such as a clone of the students' repository, or a file .zip.",
 )
+@click.option(
+    "--self-study",
+    "alone",
+    is_flag=True,
+    help="A package for learning alone, never for a class: a green test unfolds our answer, and a cell below each"
+    " written question shows our answer and its rubric after an attempt.",
+)
 @json_option
 @command
-def release(assignments: tuple[str, ...], target: Path, as_json: bool) -> None:
-    """Make the students' package: notebooks, the wheel they install, requirements and a README, without any answer."""
+def release(assignments: tuple[str, ...], target: Path, alone: bool, as_json: bool) -> None:
+    """Make the students' package: notebooks, the wheel they install, requirements and a README, without any answer.
+
+    With --self-study it has model answers, for people who learn without a class.
+    """
     from autograder.authoring.release import release as release_to
 
     this = courses.load()
     chosen = this.select(assignments)
     with err.status("building"):
-        place = release_to(this, chosen, target)
+        place = release_to(this, chosen, target, alone)
     if as_json:
         print(json.dumps({"released": str(place), "assignments": [assignment.id for assignment in chosen]}))
     else:

@@ -19,17 +19,16 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.authoring import folding, headers, package, source, statements
+from autograder.authoring import folding, headers, package, source, statements, steps
 from autograder.authoring.pages import as_text, graded_cells, with_table
 from autograder.authoring.problem import Problem
+from autograder.authoring.quoting import DISTINCTIVE, quoted_in
 from autograder.authoring.rules import problems
 from autograder.model.course import Assignment, Course, CourseError, write_whole
 from autograder.model.notebook import Cell
 from autograder.model.regions import MARKERS
 from helpers.student import authorship
 
-# A solution line this short (without spaces) may well stand in given code too: `return x` gives nothing away.
-DISTINCTIVE = 20
 ABOUT_SETUP = "The set-up cell installs the course on Colab; where the course is installed it does nothing."
 
 
@@ -79,7 +78,7 @@ def generated_cells(course: Course, assignment: Assignment) -> list[Any]:
     """
     mark = {"course": {"generated": True}}
     link = f"<small>[Open this notebook in Colab]({course.colab_link(assignment)}). {ABOUT_SETUP}</small>"
-    needs = ", ".join(repr(name) for name in assignment.needs)
+    told = ", ".join([*(repr(name) for name in assignment.needs), f'assignment="{assignment.id}"'])
     setup = (
         f"{folding.title('Set-up: run this cell first')}\n# {ABOUT_SETUP}\n"
         'import importlib.util, os, subprocess, sys; found = importlib.util.find_spec("helpers")\n'
@@ -89,7 +88,7 @@ def generated_cells(course: Course, assignment: Assignment) -> list[Any]:
         'give yours another name, then restart the kernel.")\n'
         'found or subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", '
         f'"{package.address(course)}"], check=True)\n'
-        f"from helpers.kit import colab; colab.ready({needs})"
+        f"from helpers.kit import colab; colab.ready({told})"
     )
     locked = {
         "grade": False,
@@ -256,17 +255,6 @@ def leaks(assignment: Assignment, cells: list[Cell], student: str) -> list[Probl
     return found
 
 
-def quoted_in(prose: list[tuple[int, str]], text: str) -> int | None:
-    """Where a line of code stands inside a text: the line of that markdown cell.
-
-    The head of a loop or a condition gives nothing away.
-    """
-    code = " ".join(text.partition("  #")[0].split())
-    if len(code.replace(" ", "")) < DISTINCTIVE or code.endswith(":"):
-        return None
-    return next((line for line, words in prose if code in words), None)
-
-
 def strings(value: Any) -> list[str]:
     """Every string in a JSON value; a cell's list of source lines counts as one."""
     if isinstance(value, str):
@@ -287,7 +275,7 @@ def build(course: Course, assignment: Assignment) -> tuple[str, str, list[Proble
     cells, warnings = checked_cells(assignment)
     instructor = instructor_notebook(course, assignment, cells)
     student = student_notebook(course, assignment, instructor)
-    found = leaks(assignment, cells, student)
+    found = [*leaks(assignment, cells, student), *steps.problems(assignment, cells)]
     if found:
         raise BuildError(found)
     return instructor, student, warnings

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,9 @@ def project(course: Course) -> dict[str, Any]:
 
 
 def version(course: Course) -> str:
-    return str(project(course).get("version") or metadata.version(DISTRIBUTION))
+    """The package's. What is made for learning alone is marked, or pip would take it for the class's."""
+    plain = str(project(course).get("version") or metadata.version(DISTRIBUTION))
+    return f"{plain}+selfstudy" if course.self_study else plain
 
 
 def wheel_name(course: Course) -> str:
@@ -139,19 +142,22 @@ course = "helpers.student.command:main"
 include = ["helpers*", "english_french*"]
 
 [tool.setuptools.package-data]
-"*" = ["*.html", "*.css", "*.js", "*.svg", "*.png", "*.json"]
+"*" = ["*.html", "*.css", "*.js", "*.svg", "*.png", "*.json", "*.toml"]
 """
 BUILD = "import sys; from setuptools import build_meta; print(build_meta.build_wheel(sys.argv[1]))"
 
 
-def build_wheel(course: Course, target: Path) -> Path:
-    """The wheel, in the folder `target`."""
+def build_wheel(course: Course, target: Path, more: Mapping[str, str] | None = None) -> Path:
+    """The wheel, in the folder `target`; `more` files by their paths in it."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         for name, source in SOURCES.items():
             if not source.is_dir():
                 raise CourseError(f"{source} is missing: `course release` needs a checkout of the course's repository")
             shutil.copytree(source, place / name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+        for name, text in (more or {}).items():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text(text, encoding="utf-8")
         dependencies = ", ".join(f'"{line}"' for line in students_dependencies(course))
         described = PYPROJECT.format(name=DISTRIBUTION, version=version(course), dependencies=dependencies)
         (place / "pyproject.toml").write_text(described, encoding="utf-8")

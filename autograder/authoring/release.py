@@ -13,17 +13,23 @@ import tempfile
 import tomllib
 import zipfile
 from pathlib import Path
+from typing import Any
 
-from autograder.authoring import build, github_classroom, package, release_leaks, release_texts
+from autograder.authoring import build, github_classroom, package, release_leaks, release_texts, self_study
 from autograder.model.course import Assignment, Course, CourseError, remove_stale_folders, replace_folder, write_whole
+from helpers.checks.model_answers import FOLDER as ANSWERS
 from helpers.student import authorship
 
 FOR_STUDENTS = ("title", "about", "course_id")  # keys of course.toml that the student's has, too
 
 
-def release(course: Course, chosen: list[Assignment], target: Path) -> Path:
-    """Make the package of these assignments, look for leaks, and put it in place."""
+def release(course: Course, chosen: list[Assignment], target: Path, alone: bool = False) -> Path:
+    """Make the package of these assignments, look for leaks, and put it in place.
+
+    A package for learning `alone` has our answers in it; no other has.
+    """
     package.check_tag(course)
+    course = self_study.edition(course) if alone else course
     target = target.resolve()
     if target.suffix == ".zip":
         return release_zip(course, chosen, target)
@@ -34,6 +40,7 @@ def release(course: Course, chosen: list[Assignment], target: Path) -> Path:
         remove_stale_folders(target, ".release-")
         with tempfile.TemporaryDirectory(dir=target, prefix=f".release-{os.getpid()}-") as folder:
             new = Path(folder)
+            refuse_the_other_edition(course, target)
             make(course, chosen, released_before(course, chosen, target), new)
             refuse_to_replace_work(new, target)
             put_in_place(new, target)
@@ -45,43 +52,68 @@ def release(course: Course, chosen: list[Assignment], target: Path) -> Path:
     return target
 
 
-def released_before(course: Course, chosen: list[Assignment], target: Path) -> list[Assignment]:
-    """The chosen assignments and those that the folder has from earlier releases, in the course's order."""
+def described(target: Path) -> dict[str, Any]:
+    """What an earlier release says of itself; nothing where there is none."""
     try:
-        known = tomllib.loads((target / "course.toml").read_text(encoding="utf-8")).get("assignment", [])
+        return tomllib.loads((target / "course.toml").read_text(encoding="utf-8"))
     except FileNotFoundError:
-        known = []
+        return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CourseError(f"{target / 'course.toml'} is not valid TOML: {error}") from None
+
+
+def refuse_the_other_edition(course: Course, target: Path) -> None:
+    """Answers must not get into a class's repository by a wrong --to, nor a class's package over one with answers."""
+    earlier = described(target)
+    if earlier and bool(earlier.get("self_study")) != course.self_study:
+        there, here = ("self-study", "a class's") if earlier.get("self_study") else ("a class's", "self-study")
+        raise CourseError(f"{target} is {there} package, and this is {here}: give another folder with --to")
+
+
+def released_before(course: Course, chosen: list[Assignment], target: Path) -> list[Assignment]:
+    """The chosen assignments and those that the folder has from earlier releases, in the course's order."""
+    known = described(target).get("assignment", [])
     there = {str(entry.get("id")) for entry in known} | {assignment.id for assignment in chosen}
     return [assignment for assignment in course.assignments if assignment.id in there]
 
 
 def make(course: Course, chosen: list[Assignment], listed: list[Assignment], folder: Path) -> None:
     """The package in an empty folder: the notebooks of `chosen`, and texts that speak of all that are `listed`."""
+    texts = {assignment.id: build.student_texts(course, assignment) for assignment in chosen}
     for assignment in chosen:
         place = folder / "notebooks" / assignment.id
         place.mkdir(parents=True)
         for name, path in assignment.data_files().items():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, place / name)
-        for name, text in build.student_texts(course, assignment).items():
-            (place / name).write_text(text, encoding="utf-8")
+        for name, text in texts[assignment.id].items():
+            made = self_study.with_comparisons(text) if course.self_study else text
+            (place / name).write_text(made, encoding="utf-8")
     for name, text in files(course, listed).items():
         write_whole(folder / name, text)
-    package.build_wheel(course, folder)
+    package.build_wheel(course, folder, answers(course, listed, texts) if course.self_study else {})
     release_leaks.check(course, folder)
+
+
+def answers(course: Course, listed: list[Assignment], texts: dict[str, dict[str, str]]) -> dict[str, str]:
+    """Files of the wheel for learning alone, of all that are `listed`: it replaces the wheel of an earlier release."""
+    found = {f"helpers/{ANSWERS}/__init__.py": '"""Our answers, for learning alone."""\n'}
+    for assignment in listed:
+        notebooks = texts.get(assignment.id) or build.student_texts(course, assignment)
+        name = f"helpers/{ANSWERS}/{assignment.id}.json"
+        found[name] = self_study.answers(release_leaks.cells_of(assignment), notebooks)
+    return found
 
 
 def files(course: Course, assignments: list[Assignment]) -> dict[str, str]:
     """Every file of the package beside notebooks and wheel, by its path. What a package is to have more goes here."""
     return {
         "README.md": release_texts.readme(course, assignments),
-        "AGENTS.md": release_texts.agents(),
+        "AGENTS.md": release_texts.agents(course),
         "course.toml": description(course, assignments),
         "requirements.txt": package.requirements(course, assignments),
         ".gitignore": ".venv/\n.ipynb_checkpoints/\nwork/.progress/\n",
-        **github_classroom.workflow_files(assignments),
+        **({} if course.self_study else github_classroom.workflow_files(assignments)),
         **release_texts.documents(course),
     }
 
@@ -91,6 +123,7 @@ def description(course: Course, assignments: list[Assignment]) -> str:
     table = tomllib.loads((course.root / "course.toml").read_text(encoding="utf-8"))
     head = {key: table[key] for key in FOR_STUDENTS if key in table} | {"version": package.version(course)}
     lines = ["# Made by `course release`.", *(f"{key} = {as_toml(value)}" for key, value in head.items())]
+    lines += ["self_study = true"] if course.self_study else []
     for assignment in assignments:
         lines += [
             "",

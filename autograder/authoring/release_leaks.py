@@ -7,17 +7,21 @@ given code in another. Everything else is compared with every answer of the cour
 
 from __future__ import annotations
 
+import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from autograder.authoring import html_pages, mistakes, source
-from autograder.authoring.build import DISTINCTIVE
+from autograder.authoring.build import strings
+from autograder.authoring.quoting import DISTINCTIVE
 from autograder.model.course import Assignment, Course, CourseError
 from autograder.model.notebook import Cell, Notebook
 from autograder.model.regions import MARKERS
+from helpers.checks.model_answers import FOLDER
 
 PRIVATE = ("solutions", "autograder", "mistakes.py", "gradebook.db", ".course")  # never a part of a released path
+ANSWERS = f"helpers/{FOLDER}/"  # only a package for learning alone has this folder, in its wheel
 # Lines of answers that others write too, looked at one by one: they give nothing away.
 ORDINARY = frozenset(
     {
@@ -42,16 +46,30 @@ def check(course: Course, folder: Path, done: str = "released") -> None:
     found = []
     for name, text in texts(folder):
         found += [f"{name}: a file of the staff's" for part in Path(name).parts if part in PRIVATE]
+        if f".whl/{ANSWERS}" in name and course.self_study:
+            continue
+        if ANSWERS in name:
+            found.append(f"{name}: a model answer")
         if name.endswith(".ipynb"):
             found += [f"{name}: `{marker}`" for marker in MARKERS if marker in text]
             continue
-        for number, line in enumerate(text.split("\n"), 1):
+        for number, line in enumerate(lines_of(name, text), 1):
             if line.lstrip().startswith("#"):  # a string may name a marker, to look for it
                 found += [f"{name}:{number}: `{marker}`" for marker in MARKERS if marker in line]
             if (words := plain(line)) in secret:
                 found.append(f"{name}:{number}: this line is also in {secret[words]}: reword one of the two")
     if found:
         raise CourseError("\n".join([*found, f"nothing was {done}: students would see answers"]))
+
+
+def lines_of(name: str, text: str) -> list[str]:
+    """The lines of a file. Those that are strings inside it count as well: one line of JSON may hold a whole answer."""
+    if name.endswith(".json"):
+        try:
+            return [line for string in strings(json.loads(text)) for line in string.split("\n")]
+        except ValueError:
+            pass
+    return text.replace("\\n", "\n").split("\n") if name.endswith((".json", ".toml")) else text.split("\n")
 
 
 def texts(folder: Path) -> Iterator[tuple[str, str]]:

@@ -11,8 +11,9 @@ DOCUMENTS = {"docs/students.md": "how to work, and what messages mean", "docs/co
 PLACE = Path(__file__).parent / "student_files"
 
 
-def agents() -> str:
-    return (PLACE / "AGENTS.md").read_text(encoding="utf-8")
+def agents(course: Course) -> str:
+    name = "AGENTS-self-study.md" if course.self_study else "AGENTS.md"
+    return (PLACE / name).read_text(encoding="utf-8")
 
 
 def documents(course: Course) -> dict[str, str]:
@@ -28,6 +29,8 @@ def readme(course: Course, assignments: list[Assignment]) -> str:
     more = [f"[{about}]({name})" for name, about in DOCUMENTS.items() if name in documents(course)]
     pages = f"More: {', '.join(more)}.\n\n" if more else ""
     text = (PLACE / "README.md").read_text(encoding="utf-8")
+    alone = (PLACE / "self-study.md").read_text(encoding="utf-8") + "\n" if course.self_study else ""
+    text = text.replace("{self_study}", alone)
     return text.replace("{title}", course.title).replace("{rows}", rows).replace("{pages}", pages)
 
 

@@ -106,6 +106,8 @@ class Course:
     student_repository: str = ""  # the public one, with what `course release` makes; without it, `repository` is public
     regrade: str = ""  # where students ask for a second look
     figures: bool = False  # grading also runs the cells that only show something
+    self_study_repository: str = ""  # the public one of the package with answers, if there is one
+    self_study: bool = False  # this is that package's description, with a version of its own
 
     @property
     def zone(self) -> tzinfo | None:
@@ -190,7 +192,8 @@ def load(root: Path | None = None) -> Course:
         students = str(table.get("student_repository", ""))
         regrade = checked_address(table.get("regrade", ""))
         secret_file = str(table.get("secret_file", ""))
-        return Course(root, *head, entries, book, limits, secret_file, policy, students, regrade, figures)
+        alone = str(table.get("self_study_repository", ""))
+        return Course(root, *head, entries, book, limits, secret_file, policy, students, regrade, figures, alone)
     except KeyError as error:
         raise CourseError(f"{path}: the key {error} is missing") from None
     except ValueError as error:

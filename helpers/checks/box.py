@@ -17,8 +17,8 @@ WRAP = "overflow-wrap:anywhere"  # long names and numbers break, and do not run 
 CODE = "font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:0.92em"
 
 
-def box(outcome: Mapping[str, Any]) -> str:
-    """The outcome of one test cell: name, points, requirements, and what to look at next."""
+def box(outcome: Mapping[str, Any], folded: str = "") -> str:
+    """The outcome of one test cell: name, points, requirements, what to look at next, and what can be unfolded."""
     colour = colour_of(outcome)
     parts = [heading(outcome, colour)]
     if outcome["requirements"] and colour is not OPEN:
@@ -26,6 +26,7 @@ def box(outcome: Mapping[str, Any]) -> str:
     parts += [hint(sentence, [], OPEN) for sentence in outcome["unwritten"].values()]
     parts += [hint(text, seen, BAD) for text, seen in grouped(outcome["findings"])]
     parts += [row(f"Note: {html.escape(note)}", "margin-top:6px;opacity:0.75") for note in outcome["notes"]]
+    parts.append(folded)
     style = f"border-left:4px solid {colour};background:{TINT[colour]};border-radius:3px;padding:8px 14px;margin:4px 0"
     return f'<div class="course-check" style="{style};max-width:56em;line-height:1.5;{WRAP}">{"".join(parts)}</div>'
 
@@ -58,6 +59,27 @@ def hint(text: str, seen: Sequence[str], colour: str) -> str:
     lines = [f"<div>{code_marks(text)}</div>"] if text else []
     lines += [f'<div style="opacity:0.8;white-space:pre-wrap;{CODE}">{code_marks(line)}</div>' for line in seen]
     return row("".join(lines), f"margin-top:8px;padding-left:10px;border-left:2px solid {colour}")
+
+
+def in_steps(steps: Sequence[tuple[str, str]]) -> str:
+    """Steps of help, each folded inside the one before: whoever wants the next has seen this one."""
+    if not steps:
+        return ""
+    (title, text), *more = steps
+    return unfolding(title, f'<div style="margin:2px 0 0 1.1em">{code_marks(text.strip())}</div>{in_steps(more)}')
+
+
+def model_answer(code: str, remarks: Sequence[str]) -> str:
+    """Our answer, folded: to compare with one's own, which stands in the cell above."""
+    shown = f'<pre style="margin:4px 0 0 1.1em;white-space:pre-wrap;{CODE}">{html.escape(code)}</pre>'
+    shown += "".join(f'<div style="margin:4px 0 0 1.1em">{code_marks(remark)}</div>' for remark in remarks)
+    return unfolding("Compare with our answer", shown)
+
+
+def unfolding(title: str, content: str) -> str:
+    """Folded until it is clicked. `<details>` needs no script and no kernel, and a keyboard reaches it."""
+    head = f'<summary style="cursor:pointer">{html.escape(title)}</summary>'
+    return f'<details style="margin-top:8px">{head}{content}</details>'
 
 
 def row(content: str, style: str) -> str:

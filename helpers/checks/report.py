@@ -9,8 +9,8 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from helpers.checks import credit, verdict
-from helpers.checks.box import box, code_marks, grouped, readable
+from helpers.checks import credit, model_answers, steps, verdict
+from helpers.checks.box import box, code_marks, grouped, in_steps, model_answer, readable
 from helpers.kit import progress
 
 __all__ = ["MIME_TYPE", "Finding", "Outcome", "as_data", "as_html", "code_marks", "show", "text"]
@@ -110,8 +110,16 @@ def as_data(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def as_html(outcome: Outcome) -> str:
-    return box(as_data(outcome))
+def as_html(outcome: Outcome, folded: str = "") -> str:
+    return box(as_data(outcome), folded)
+
+
+def to_unfold(outcome: Outcome) -> str:
+    """What a person finds folded in the box: help until the test is green, then our answer where the package has it."""
+    if outcome.passed < outcome.reached:
+        return in_steps(steps.of(outcome.name))
+    ours = model_answers.of(outcome.name)
+    return model_answer(ours.code, ours.remarks) if ours else ""
 
 
 last_shown: Outcome | None = None  # for whoever runs test cells and asks what kind of outcome there was
@@ -125,8 +133,10 @@ def show(outcome: Outcome) -> float:
     global last_shown
     last_shown = outcome
     score = float(outcome.score)
-    verdict.show(score, {"text/plain": text(outcome), "text/html": as_html(outcome), MIME_TYPE: as_data(outcome)})
-    if verdict.a_person_looks_on(verdict.notebook_shell()):
+    a_person = verdict.a_person_looks_on(verdict.notebook_shell())
+    shown = as_html(outcome, to_unfold(outcome) if a_person else "")
+    verdict.show(score, {"text/plain": text(outcome), "text/html": shown, MIME_TYPE: as_data(outcome)})
+    if a_person:
         progress.record(outcome.name, score, float(outcome.points))
     strict = os.environ.get("COURSE_STRICT_CHECKS") == "1"
     if strict and outcome.passed < outcome.reached:

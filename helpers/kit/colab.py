@@ -14,6 +14,8 @@ from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
+from helpers.kit import assignment as this
+
 DISTRIBUTION = "sequence-models-workbook"
 _there: set[str] = set()  # packages that were found, so that they are looked for once
 
@@ -53,8 +55,13 @@ def install_command(requirements: list[str], pins: str) -> list[str]:
     return [sys.executable, "-m", "pip", "install", "--quiet", "--constraint", pins, *requirements]
 
 
-def ready(*more: str) -> None:
-    """Install what is missing, and only that. `more` names packages that one notebook needs besides."""
+def ready(*more: str, assignment: str = "") -> None:
+    """Install what is missing, and only that.
+
+    `more` names packages that one notebook needs besides, `assignment` the notebook's own.
+    """
+    if assignment:
+        this.say(assignment)
     wanted = missing(more)
     if not wanted:
         return

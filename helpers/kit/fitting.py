@@ -44,7 +44,7 @@ def train(
     clock = [0.0]  # seconds, `after` left out
     total = len(batches) if isinstance(batches, Sized) else None
     started = time.perf_counter()
-    for batch in (steps := progress(batches, label, total, keep=[model, optimiser, losses, clock, *keep])):
+    for batch in progress(batches, label, total, keep=[model, optimiser, losses, clock, *keep], watch=losses):
         step = len(losses)
         if rates is not None:
             for group in optimiser.param_groups:
@@ -59,8 +59,6 @@ def train(
         # On a CPU a number: thousands of small tensors that stay would lie between the large ones that go, and no gap
         # would fit again.
         losses.append(value.item() if value.device.type == "cpu" else value.detach())
-        if value.device.type == "cpu":
-            steps.note(loss=losses[-1])
         clock[0] += time.perf_counter() - started
         if after is not None:
             after(step + 1, model)

@@ -29,6 +29,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from helpers.kit import live
 from helpers.kit.scale import graded, scale
 
 Item = TypeVar("Item")
@@ -182,15 +183,22 @@ class Loop(Generic[Item]):
     """Items with a progress bar on standard output (none at smoke scale), which an interrupt ends early: see the top of
     this file.
 
+    `watch` is a list to which each step adds its loss: a notebook shows it as a growing curve in place of the bar.
     `done` is the number of items that are left out because they were gone through before. As a context manager it stops
     the block by an exception that ends there: for code that must see all of its items or none, such as `zip(…,
     strict=True)`.
     """
 
     def __init__(
-        self, items: Iterable[Item], label: str, total: int | None = None, keep: Sequence[Any] = (), bar: bool = True
+        self,
+        items: Iterable[Item],
+        label: str,
+        total: int | None = None,
+        keep: Sequence[Any] = (),
+        bar: bool = True,
+        watch: Sequence[float] | None = None,
     ) -> None:
-        self.items, self.label, self.keep = items, label, list(keep)
+        self.items, self.label, self.keep, self.watch = items, label, list(keep), watch
         self.total = len(items) if total is None and isinstance(items, Sized) else total
         self.shows_bar = bar and scale() != "smoke"
         self.raises = False
@@ -253,7 +261,8 @@ class Loop(Generic[Item]):
                 afresh = "`from helpers.kit import training; training.forget()` starts afresh"
                 tqdm.write(f"{self.label}: going on after {self._place(self.done)} ({afresh})", file=sys.stdout)
         if self.shows_bar:
-            self.bar = tqdm(
+            watched = None if self.watch is None else live.panel(self.label, self.total, self.done, self.watch)
+            self.bar = watched or tqdm(
                 desc=self.label, total=self.total, initial=self.done, file=sys.stdout, mininterval=0.5, leave=False
             )
         count = self.done
@@ -263,6 +272,8 @@ class Loop(Generic[Item]):
             yield item
             count += 1
             if self.bar is not None:
+                if self.watch and isinstance(self.watch[-1], float):  # to ask for a tensor's would wait for the GPU
+                    self.note(loss=self.watch[-1])
                 self.bar.update()
             if cell.asked and not (count == self.total and cell.cuts == cuts):
                 if cell.cuts == cuts:

@@ -15,10 +15,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from helpers.kit.assignment import HERE
+
 MARK = ".handed-out.json"  # lies in the folder with a student's copies
 FOLDER = ".progress"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-HERE = Path.cwd()  # when the notebook began: its own cells may go elsewhere
 
 
 @dataclass(frozen=True)

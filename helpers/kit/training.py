@@ -64,14 +64,20 @@ def cover(stream: Tensor, B: int, T: int) -> Iterator[tuple[Tensor, Tensor]]:
     yield from zip(x.view(rows, T).split(B), y.view(rows, T).split(B), strict=True)
 
 
-def progress(items: Iterable[Item], label: str, total: int | None = None, keep: Sequence[Any] = ()) -> Loop[Item]:
+def progress(
+    items: Iterable[Item],
+    label: str,
+    total: int | None = None,
+    keep: Sequence[Any] = (),
+    watch: Sequence[float] | None = None,
+) -> Loop[Item]:
     """A progress bar on standard output, never on standard error (nbgrader gives no points to a cell that writes
-    there); none at smoke scale.
+    there); none at smoke scale. With a list of losses to `watch`, a notebook shows their curve while it grows.
 
     An interrupt ends it early, and what it is told to `keep` is there again when the cell is run once more: see
     `helpers.kit.interrupts`.
     """
-    return Loop(items, label, total, keep)
+    return Loop(items, label, total, keep, watch=watch)
 
 
 class TableModel(nn.Module):

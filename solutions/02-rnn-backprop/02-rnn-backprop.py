@@ -1670,7 +1670,7 @@ weights = new_weights(n_h)
 untrained = [W.clone() for W in weights]
 adam, state_now = Adam(weights), torch.zeros(B, n_h)
 history, held_out = [], []
-for update in training.progress(range(updates), "training", keep=[*adam.everything(), state_now, history, held_out]):
+for update in training.progress(range(updates), "training", keep=[*adam.everything(), state_now, history, held_out], watch=history):
     position = update * T % (N - T - 1)
     inputs, targets = next_chunk(streams, position, T)
     loss_now, gradients_now, last_state = training_step(weights, state_now, inputs, targets, limit=1.0)

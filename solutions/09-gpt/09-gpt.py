@@ -1271,11 +1271,10 @@ def held_out_loss():
 train_losses, held_out_losses = [], [(0, held_out_loss())]
 every = max(1, total_steps // 10)
 
-with training.Loop(range(total_steps), "training", keep=[gpt, train_losses, held_out_losses]) as steps:  # may be interrupted
+with training.Loop(range(total_steps), "training", keep=[gpt, train_losses, held_out_losses], watch=train_losses) as steps:  # may be interrupted
 
     def look(step, loss):
         train_losses.append(loss)
-        steps.note(loss=loss)
         if len(train_losses) % every == 0:
             held_out_losses.append((len(train_losses), held_out_loss()))
 

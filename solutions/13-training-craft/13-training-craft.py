@@ -1135,7 +1135,7 @@ def watched_run(peak, limit):
     model = models.LanguageModel(watch_shape)
     stepper = AdamW(model.parameters(), lr=peak)
     losses, norms = [], []
-    for t in training.progress(range(watch_steps), f"peak {peak}, clip {limit}", keep=[model, stepper, losses, norms]):
+    for t in training.progress(range(watch_steps), f"peak {peak}, clip {limit}", keep=[model, stepper, losses, norms], watch=losses):
         for group in stepper.param_groups:
             group["lr"] = cosine_rate(t + 1, peak, peak / 10, max(1, watch_steps // 20), watch_steps)
         start = torch.randint(len(data.train) - 32, (16, 1))

@@ -647,7 +647,7 @@ def short_run(mode):
     model = models.LanguageModel(small_shape)
     model = model.bfloat16() if mode == "all bf16" else model
     stepper, losses = torch.optim.AdamW(model.parameters(), lr=1e-3), []
-    for _ in training.progress(range(pick(smoke=3, laptop=60, gpu=300)), mode, keep=[model, stepper, losses]):
+    for _ in training.progress(range(pick(smoke=3, laptop=60, gpu=300)), mode, keep=[model, stepper, losses], watch=losses):
         window = data.train[torch.randint(len(data.train) - 32, (16, 1)) + torch.arange(33)]
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=mode == "autocast"):
             loss = F.cross_entropy(model(window[:, :-1]).flatten(0, 1), window[:, 1:].flatten())

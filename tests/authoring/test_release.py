@@ -33,10 +33,12 @@ def small(small_course: Path) -> Course:
 def wheel_of_one_module(monkeypatch: pytest.MonkeyPatch) -> None:
     """setuptools takes seconds; what is put together is the same with any file in its place."""
 
-    def make(this: Course, target: Path) -> Path:
+    def make(this: Course, target: Path, more: dict[str, str]) -> Path:
         path = target / package.wheel_name(this)
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(zipfile.ZipInfo("helpers/given.py"), "def given(x):\n    return x\n")
+            for name, text in more.items():
+                archive.writestr(zipfile.ZipInfo(name), text)
         return path
 
     monkeypatch.setattr(package, "build_wheel", make)
@@ -110,6 +112,8 @@ LEAKS = {
     "an answer in the wheel": ("helpers/kit.py", "    {solution}\n"),
     "a hidden test in the wheel": ("helpers/kit.py", "{hidden}\n"),
     "a wrong answer in the wheel": ("helpers/kit.py", "    return sum([x, x, x]) - x + 0\n"),
+    "an answer in a line of JSON": ("helpers/kit/data.json", '{{"code": "def double(x):\\n    {solution}\\n"}}'),
+    "a file of model answers": ("helpers/answers/01-small.json", "{{}}"),
     "a marker in the wheel": ("helpers/kit.py", "### BEGIN SOLUTION\n"),
     "the file of mistakes": ("mistakes.py", ""),
     "the autograder": ("autograder/cli.py", ""),
@@ -134,7 +138,7 @@ def test_a_package_that_gives_something_away_is_not_released(
     hidden = next(line for line in lines["hidden tests"] if release_leaks.tells(line))
     name, content = LEAKS[leak]
 
-    def make(this: Course, target: Path) -> Path:
+    def make(this: Course, target: Path, more: dict[str, str]) -> Path:
         path = target / package.wheel_name(this)
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(name, content.format(solution=solution, hidden=hidden))
@@ -196,6 +200,9 @@ def test_the_wheel_is_the_same_every_time_holds_no_answer_and_gives_two_commands
     place = next((tmp_path / "venv").rglob("site-packages"))
     with zipfile.ZipFile(made[0]) as archive:
         archive.extractall(place)
+    rooms = {path.relative_to(ROOT).as_posix() for path in (ROOT / "helpers").glob("*/steps.toml")}
+    assert rooms
+    assert {path.relative_to(place).as_posix() for path in place.glob("helpers/*/steps.toml")} == rooms
     python = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
     for arguments, said in (
         (["--help"], "lab | check"),

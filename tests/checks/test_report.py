@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -12,7 +13,8 @@ from nbconvert import HTMLExporter
 from nbgrader.utils import determine_grade
 
 from autograder.inside.shell import new_shell, run_cell
-from helpers.checks import Check, report
+from helpers.checks import Check, report, steps
+from helpers.kit import assignment, colab
 
 CELL = """
 from helpers.checks import Check
@@ -115,3 +117,40 @@ def test_a_person_sees_one_box_and_no_bare_number_and_nbgrader_reads_the_points(
     assert shown_at_the_end[0]["data"]["text/plain"] == "float"
     assert "course-check" in shown_at_the_end[1]["data"]["text/html"]
     assert set(number[0]["data"]) == {"text/plain"}
+
+
+HELP = [("A question", "which `axis`?"), ("The idea", "rows"), ("The first step", "a < b")]
+
+
+def test_steps_are_folded_one_inside_the_other_until_the_test_is_green(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report.steps, "of", lambda name: HELP if name == "twice" else [])
+    right, wrong, another = Check("twice", points=1), Check("twice", points=1), Check("thrice", points=1)
+    right.equal(4, 4, "hint")
+    for check in (wrong, another):
+        check.equal(4, 5, "hint")
+    assert report.to_unfold(right.outcome) == report.to_unfold(another.outcome) == ""
+    shown = report.as_html(wrong.outcome, report.to_unfold(wrong.outcome))
+    order = ["<details", "A question", "axis</code>?", "<details", "The idea", "rows", "<details", "a &lt; b"]
+    place = 0
+    for piece in order:
+        place = shown.index(piece, place) + 1
+    assert shown.endswith("</details></details></details></div>")
+
+
+def test_the_set_up_cell_says_whose_steps_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assignment, "_said", [])
+    monkeypatch.setattr(assignment, "HERE", Path("anywhere"))
+    assert steps.of("bptt") == []
+    colab.ready(assignment="02-rnn-backprop")
+    assert [title for title, _ in steps.of("bptt")] == list(steps.TITLES.values())
+    assert steps.of("no such exercise") == []
+
+
+def test_steps_cost_nothing_where_nobody_looks_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(name: str) -> Any:
+        raise AssertionError("the file of steps was asked for")
+
+    monkeypatch.setattr(report.steps, "of", read)
+    check = Check("twice", points=1)
+    check.equal(4, 5, "hint")
+    assert check.score() == 0.0
