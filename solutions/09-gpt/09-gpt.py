@@ -1271,7 +1271,9 @@ def held_out_loss():
 train_losses, held_out_losses = [], [(0, held_out_loss())]
 every = max(1, total_steps // 10)
 
-with training.Loop(range(total_steps), "training", keep=[gpt, train_losses, held_out_losses], watch=train_losses) as steps:  # may be interrupted
+with training.Loop(
+    range(total_steps), "training", keep=[gpt, train_losses, held_out_losses], watch=train_losses
+) as steps:  # may be interrupted
 
     def look(step, loss):
         train_losses.append(loss)
