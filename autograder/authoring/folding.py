@@ -14,7 +14,7 @@ from nbgrader.utils import compute_checksum
 
 from autograder.model.notebook import TITLE, Cell
 
-HEADING = re.compile(r"^### +(.+?) *(?:<small>.*)?$", re.MULTILINE)
+HEADING = re.compile(r"^###? +(.+?) *(?:<small>.*)?$", re.MULTILINE)
 FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
 
 

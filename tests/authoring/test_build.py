@@ -14,7 +14,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from conftest import ROOT, TOOLS, run_course
+from conftest import ROOT, SMALL, TOOLS, run_course
 from nbgrader.utils import compute_checksum
 
 from autograder.authoring import build, headers, pages, source
@@ -388,6 +388,26 @@ def test_tests_are_folded_with_a_title_and_say_so_to_nbgrader(small_course: Path
     for cell in unfolded["cells"]:
         cell["metadata"].pop("jupyter", None)
     assert authorship.untouched(unfolded), "to open a folded cell is no change"
+
+
+def test_an_exercise_whose_heading_is_that_of_its_part_has_a_test_of_that_name(small_course: Path) -> None:
+    """A bonus with a part of its own was once folded under the heading of the exercise before it."""
+    more = SMALL[SMALL.index('"grade_id": "double"') :].replace("double(", "again(").replace("double,", "again,")
+    more = '# %% nbgrader={"grade": false, ' + more.replace('"double', '"bonus-double').replace(
+        "hidden_input", "hidden_too"
+    )
+    change(small_course, "# Twice as much.", "# ### 1.1 Twice as much <small>2 points</small>")
+    script = small_course / "solutions" / "01-small" / "01-small.py"
+    script.write_text(
+        f"{script.read_text()}\n# %% [markdown]\n# ## 2 Bonus: again <small>2 bonus points</small>\n\n{more}"
+    )
+    this = course.load(small_course)
+    student = nbformat.reads(build.build(this, this.assignments[0])[1], as_version=4)
+    titles = [cell.source.split("\n")[0] for cell in student.cells if cell.id.endswith("-test")]
+    assert titles == [
+        "# @title Test of 1.1 Twice as much: run this cell",
+        "# @title Test of 2 Bonus: again: run this cell",
+    ]
 
 
 def test_a_notebook_opens_with_its_title_and_the_set_up_says_what_it_does(small_course: Path) -> None:
