@@ -119,6 +119,7 @@ def test_no_command_runs_code_of_the_submission_it_is_started_in(small_course: P
         "demo": ["01-small", "--students", "2", "--to", str(small_course / "demo")],
         "lab": ["--instructor", "--no-browser", "--", "--version"],
         "new": ["02-more"],
+        "site": ["01-small", "--scale", "smoke", "--to", str(small_course / "site")],
     }
     assert set(commands) == set(command.commands)
     for name, args in commands.items():
