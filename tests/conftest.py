@@ -6,21 +6,29 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from autograder.examiner import warm
+
 ROOT = Path(__file__).parent.parent
 TOOLS = Path(sys.executable).parent
 
 # Tests run side by side, one per processor. Threads that wait for each other would take turns with those of the other
-# test, a time slice
-# for every small operation: what takes a second takes minutes.
+# test, a time slice for every small operation: what takes a second takes minutes.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# A test's processes end with it; tests of the process that stays have one of their own (examiner/test_warm.py).
-os.environ["COURSE_WARM"] = "0"
+# As for everybody who grades twice, one warm process serves the commands of all tests; it is this test session's own.
+SOCKETS = tempfile.mkdtemp(prefix="warm-")  # pytest's own folders would make the sockets' names too long
+os.environ |= {"XDG_RUNTIME_DIR": SOCKETS, "COURSE_WARM": "10"}
+
+
+def pytest_sessionfinish() -> None:
+    warm.end_all()
+    shutil.rmtree(SOCKETS, ignore_errors=True)
 
 
 def run_course(*args: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
