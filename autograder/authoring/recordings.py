@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
+from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from autograder.authoring.engines import Candidate, Engine, Sheet, engine_for
 from autograder.authoring.mistakes import Mistake, load
+from autograder.examiner.recognition import agrees
 from autograder.examiner.tools_digest import tools_digest
 from autograder.model.course import Assignment, Course, CourseError, write_whole
 from autograder.model.notebook import Cell
@@ -46,7 +49,8 @@ def recorded(
             tests: Recorded = kept["tests"]
             return tests
     with closing(engine_for(course, assignment, [sheet])) as engine:
-        made = record(engine, sheet, candidates, progress)
+        right = right_calls(engine, sheet, cells, [one for one, _ in candidates])
+        made = record(engine, sheet, candidates, progress, right)
     write_whole(path, json.dumps({"digest": digest, "tests": made}, ensure_ascii=False) + "\n")
     return made
 
@@ -67,14 +71,31 @@ def telling(assignment: Assignment, cells: list[Cell], secret: str) -> list[tupl
     return found
 
 
+def right_calls(engine: Engine, sheet: Sheet, cells: list[Cell], candidates: list[Candidate]) -> dict[str, list[Any]]:
+    """What the solution gives in every call of these tests."""
+    answers = {cell.grade_id: cell.source for cell in cells if cell.is_exercise}
+    tests = list({one.test: replace(one, answer=answers[one.exercise]) for one in candidates}.values())
+    trials = engine.try_variants(sheet, [replace(one, key=key) for key, one in enumerate(tests)])
+    return {tests[key].test: tested.calls for key, tested in trials if not tested.lost}
+
+
 def record(
-    engine: Engine, sheet: Sheet, candidates: list[tuple[Candidate, Mistake]], progress: Callable[[str], None]
+    engine: Engine,
+    sheet: Sheet,
+    candidates: list[tuple[Candidate, Mistake]],
+    progress: Callable[[str], None],
+    right: Mapping[str, list[Any]] = MappingProxyType({}),
 ) -> Recorded:
+    """The recordings by test. A mistake that agrees with the right answer in every call is left out: it differs by less
+    than a sketch can tell, and so would any other answer with a small fault.
+    """
     found: Recorded = {}
     trials = engine.try_variants(sheet, [candidate for candidate, _ in candidates])
     for done, (key, tested) in enumerate(trials, 1):
         candidate, mistake = candidates[key]
         progress(f"{done} of {len(candidates)} named mistakes recorded · {candidate.exercise}")
+        if agrees(tested.calls, right.get(candidate.test, [])):
+            continue
         if not tested.lost and tested.calls:  # an endless mistake holds up nobody: it has no recording
             found.setdefault(candidate.test, []).append(known(mistake, tested.calls))
     return found

@@ -104,9 +104,7 @@ with check.idea("the recurrence"):
             derivation.parents_of_each(several, [f"z{t}" for t in flow]),
             [sorted(["W_hh", "W_hx", f"h{t - 1}", f"x{t}"]) for t in flow],
             "z_t is computed from W_hh, h_{t−1}, W_hx and x_t, and from nothing else",
-            wrong={
-                "the number of steps is fixed in your code: use T": [["W_hh", "W_hx", f"h{t - 1}", f"x{t}"] if t < 4 else [] for t in flow]
-            }
+            wrong={}
             | {
                 f"z_t contains the state before, h_{{t−1}}, not {told}": [
                     sorted(["W_hh", "W_hx", f"{name}{t - 1}" if t > 1 else "h0", f"x{t}"]) for t in flow
@@ -190,14 +188,6 @@ with check.idea("paths to every loss"):
             check.run(number_of_paths, T_given),
             sum(range(T_given + 1)),
             "the formula does not hold for every T: add 1 + 2 + … + T",
-            wrong={
-                "half of T² leaves out the paths i = t: 1 + 2 + … + T is T (T + 1) / 2": T_given * T_given // 2,
-                "that is the sum up to T − 1": sum(range(T_given)),
-                "paths do not double with every step: each path enters at one step and then goes straight on": 2**T_given - 1,
-                "that counts the paths to J_T only; J is the sum of all J_t": T_given,
-                "that lets a path reach J_1 from a later step: W_hh at step i only reaches J_t with t ≥ i": T_given**2,
-                "the number is fixed in your code: it depends on T": 6,
-            },
         )
     ### END HIDDEN TESTS
 with check.edge("a single step"):
@@ -244,52 +234,22 @@ with check.idea("states and predictions"):
     p = check.run(lambda *a: forward(*a)[1], *tiny, shape=(2, 2), hint="p comes second, with one row for each of the T steps")
     check.close(p, [[0.75, 0.25], [0.5, 0.5]], "o_1 = (log 3, 0), o_2 = (0, 0): ŷ_t is the softmax of W_yh h_t")
     ### BEGIN HIDDEN TESTS
-
-    def walked(net, psi=lambda z: z, source=None):
-        found = [net.h0]
-        for x_now in net.x:
-            found.append(psi(net.W_hh @ (found[-1] if source is None else source) + net.W_hx @ x_now))
-        return torch.stack(found)
-
     for sizes in [(5, 2, 3, 4), (4, 3, 2, 6), (6, 5, 3, 2), (5, 2, 3, 4)]:  # the first sizes again: another network
         net = derivation.single(derivation.instance(None, *sizes))
         handed = (net.x, net.h0, net.W_hh, net.W_hx, net.W_yh)
         h = check.run(lambda *a: forward(*a)[0], *handed, shape=(sizes[0] + 1, sizes[2]), hint=rows)
         p = check.run(lambda *a: forward(*a)[1], *handed, shape=(sizes[0], sizes[3]), hint="p has one row for each of the T steps")
-
-        right = walked(net)
-        o = right[1:] @ net.W_yh.T
         check.close(
             h,
-            right,
+            derivation.states(net),
             "a state is wrong: h_t = W_hh h_{t−1} + W_hx x_t, for t = 1 … T",
             **derivation.SINGLE,
-            wrong={
-                "the first row of h is h_0 as given, and it is not zero": walked(net._replace(h0=0 * net.h0)),
-                "ψ is the identity here, not tanh": walked(net, psi=torch.tanh),
-                "W_hh is transposed: z = W h with h as a column (for h as a row that is h @ W.T)": walked(net._replace(W_hh=net.W_hh.T)),
-                "every step starts from h_0 again: h_t is computed from h_{t−1}": walked(net, source=net.h0),
-                "the states before are missing: h_t = W_hh h_{t−1} + W_hx x_t": walked(net._replace(W_hh=0 * net.W_hh)),
-                "h_1 lacks W_hh h_0: the given h_0 is not zero": torch.cat([net.h0[None], walked(net._replace(h0=0 * net.h0))[1:]]),
-                "every step reads the first input": walked(net._replace(x=net.x[:1].expand_as(net.x))),
-                "the inputs are read from the end": walked(net._replace(x=net.x.flip(0))),
-                "the inputs are missing": walked(net._replace(x=0 * net.x)),
-            },
         )
         check.close(
             p,
-            o.softmax(1),
+            derivation.outputs(net).softmax(1),
             "a prediction is wrong: ŷ_t = softmax(W_yh h_t), from the state of the same step",
             **derivation.SINGLE,
-            wrong={
-                "the predictions come one step too early: ŷ_t belongs to h_t, and h_0 has no prediction": (right[:-1] @ net.W_yh.T).softmax(
-                    1
-                ),
-                "softmax runs over time; it must run over the classes": o.softmax(0),
-                "those are the o_t: the softmax is missing": o,
-                "those are the logarithms of the predictions": o.log_softmax(1),
-                "one softmax runs over all steps at once": o.flatten().softmax(0).view_as(o),
-            },
         )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -676,16 +636,6 @@ with check.idea("central difference"):
         "the derivative of Σ exp(W) is not exp(W) to six digits: a central difference has ten",
         rtol=1e-6,
         atol=1e-7,
-        wrong={
-            "that is the one-sided difference: its error shrinks like ε only. Use f(W + ε) and f(W − ε)": W.exp() * math.expm1(by) / by,
-            "that is the one-sided difference, backwards: use f(W + ε) and f(W − ε)": -W.exp() * math.expm1(-by) / by,
-            "a factor of two: the two points are 2ε apart": W.exp() * math.sinh(by) / by * 2,
-            "the points W + ε and W − ε are 2ε apart, not ε / 2": W.exp() * math.sinh(by) / by / 2,
-            "the sign is flipped: f(W + ε) comes first": -W.exp() * math.sinh(by) / by,
-            "all entries are shifted at once; the derivative by one entry shifts that entry alone": (
-                W.exp().sum() * math.sinh(by) / by
-            ).expand(3, 2),
-        },
     )
     some = derivation.instance(None, T=3, n_h=4)
     whole = check.run(numerical_gradient, lambda V: derivation.loss(some._replace(W_hh=V)), some.W_hh, shape=(4, 4))
@@ -713,7 +663,6 @@ with check.part("the argument eps"):
             [[80.0 + 40 * by**2 + by**4]],
             "with another ε the result is not that of a central difference: is `eps` used both to shift and to divide?",
             rtol=1e-6,
-            wrong={"ε is fixed in your code: use the argument `eps`": [[80.0]]},
         )
     ### END HIDDEN TESTS
 with check.edge("input unchanged"):
@@ -793,13 +742,6 @@ with check.idea("tanh states and predictions"):
     p = check.run(lambda *a: rnn_forward(*a)[1], *lone, shape=(1, 2, 2), hint="p is (B, T, n_y): no prediction for h_0")
     check.close(p, [[[0.75, 0.25], [0.5, 0.5]]], "o_1 = (log 3, 0), o_2 = (0, 0): ŷ_t is the softmax of W_yh h_t", atol=1e-4)
     ### BEGIN HIDDEN TESTS
-
-    def walked(net, step):
-        found = [net.h0]
-        for t in range(net.x.shape[1]):
-            found.append(step(found[-1] @ net.W_hh.T, net.x[:, t] @ net.W_hx.T))
-        return torch.stack(found, 1)
-
     for sizes in [(1, 6, 3, 5, 4), (1, 4, 2, 3, 6)]:
         one = derivation.single(derivation.general(None, *sizes))
         handed = (one.x, one.h0, one.W_hh, one.W_hx, one.W_yh)
@@ -811,33 +753,12 @@ with check.idea("tanh states and predictions"):
             exact_h,
             "a state is wrong: h_t = tanh(W_hh h_{t−1} + W_hx x_t)",
             **derivation.SINGLE,
-            wrong={
-                "tanh is missing": walked(one, lambda a, b: a + b),
-                "W_hh is transposed: with states as rows, W h is h @ W.T": walked(
-                    one._replace(W_hh=one.W_hh.T), lambda a, b: torch.tanh(a + b)
-                ),
-                "tanh belongs around the whole sum": walked(one, lambda a, b: torch.tanh(a) + b),
-                "the state before is missing: tanh(W_hh h_{t−1} + W_hx x_t)": walked(one, lambda a, b: torch.tanh(b)),
-                "the input is missing: tanh(W_hh h_{t−1} + W_hx x_t)": walked(one, lambda a, b: torch.tanh(a)),
-                "every step reads the first input": walked(one._replace(x=one.x[:, :1].expand_as(one.x)), lambda a, b: torch.tanh(a + b)),
-                "every step starts from h_0 again": torch.cat(
-                    [one.h0[:, None], torch.tanh(one.h0[:, None] @ one.W_hh.T + one.x @ one.W_hx.T)], 1
-                ),
-                "the first row of h is h_0 as given: it is not zero": walked(one._replace(h0=0 * one.h0), lambda a, b: torch.tanh(a + b)),
-                "ψ is tanh, not the logistic function": walked(one, lambda a, b: torch.sigmoid(a + b)),
-            },
         )
-        o = exact_h[:, 1:] @ one.W_yh.T
         check.close(
             p,
             exact_p,
             "a prediction is wrong: ŷ_t = softmax(W_yh h_t)",
             **derivation.SINGLE,
-            wrong={
-                "the predictions come one step too early: ŷ_t belongs to h_t": (exact_h[:, :-1] @ one.W_yh.T).softmax(-1),
-                "softmax runs over time; it must run over the classes": o.softmax(1),
-                "those are the o_t: the softmax is missing": o,
-            },
         )
     ### END HIDDEN TESTS
 with check.part("sequences side by side"):
@@ -1044,42 +965,17 @@ with check.idea("slopes times weights"):
     def last_of(matrix, drive, entry):
         return lambda v: after(v, matrix, drive)[-1][entry]
 
-    def product(matrices):
-        whole = torch.eye(len(matrices[0]), dtype=torch.float64)
-        for factor in matrices:
-            whole = whole @ factor
-        return whole
-
     for count, n in [(5, 4), (2, 3), (1, 5)]:
         start, drive = 0.5 * randn(n, dtype=torch.float64), 0.7 * randn(count, n, dtype=torch.float64)
         matrix = randn(n, n, dtype=torch.float64) / n**0.5
         states = after(start, matrix, drive)
         got = check.run(state_jacobian, matrix.float(), states.float(), shape=(n, n), hint="the Jacobian is n × n")
         exact = torch.stack([checks.reference_gradient(last_of(matrix, drive, a), start) for a in range(n)])
-        factors = [(1 - s**2)[:, None] * matrix for s in states[1:]]
         check.close(
             got,
             exact,
             f"over {count} steps the Jacobian differs from autograd's",
             **derivation.SINGLE,
-            wrong={
-                "the factors are in the wrong order: the first step is applied first, so its factor is the rightmost": product(factors),
-                "the slope scales the columns of W_hh; entry a of h_j has the slope 1 − h_{j,a}², which belongs to row a": product(
-                    [matrix * (1 - s**2) for s in states[1:]][::-1]
-                ),
-                "the slope of tanh is missing": torch.linalg.matrix_power(matrix, count),
-                "the slopes belong to the states after each step, not before it": product(
-                    [(1 - s**2)[:, None] * matrix for s in states[:-1]][::-1]
-                ),
-                "only the last step is there: multiply all of them": factors[-1],
-                "the Jacobian is transposed: row a belongs to entry a of h_t": exact.T,
-                "W_hh is transposed in every step": product([(1 - s**2)[:, None] * matrix.T for s in states[1:]][::-1]),
-                "the slope is 1 − h², not 1 − h": product([(1 - s)[:, None] * matrix for s in states[1:]][::-1]),
-                "there is one step too many: n + 1 states make n steps": product([(1 - s**2)[:, None] * matrix for s in states][::-1]),
-                "you took the tanh of h once more: h is tanh(z) already": product(
-                    [(1 - s.tanh() ** 2)[:, None] * matrix for s in states[1:]][::-1]
-                ),
-            },
         )
     ### END HIDDEN TESTS
 with check.edge("no step at all"):
@@ -1176,16 +1072,6 @@ with check.idea("the first power that does not fit"):
             check.run(steps_to_overflow, rho_given),
             right,
             "for another ρ the count is wrong: solve ρ^k > max for k",
-            wrong={
-                "the smallest k that no longer fits was asked for, not the largest that fits": right - 1,
-                "one more than the smallest k that no longer fits": right + 1,
-                "log ρ is missing, or of another base than the other logarithm": math.floor(math.log(largest)) + 1,
-                "that is the limit of float64; here it is float32": math.floor(
-                    math.log(torch.finfo(torch.float64).max) / math.log(rho_given)
-                )
-                + 1,
-                "the number is fixed in your code: it depends on ρ": 128,
-            },
         )
     ### END HIDDEN TESTS
 with check.part("never for ρ ≤ 1"):
@@ -1249,7 +1135,7 @@ with check.idea("one factor for all"):
     ### BEGIN HIDDEN TESTS
     g = [randn(3, 4), 2 * randn(4, 2), randn(5)]
     whole = torch.cat([v.flatten() for v in g])
-    norm, squared = whole.norm(), whole.square().sum()
+    norm = whole.norm()
     for bound in (0.5, 2.5, 40.0):
         for place in range(3):
             got = check.run(
@@ -1262,18 +1148,6 @@ with check.idea("one factor for all"):
                 got,
                 g[place] * min(1.0, bound / norm),
                 "the clipped gradients are wrong: one factor, limit / joint norm, for all of them, and only if the norm is above the limit",
-                wrong={
-                    "a gradient longer than the limit comes back as it was": g[place],
-                    "a short gradient was made longer: clip, do not normalise": g[place] * bound / norm,
-                    "every entry is cut by itself (clamp); that changes the direction": g[place].clamp(-bound, bound),
-                    "every tensor is clipped by itself, which changes the direction: use the joint norm of all of them": g[place]
-                    * min(1.0, bound / g[place].norm()),
-                    "the new norm is one, not the limit": g[place] / norm,
-                    "the root is missing: the norm is the root of the sum of squares": g[place] * min(1.0, bound / squared),
-                    "norms do not add: add the squares, then take the root": g[place] * min(1.0, bound / sum(v.norm() for v in g)),
-                    "your factor uses only the first tensor's norm: use the joint norm": g[place] * min(1.0, bound / g[0].norm()),
-                    "your factor uses the largest entry: use the joint norm": g[place] * min(1.0, bound / whole.abs().max()),
-                },
             )
     ### END HIDDEN TESTS
 with check.part("inf and NaN"):
@@ -1431,22 +1305,11 @@ with check.idea("the next character"):
         first = check.run(lambda given, b=begin, n=length: next_chunk(given, b, n)[0], letters, shape=(3, length))
         second = check.run(lambda given, b=begin, n=length: next_chunk(given, b, n)[1], letters, shape=(3, length))
         piece = letters[:, begin : begin + length]
-        check.equal(first, piece, "the inputs start at the wrong place", wrong={"`start` is ignored": letters[:, :length]})
+        check.equal(first, piece, "the inputs start at the wrong place")
         check.equal(
             second,
             letters[:, begin + 1 : begin + length + 1],
             "the targets are not the inputs' next characters",
-            wrong={
-                "the targets are the inputs themselves: the model would learn to copy. Shift by one": piece,
-                "the targets are shifted the wrong way: predict the next character, not the one before": letters.roll(1, 1)[
-                    :, begin : begin + length
-                ],
-                "the targets start after the whole chunk; each position predicts its own next character": letters[
-                    :, begin + length : begin + 2 * length
-                ],
-                "the last target is wrong: it is the first character after the chunk, not one of the chunk": piece.roll(-1, 1),
-                "the targets are shifted by two": letters[:, begin + 2 : begin + length + 2],
-            },
         )
     first = check.run(lambda streams: next_chunk(streams, 4, 3)[0], 30 - rows, shape=(2, 3))
     check.equal(first, [[26, 25, 24], [16, 15, 14]], "other streams, the same place: the inputs are theirs")
@@ -1519,16 +1382,6 @@ with check.idea("mean loss and its gradients"):
             J / positions,
             "the loss is not the mean of −log ŷ at the right characters",
             rtol=1e-4,
-            wrong={
-                "the loss is the sum; divide by the number of positions, B · T": J,
-                "the loss is divided by T only: there are B · T positions": J / T_given,
-                "the loss is divided by B only: there are B · T positions": J / B_given,
-                "the loss is also divided by the size of the alphabet: it is a mean over positions, not over one-hot entries": J
-                / positions
-                / n_given,
-                "logarithms to base 2: the loss is in nats": J / positions / math.log(2),
-                "the loss has the wrong sign: −log ŷ is positive": -J / positions,
-            },
         )
         truths = derivation.general_step(net)
         for place, name in enumerate(derivation.WEIGHTS):
@@ -1542,11 +1395,8 @@ with check.idea("mean loss and its gradients"):
                 f"the gradient of {name} is not that of the mean loss",
                 **derivation.SINGLE,
                 wrong={
-                    "these are the gradients of the sum; the loss is a mean, so divide them by B · T, too": right,
                     "the gradients are divided by T only: there are B · T positions": right / T_given,
                     "the gradients are divided by B only: there are B · T positions": right / B_given,
-                    "gradients have the wrong sign": -right / positions,
-                    "the gradients are divided by B · T twice": right / positions**2,
                 },
             )
     ### END HIDDEN TESTS
@@ -1564,25 +1414,13 @@ with check.part("clipped to limit"):
             "the gradients are not clipped to `limit`",
             rtol=1e-3,
             atol=1e-6,
-            wrong={
-                "`limit` has no effect: clip the gradients": right,
-                "you clip the gradients of the sum and divide afterwards: divide first, then clip": right * 0.01 / length / positions,
-            },
         )
     ### END HIDDEN TESTS
 with check.part("the last state"):
     check.close(check.run(step(2), *pair, shape=(1, 1)), [[-0.6]], "h_last is the state after the last character", atol=1e-4)
     ### BEGIN HIDDEN TESTS
     after = derivation.general_run(net)[0]
-    slips = {
-        "h_last is h_0: the state after the chunk was asked for": after[:, 0],
-        "h_last is one step too early": after[:, -2],
-        "h_last is the state after the first character": after[:, 1],
-        "these are the states of one sequence: h_last has one row for each": after[-1],
-    }
-    check.close(
-        check.run(step(2), *handed), after[:, -1], "h_last is not the state after the last character", **derivation.SINGLE, wrong=slips
-    )
+    check.close(check.run(step(2), *handed), after[:, -1], "h_last is not the state after the last character", **derivation.SINGLE)
     turned = check.run(step(2), *pair[:4], pair[5], pair[4])
     check.close(turned, [[0.6]], "the same weights with another chunk: h_last is the state after *its* last character", atol=1e-4)
     ### END HIDDEN TESTS
@@ -1777,48 +1615,47 @@ with check.idea("draw and feed back"):
     fed = {"the likeliest character is fed back, not the drawn one": likeliest / likeliest.sum(1, keepdim=True)}
     expected = "the characters that follow a drawn character do not come with its predicted shares"
     check.close(shares, table, expected, rtol=0, atol=0.15, wrong=fed)
-    deep = [0.9 * torch.linalg.qr(randn(6, 6))[0], randn(6, 5), 1e7 * randn(5, 6)]  # so large that chance has no say
 
-    def followed(steps, carry=deep[0], read=(4,)):
+    def written(net, steps, read=(4,), carry=None):
         line, known = [], torch.zeros(6)
         for index in read:
-            known = torch.tanh(deep[0] @ known + deep[1][:, index])
+            known = torch.tanh(net[0] @ known + net[1][:, index])
         for _ in range(steps):
-            line.append(int((deep[2] @ known).argmax()))
-            known = torch.tanh(carry @ known + deep[1][:, line[-1]])
+            line.append(int((net[2] @ known).argmax()))
+            known = torch.tanh((net[0] if carry is None else carry) @ known + net[1][:, line[-1]])
         return line
 
+    telling = False
+    while not telling:  # in some networks these mistakes write the same
+        deep = [0.9 * torch.linalg.qr(randn(6, 6))[0], 0.3 * randn(6, 5), 1e7 * randn(5, 6)]  # so large that chance has no say
+        slips = {"the state is lost while drawing: W_hh h is part of every step": written(deep, 40, carry=0 * deep[0])}
+        slips["W_hh is transposed while drawing"] = written(deep, 40, carry=deep[0].T)
+        telling = len({str(line) for line in (written(deep, 40), *slips.values())}) == 3
     got = check.run(lambda *w: sample(list(w), torch.tensor([4]), 40), *deep, shape=(40,))
-    check.equal(
-        got,
-        followed(40),
-        "in a network that leaves nothing to chance the characters are wrong. Is W_hh h part of every step, and is h carried on?",
-        wrong={
-            "the state is lost while drawing: W_hh h is part of every step": followed(40, carry=0 * deep[0]),
-            "W_hh is transposed while drawing": followed(40, carry=deep[0].T),
-        },
-    )
+    certain = "in a network that leaves nothing to chance the characters are wrong. Is W_hh h part of every step, and is h carried on?"
+    check.equal(got, written(deep, 40), certain, wrong=slips)
     ### END HIDDEN TESTS
 with check.part("the whole prefix"):
     longer = check.run(lambda *w: sample(list(w), torch.tensor([0, 3, 1]), 2), *turn, shape=(2,))
     last = "the last character of the prefix comes just before the first one drawn: is the whole prefix read, in order?"
     check.equal(longer, [2, 3], last)
     ### BEGIN HIDDEN TESTS
-    for _ in range(4):
-        start = randperm(5)
-        got = check.run(lambda *w, start=start: sample(list(w), start, 12), *deep, shape=(12,))
+    for start in [randperm(5)[:3] for _ in range(6)]:
+        got, read = check.run(lambda *w, start=start: sample(list(w), start, 12), *deep, shape=(12,)), start.tolist()
         slips = {
-            "only the last character of the prefix is read: the state is lost on the way": followed(12, read=start.tolist()[-1:]),
-            "the last character of the prefix is read twice": followed(12, read=[*start.tolist(), int(start[-1])]),
-            "the prefix is read backwards": followed(12, read=start.tolist()[::-1]),
-            "only the first character of the prefix is read": followed(12, read=start.tolist()[:1]),
+            "only the last character of the prefix is read: the state is lost on the way": read[-1:],
+            "the last character of the prefix is read twice": [*read, read[-1]],
+            "the prefix is read backwards": read[::-1],
+            "only the first character of the prefix is read": read[:1],
+            "the first character of the prefix is left out": read[1:],
         }
-        shown = [str(value) for value in slips.values()]  # two slips that give the same text here are not told apart
+        lines = {name: written(deep, 12, slip) for name, slip in slips.items()}
+        shown = [str(line) for line in (written(deep, 12, read), *lines.values())]  # what writes the same is not told apart
         check.equal(
             got,
-            followed(12, read=start.tolist()),
+            written(deep, 12, read),
             "after a longer prefix the characters are wrong: read every character of the prefix, and carry h from step to step",
-            wrong={name: value for name, value in slips.items() if shown.count(str(value)) == 1},
+            wrong={name: line for name, line in lines.items() if shown.count(str(line)) == 1},
         )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):

@@ -65,7 +65,7 @@ VARIANTS = {
         Mistake(
             "three steps only",
             change={"range(1, T + 1)": "range(1, 4)"},
-            hint="the number of steps is fixed in your code: use T",
+            says="the number of steps is fixed in your code: use T",
             gravity="idea",
         ),
         Mistake(
@@ -97,34 +97,61 @@ def graph_edges(T):
     return inner + [[f"J{t}", "J"] for t in range(1, T + 1)]
 """,
         ),
+        Mistake(
+            "x goes into h",
+            change={'(f"x{t}", f"z{t}")': '(f"x{t}", f"h{t}")'},
+            says="x_t goes into z_t; h_t is computed from z_t alone",
+            gravity="idea",
+        ),
+        Mistake(
+            "W_yh goes into the prediction",
+            change={'("W_yh", f"o{t}")': '("W_yh", f"p{t}")'},
+            says="W_yh is used for o_t; ŷ_t is the softmax of o_t alone",
+            gravity="part",
+        ),
+        Mistake(
+            "the target goes into the prediction",
+            change={'(f"y{t}", f"J{t}")': '(f"y{t}", f"p{t}")'},
+            says="the target goes into J_t: a prediction is made without it",
+            gravity="part",
+        ),
+        Mistake(
+            "all arrows reversed",
+            change={"return edges": "return [(b, a) for a, b in edges]"},
+            says="all arrows point backwards: (from, to) leads from what is given to what is computed with it",
+            gravity="idea",
+        ),
+        Mistake(
+            "one step short", change={"range(1, T + 1)": "range(1, T)"}, says="the last step is missing: t runs from 1 to T", gravity="idea"
+        ),
     ],
     "paths": [
         Mistake(
             "paths to the last loss only",
             change={"T * (T + 1) // 2": "T"},
-            hint="that counts the paths to J_T only; J is the sum of all J_t",
+            says="that counts the paths to J_T only; J is the sum of all J_t",
             gravity="idea",
         ),
         Mistake(
             "every step reaches every loss",
             change={"T * (T + 1) // 2": "T * T"},
-            hint="that lets a path reach J_1 from a later step: W_hh at step i only reaches J_t with t ≥ i",
+            says="that lets a path reach J_1 from a later step: W_hh at step i only reaches J_t with t ≥ i",
             gravity="idea",
         ),
         Mistake(
             "doubling",
             change={"T * (T + 1) // 2": "2**T - 1"},
-            hint="paths do not double with every step: each path enters at one step and then goes straight on",
+            says="paths do not double with every step: each path enters at one step and then goes straight on",
             gravity="idea",
         ),
-        Mistake("sum one short", change={"T * (T + 1) // 2": "T * (T - 1) // 2"}, hint="that is the sum up to T − 1", gravity="idea"),
+        Mistake("sum one short", change={"T * (T + 1) // 2": "T * (T - 1) // 2"}, says="that is the sum up to T − 1", gravity="idea"),
         Mistake(
             "half of the square",
             change={"T * (T + 1) // 2": "max(T * T // 2, 1)"},
-            hint="half of T² leaves out the paths i = t: 1 + 2 + … + T is T (T + 1) / 2",
+            says="half of T² leaves out the paths i = t: 1 + 2 + … + T is T (T + 1) / 2",
             gravity="idea",
         ),
-        Mistake("six", change={"T * (T + 1) // 2": "6"}, hint="the number is fixed in your code: it depends on T", gravity="idea"),
+        Mistake("six", change={"T * (T + 1) // 2": "6"}, says="the number is fixed in your code: it depends on T", gravity="idea"),
         Mistake(
             "zero at one",
             change={"T * (T + 1) // 2": "T * (T + 1) // 2 if T > 1 else 0"},
@@ -133,51 +160,57 @@ def graph_edges(T):
         ),
         Right("a sum", change={"T * (T + 1) // 2": "sum(range(T + 1))"}),
         Right("counted", change={"T * (T + 1) // 2": 'derivation.count_paths(graph_edges(T), "W_hh", "J")'}),
+        Mistake(
+            "twice as many",
+            change={"T * (T + 1) // 2": "T * (T + 1)"},
+            says="twice as many as there are: 1 + 2 + … + T is T (T + 1) / 2",
+            gravity="idea",
+        ),
     ],
     "forward": [
         Mistake(
             "starts from zero",
             change={"h = [h0]": "h = [torch.zeros_like(h0)]"},
-            hint="the first row of h is h_0 as given, and it is not zero",
+            says="the first row of h is h_0 as given, and it is not zero",
             gravity="idea",
         ),
         Mistake(
             "tanh too early",
             change={"h.append(W_hh @ h[-1] + W_hx @ x_t)": "h.append(torch.tanh(W_hh @ h[-1] + W_hx @ x_t))"},
-            hint="ψ is the identity here, not tanh",
+            says="ψ is the identity here, not tanh",
             gravity="idea",
         ),
         Mistake(
             "W_hh transposed",
             change={"W_hh @ h[-1]": "h[-1] @ W_hh"},
-            hint="W_hh is transposed: z = W h with h as a column (for h as a row that is h @ W.T)",
+            says="W_hh is transposed: z = W h with h as a column (for h as a row that is h @ W.T)",
             gravity="idea",
         ),
         Mistake(
             "always from h_0",
             change={"W_hh @ h[-1]": "W_hh @ h0"},
-            hint="every step starts from h_0 again: h_t is computed from h_{t−1}",
+            says="every step starts from h_0 again: h_t is computed from h_{t−1}",
             gravity="idea",
         ),
         Mistake(
             "h_0 missing",
             change={"W_hh @ h[-1] + W_hx @ x_t": "W_hx @ x_t + (W_hh @ h[-1] if len(h) > 1 else 0)"},
-            hint="h_1 lacks W_hh h_0: the given h_0 is not zero",
+            says="h_1 lacks W_hh h_0: the given h_0 is not zero",
             gravity="idea",
         ),
         Mistake(
             "predictions one step early",
             change={"(h[1:] @": "(h[:-1] @"},
-            hint="the predictions come one step too early: ŷ_t belongs to h_t, and h_0 has no prediction",
+            says="the predictions come one step too early: ŷ_t belongs to h_t, and h_0 has no prediction",
             gravity="idea",
         ),
         Mistake(
             "softmax over time",
             change={"softmax(dim=-1)": "softmax(dim=0)"},
-            hint="softmax runs over time; it must run over the classes",
+            says="softmax runs over time; it must run over the classes",
             gravity="idea",
         ),
-        Mistake("no softmax", change={".softmax(dim=-1)": ""}, hint="those are the o_t: the softmax is missing", gravity="idea"),
+        Mistake("no softmax", change={".softmax(dim=-1)": ""}, says="those are the o_t: the softmax is missing", gravity="idea"),
         Mistake(
             "h_0 not returned",
             change={"    return h, (h[1:]": "    return h[1:], (h[1:]"},
@@ -252,6 +285,44 @@ def forward(x, h0, W_hh, W_hx, W_yh):
     return torch.from_numpy(np.array(h)), torch.from_numpy(e / e.sum(1, keepdims=True))
 """,
         ),
+        Mistake(
+            "states before missing",
+            change={"W_hh @ h[-1] + ": ""},
+            says="the states before are missing: h_t = W_hh h_{t−1} + W_hx x_t",
+            gravity="idea",
+        ),
+        Mistake("the first input always", change={"W_hx @ x_t": "W_hx @ x[0]"}, says="every step reads the first input", gravity="idea"),
+        Mistake(
+            "inputs from the end",
+            change={"for x_t in x:": "for x_t in x.flip(0):"},
+            says="the inputs are read from the end",
+            gravity="idea",
+        ),
+        Mistake("no inputs", change={" + W_hx @ x_t": ""}, says="the inputs are missing", gravity="idea"),
+        Mistake(
+            "log-probabilities",
+            change={"softmax(dim=-1)": "log_softmax(dim=-1)"},
+            says="those are the logarithms of the predictions",
+            gravity="idea",
+        ),
+        Mistake(
+            "one softmax for all steps",
+            change={"(h[1:] @ W_yh.T).softmax(dim=-1)": "(h[1:] @ W_yh.T).flatten().softmax(0).view(len(x), -1)"},
+            says="one softmax runs over all steps at once",
+            gravity="idea",
+        ),
+        Mistake(
+            "sigmoid",
+            change={".softmax(dim=-1)": ".sigmoid()"},
+            says="the outputs go through a sigmoid: a prediction is the softmax, and sums to one over the classes",
+            gravity="idea",
+        ),
+        Mistake(
+            "sum of all states",
+            change={"W_hh @ h[-1]": "W_hh @ sum(h)"},
+            says="all earlier states are added up: h_t is computed from h_{t−1} alone",
+            gravity="idea",
+        ),
     ],
     "grad-o": [
         Mistake(
@@ -308,6 +379,24 @@ def forward(x, h0, W_hh, W_hx, W_yh):
         Right("Jacobian, without division", change={"return p - y": "return p * y.sum() - y"}),
         Right("numpy", change={"return p - y": "return p.numpy() - y.numpy()"}),
         Right("a list", change={"return p - y": "return [float(a - b) for a, b in zip(p, y)]"}),
+        Mistake(
+            "twice",
+            change={"p - y": "2 * (p - y)"},
+            says="a factor of two: that is the gradient of a squared error; J_t is a cross-entropy",
+            gravity="idea",
+        ),
+        Mistake(
+            "slope of the softmax again",
+            change={"p - y": "p * (p - y)"},
+            says="multiplied by ŷ once more: ŷ − y already contains the softmax's derivative",
+            gravity="idea",
+        ),
+        Mistake(
+            "absolute value",
+            change={"p - y": "(p - y).abs()"},
+            says="the sign is lost: the gradient is negative for a class that is too unlikely",
+            gravity="idea",
+        ),
     ],
     "grad-h": [
         Mistake(
@@ -390,6 +479,30 @@ def grad_h(g_o, W_hh, W_yh, steps):
                 "    g = W_yh.T @ g_o\n    for _ in range(steps):\n        g = W_hh.T @ g\n    return g": "    return W_yh.T @ g_o if steps == 0 else W_hh.T @ grad_h(g_o, W_hh, W_yh, steps - 1)"
             },
         ),
+        Mistake(
+            "adds the steps",
+            change={"g = W_hh.T @ g": "g = g + W_hh.T @ g"},
+            says="the gradient of each step is added to the one before: going back one step replaces it",
+            gravity="idea",
+        ),
+        Mistake(
+            "two factors for a step",
+            change={"g = W_hh.T @ g": "g = W_hh.T @ W_hh.T @ g"},
+            says="W_hh is applied twice for every step back",
+            gravity="idea",
+        ),
+        Mistake(
+            "diagonal of W_hh",
+            change={"W_hh.T @ g": "W_hh.diagonal() * g"},
+            says="only the diagonal of W_hh is used: every entry of h_i acts on every entry of h_{i+1}",
+            gravity="idea",
+        ),
+        Mistake(
+            "a slope of tanh",
+            change={"g = W_hh.T @ g": "g = (1 - g**2) * (W_hh.T @ g)"},
+            says="there is no slope here: in this part ψ is the identity",
+            gravity="idea",
+        ),
     ],
     "grad-w": [
         Mistake(
@@ -462,6 +575,33 @@ def grad_W_one(h, g_h):
             "float32 accumulator",
             change={"torch.zeros_like(torch.outer(h[0], h[0]))": "torch.zeros(len(h[0]), len(h[0]))", "total = total + ": "total += "},
         ),
+        Mistake(
+            "rows of g_h backwards",
+            change={"g_h[i - 1]": "g_h[-i]"},
+            says="the gradients are read from the end: row i − 1 of g_h meets h_{i−1}",
+            gravity="idea",
+        ),
+        Mistake(
+            "one gradient for all",
+            change={"g_h[i - 1]": "g_h[-1]"},
+            says="the last gradient is used at every step: each step has its own row of g_h",
+            gravity="idea",
+        ),
+        Mistake(
+            "h_0 for all",
+            change={", h[i - 1])": ", h[0])"},
+            says="h_0 is used at every step: at step i W_hh multiplied h_{i−1}",
+            gravity="idea",
+        ),
+        Mistake(
+            "one product of two sums",
+            code="""
+def grad_W_one(h, g_h):
+    return torch.outer(g_h.sum(0), h[:-1].sum(0))
+""",
+            says="that is one product of two sums: the products of each step are added up",
+            gravity="idea",
+        ),
     ],
     "grad-total": [
         Mistake(
@@ -504,6 +644,13 @@ def grad_W_total(g_W):
         ),
         Right("loop", change={"g_W.sum(0)": "sum(g for g in g_W)"}),
         Right("einsum", change={"g_W.sum(0)": 'torch.einsum("tab->ab", g_W)'}),
+        Mistake("the largest", change={".sum(0)": ".amax(0)"}, says="the largest of the gradients is taken: they add up", gravity="idea"),
+        Mistake(
+            "the first three",
+            change={"g_W.sum(0)": "g_W[:3].sum(0)"},
+            says="only the first three are added up: there are T of them",
+            gravity="idea",
+        ),
     ],
     "chain": [
         Mistake(
@@ -615,26 +762,26 @@ def chain(x, y, h0, W_hh, W_hx, W_yh):
         Mistake(
             "one-sided",
             change={"(f(W + shift) - f(W - shift)) / (2 * eps)": "(f(W + shift) - f(W)) / eps"},
-            hint="that is the one-sided difference: its error shrinks like ε only. Use f(W + ε) and f(W − ε)",
+            says="that is the one-sided difference: its error shrinks like ε only. Use f(W + ε) and f(W − ε)",
             gravity="idea",
         ),
-        Mistake("factor of two", change={"/ (2 * eps)": "/ eps"}, hint="a factor of two: the two points are 2ε apart", gravity="idea"),
+        Mistake("factor of two", change={"/ (2 * eps)": "/ eps"}, says="a factor of two: the two points are 2ε apart", gravity="idea"),
         Mistake(
             "sign",
             change={"f(W + shift) - f(W - shift)": "f(W - shift) - f(W + shift)"},
-            hint="the sign is flipped: f(W + ε) comes first",
+            says="the sign is flipped: f(W + ε) comes first",
             gravity="idea",
         ),
         Mistake(
             "all entries at once",
             change={"shift.view(-1)[index] = eps": "shift[:] = eps"},
-            hint="all entries are shifted at once; the derivative by one entry shifts that entry alone",
+            says="all entries are shifted at once; the derivative by one entry shifts that entry alone",
             gravity="idea",
         ),
         Mistake(
             "eps ignored",
             change={"shift = torch.zeros_like(W)": "shift = torch.zeros_like(W); eps = 1e-5"},
-            hint="ε is fixed in your code: use the argument `eps`",
+            says="ε is fixed in your code: use the argument `eps`",
             gravity="part",
         ),
         Mistake(
@@ -711,33 +858,57 @@ def numerical_gradient(f, W, eps=1e-5):
                 "        shift = torch.zeros_like(W)\n        shift.view(-1)[index] = eps\n": "        shift = eps * torch.eye(W.numel(), dtype=W.dtype)[index].view(W.shape)\n"
             },
         ),
+        Mistake(
+            "backward difference",
+            change={"(f(W + shift) - f(W - shift)) / (2 * eps)": "(f(W) - f(W - shift)) / eps"},
+            says="that is the one-sided difference, backwards: use f(W + ε) and f(W − ε)",
+            gravity="idea",
+        ),
+        Mistake(
+            "quarter step",
+            change={"/ (2 * eps)": "/ (4 * eps)"},
+            says="the points W + ε and W − ε are 2ε apart: the result is half of the derivative",
+            gravity="idea",
+        ),
+        Mistake(
+            "multiplied instead of divided",
+            change={"/ (2 * eps)": "/ 2 * eps"},
+            says="`/ 2 * eps` multiplies by ε: put brackets around 2ε",
+            gravity="idea",
+        ),
+        Mistake(
+            "the first row only",
+            change={"range(W.numel())": "range(W.shape[-1])"},
+            says="only the first row is shifted: every entry has its derivative",
+            gravity="idea",
+        ),
     ],
     "rnn-forward": [
         Mistake(
             "no tanh",
             change={"torch.tanh(h[-1] @ W_hh.T + from_input[:, t])": "h[-1] @ W_hh.T + from_input[:, t]"},
-            hint="tanh is missing",
+            says="tanh is missing",
             gravity="idea",
         ),
         Mistake(
             "W_hh transposed",
             change={"h[-1] @ W_hh.T": "h[-1] @ W_hh"},
-            hint="W_hh is transposed: with states as rows, W h is h @ W.T",
+            says="W_hh is transposed: with states as rows, W h is h @ W.T",
             gravity="idea",
         ),
         Mistake(
             "tanh of one part",
             change={"torch.tanh(h[-1] @ W_hh.T + from_input[:, t])": "torch.tanh(h[-1] @ W_hh.T) + from_input[:, t]"},
-            hint="tanh belongs around the whole sum",
+            says="tanh belongs around the whole sum",
             gravity="idea",
         ),
         Mistake(
-            "no memory", change={"h[-1] @ W_hh.T + ": ""}, hint="the state before is missing: tanh(W_hh h_{t−1} + W_hx x_t)", gravity="idea"
+            "no memory", change={"h[-1] @ W_hh.T + ": ""}, says="the state before is missing: tanh(W_hh h_{t−1} + W_hx x_t)", gravity="idea"
         ),
         Mistake(
             "predictions one step early",
             change={"(h[:, 1:] @": "(h[:, :-1] @"},
-            hint="the predictions come one step too early: ŷ_t belongs to h_t",
+            says="the predictions come one step too early: ŷ_t belongs to h_t",
             gravity="idea",
         ),
         Mistake(
@@ -749,13 +920,13 @@ def numerical_gradient(f, W, eps=1e-5):
         Mistake(
             "softmax over time",
             change={"softmax(dim=-1)": "softmax(dim=1)"},
-            hint="softmax runs over time; it must run over the classes",
+            says="softmax runs over time; it must run over the classes",
             gravity="idea",
         ),
         Mistake(
             "inputs of the first step only",
             change={"from_input[:, t]": "from_input[:, 0]"},
-            hint="every step reads the first input",
+            says="every step reads the first input",
             gravity="idea",
         ),
         Mistake(
@@ -798,6 +969,35 @@ def rnn_forward(x, h0, W_hh, W_hx, W_yh):
 """,
         ),
         Right("linear", change={"x @ W_hx.T": "F.linear(x, W_hx)", "h[-1] @ W_hh.T": "F.linear(h[-1], W_hh)"}),
+        Mistake("no input", change={" + from_input[:, t]": ""}, says="the input is missing: tanh(W_hh h_{t−1} + W_hx x_t)", gravity="idea"),
+        Mistake("always from h_0", change={"h[-1] @ W_hh.T": "h0 @ W_hh.T"}, says="every step starts from h_0 again", gravity="idea"),
+        Mistake(
+            "h_0 is zero",
+            change={"h = [h0]": "h = [torch.zeros_like(h0)]"},
+            says="the first row of h is h_0 as given: it is not zero",
+            gravity="idea",
+        ),
+        Mistake("sigmoid", change={"torch.tanh": "torch.sigmoid"}, says="ψ is tanh, not the logistic function", gravity="idea"),
+        Mistake("relu", change={"torch.tanh": "torch.relu"}, says="ψ is tanh, not relu", gravity="idea"),
+        Mistake("no softmax", change={".softmax(dim=-1)": ""}, says="those are the o_t: the softmax is missing", gravity="idea"),
+        Mistake(
+            "inputs from the end",
+            change={"from_input[:, t]": "from_input[:, -1 - t]"},
+            says="the inputs are read from the end",
+            gravity="idea",
+        ),
+        Mistake(
+            "tanh of the states again",
+            change={"(h[:, 1:] @": "(h[:, 1:].tanh() @"},
+            says="a second tanh acts on the states: o_t = W_yh h_t",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax over the batch",
+            change={".softmax(dim=-1)": ".softmax(dim=0)"},
+            says="softmax runs over the sequences of the batch; it must run over the classes",
+            gravity="idea",
+        ),
     ],
     "bptt": [
         Mistake("no slope", change={" * (1 - h[:, t + 1] ** 2)": ""}, hint="the slope of tanh is missing: ∂h/∂z = 1 − h²", gravity="idea"),
@@ -990,45 +1190,93 @@ def rnn_bptt(x, y, h, p, W_hh, W_yh):
     return tuple(torch.from_numpy(v) for v in totals)
 """,
         ),
+        Mistake(
+            "slope of the state before",
+            change={"(1 - h[:, t + 1] ** 2)": "(1 - h[:, t] ** 2)"},
+            says="the slope is taken at the state before: z_t has the slope 1 − h_t², and h_t is `h[:, t + 1]` here",
+            gravity="idea",
+        ),
+        Mistake(
+            "the loop runs forwards",
+            change={"reversed(range(x.shape[1]))": "range(x.shape[1])"},
+            says="the loop runs forwards: what comes back from step t + 1 must be known before step t",
+            gravity="idea",
+        ),
+        Mistake(
+            "what comes back piles up",
+            change={"later = g_z": "later = later + g_z"},
+            says="what comes back is added up over the steps: g_z of step t + 1 already contains all later steps",
+            gravity="idea",
+        ),
+        Mistake(
+            "back by one step only",
+            change={"later = g_z[:, t] @ W_hh": "later = (from_output[:, t] * (1 - h[:, t + 1] ** 2)) @ W_hh"},
+            says="gradients travel back one step only: pass on g_z, with what came from later",
+            gravity="idea",
+        ),
+        Mistake(
+            "the first step left out",
+            change={'"bta,btc->ac", g_z, h[:, :-1])': '"bta,btc->ac", g_z[:, 1:], h[:, 1:-1])'},
+            says="the gradient of W_hh lacks the first step: there W_hh multiplied h_0, which is not zero",
+            gravity="idea",
+        ),
+        Mistake(
+            "the input of the step before",
+            change={"g_z, x)": "g_z, x.roll(1, 1))"},
+            says="the gradient at z_t is paired with x_{t−1}; W_hx multiplied x_t",
+            gravity="idea",
+        ),
+        Mistake(
+            "no target in g_yh",
+            change={"g_o, h[:, 1:])": "p, h[:, 1:])"},
+            says="the gradient of W_yh is made of ŷ, without the target: use ŷ − y",
+            gravity="idea",
+        ),
+        Mistake(
+            "order of the results",
+            change={"return g_hh, g_hx, g_yh": "return g_hx, g_hh, g_yh"},
+            says="the results are in another order: W_hh, then W_hx, then W_yh",
+            gravity="idea",
+        ),
     ],
     "jacobian": [
         Mistake(
             "reversed order",
             change={"(1 - state**2)[:, None] * W_hh @ jacobian": "jacobian @ ((1 - state**2)[:, None] * W_hh)"},
-            hint="the factors are in the wrong order: the first step is applied first, so its factor is the rightmost",
+            says="the factors are in the wrong order: the first step is applied first, so its factor is the rightmost",
             gravity="idea",
         ),
         Mistake(
             "slope on the columns",
             change={"(1 - state**2)[:, None] * W_hh @": "W_hh * (1 - state**2) @"},
-            hint="the slope scales the columns of W_hh; entry a of h_j has the slope 1 − h_{j,a}², which belongs to row a",
+            says="the slope scales the columns of W_hh; entry a of h_j has the slope 1 − h_{j,a}², which belongs to row a",
             gravity="idea",
         ),
-        Mistake("no slope", change={"(1 - state**2)[:, None] * W_hh": "W_hh"}, hint="the slope of tanh is missing", gravity="idea"),
+        Mistake("no slope", change={"(1 - state**2)[:, None] * W_hh": "W_hh"}, says="the slope of tanh is missing", gravity="idea"),
         Mistake(
             "slopes before the step",
             change={"h[1:]": "h[:-1]"},
-            hint="the slopes belong to the states after each step, not before it",
+            says="the slopes belong to the states after each step, not before it",
             gravity="idea",
         ),
-        Mistake("one factor too many", change={"h[1:]": "h"}, hint="there is one step too many: n + 1 states make n steps", gravity="idea"),
-        Mistake("last step only", change={" @ jacobian": ""}, hint="only the last step is there: multiply all of them", gravity="idea"),
+        Mistake("one factor too many", change={"h[1:]": "h"}, says="there is one step too many: n + 1 states make n steps", gravity="idea"),
+        Mistake("last step only", change={" @ jacobian": ""}, says="only the last step is there: multiply all of them", gravity="idea"),
         Mistake(
             "transposed",
             change={"return jacobian": "return jacobian.T"},
-            hint="the Jacobian is transposed: row a belongs to entry a of h_t",
+            says="the Jacobian is transposed: row a belongs to entry a of h_t",
             gravity="idea",
         ),
         Mistake(
             "slope with tanh",
             change={"1 - state**2": "1 - torch.tanh(state) ** 2"},
-            hint="you took the tanh of h once more: h is tanh(z) already",
+            says="you took the tanh of h once more: h is tanh(z) already",
             gravity="idea",
         ),
         Mistake(
             "both W transposed",
             change={"* W_hh @ jacobian": "* W_hh.T @ jacobian"},
-            hint="W_hh is transposed in every step",
+            says="W_hh is transposed in every step",
             gravity="idea",
         ),
         Mistake(
@@ -1054,21 +1302,34 @@ def state_jacobian(W_hh, h):
     return result
 """,
         ),
+        Mistake("slope 1 - h", change={"1 - state**2": "1 - state"}, says="the slope is 1 − h², not 1 − h", gravity="idea"),
+        Mistake(
+            "factors added",
+            change={"jacobian = (1 - state**2)[:, None] * W_hh @ jacobian": "jacobian = jacobian + (1 - state**2)[:, None] * W_hh"},
+            says="the factors are added: the chain rule multiplies them",
+            gravity="idea",
+        ),
+        Mistake(
+            "entries multiplied",
+            change={"W_hh @ jacobian": "W_hh * jacobian"},
+            says="the matrices are multiplied entry by entry: use the matrix product",
+            gravity="idea",
+        ),
     ],
     "overflow": [
         Mistake(
             "the largest that fits",
             change={") + 1": ")"},
-            hint="the smallest k that no longer fits was asked for, not the largest that fits",
+            says="the smallest k that no longer fits was asked for, not the largest that fits",
             gravity="idea",
         ),
         Mistake(
-            "float64", change={"torch.float32": "torch.float64"}, hint="that is the limit of float64; here it is float32", gravity="idea"
+            "float64", change={"torch.float32": "torch.float64"}, says="that is the limit of float64; here it is float32", gravity="idea"
         ),
         Mistake(
             "log of rho missing",
             change={" / math.log(rho)": ""},
-            hint="log ρ is missing, or of another base than the other logarithm",
+            says="log ρ is missing, or of another base than the other logarithm",
             gravity="idea",
         ),
         Mistake(
@@ -1086,7 +1347,7 @@ def state_jacobian(W_hh, h):
         Mistake(
             "128",
             change={"math.floor(math.log(torch.finfo(torch.float32).max) / math.log(rho)) + 1": "128"},
-            hint="the number is fixed in your code: it depends on ρ",
+            says="the number is fixed in your code: it depends on ρ",
             gravity="idea",
         ),
         Mistake(
@@ -1094,7 +1355,7 @@ def state_jacobian(W_hh, h):
             change={
                 "math.floor(math.log(torch.finfo(torch.float32).max) / math.log(rho)) + 1": "round(math.log(torch.finfo(torch.float32).max) / math.log(rho))"
             },
-            hint="the smallest k that no longer fits was asked for, not the largest that fits",
+            says="the smallest k that no longer fits was asked for, not the largest that fits",
             gravity="idea",
         ),
         Mistake(
@@ -1123,6 +1384,12 @@ def steps_to_overflow(rho):
             "ceil",
             change={"math.floor(math.log(torch.finfo(torch.float32).max) / math.log(rho)) + 1": "math.ceil(math.log(3.4028235e38, rho))"},
         ),
+        Mistake(
+            "one more",
+            change={"math.log(rho)) + 1": "math.log(rho)) + 2"},
+            says="one more than the smallest k that no longer fits",
+            gravity="idea",
+        ),
     ],
     "clip": [
         Mistake(
@@ -1130,31 +1397,31 @@ def steps_to_overflow(rho):
             change={
                 "    return [g * factor for g in grads]": "    return [g * min(1.0, limit / max(g.norm().item(), 1e-30)) for g in grads]"
             },
-            hint="every tensor is clipped by itself, which changes the direction: use the joint norm of all of them",
+            says="every tensor is clipped by itself, which changes the direction: use the joint norm of all of them",
             gravity="idea",
         ),
         Mistake(
             "clamp",
             change={"    return [g * factor for g in grads]": "    return [g.clamp(-limit, limit) for g in grads]"},
-            hint="every entry is cut by itself (clamp); that changes the direction",
+            says="every entry is cut by itself (clamp); that changes the direction",
             gravity="idea",
         ),
         Mistake(
             "always normalised",
             change={"min(1.0, limit / norm.item())": "limit / norm.item()"},
-            hint="a short gradient was made longer: clip, do not normalise",
+            says="a short gradient was made longer: clip, do not normalise",
             gravity="idea",
         ),
         Mistake(
             "no root",
             change={"torch.sqrt(sum((g**2).sum() for g in grads))": "sum((g**2).sum() for g in grads)"},
-            hint="the root is missing: the norm is the root of the sum of squares",
+            says="the root is missing: the norm is the root of the sum of squares",
             gravity="idea",
         ),
         Mistake(
             "norms added",
             change={"torch.sqrt(sum((g**2).sum() for g in grads))": "sum(g.norm() for g in grads)"},
-            hint="norms do not add: add the squares, then take the root",
+            says="norms do not add: add the squares, then take the root",
             gravity="idea",
         ),
         Mistake(
@@ -1183,11 +1450,11 @@ def steps_to_overflow(rho):
             hint="a zero gradient must stay zero: do not divide by its norm",
             gravity="edge",
         ),
-        Mistake("norm one", change={"limit / norm.item()": "1.0 / norm.item()"}, hint="the new norm is one, not the limit", gravity="idea"),
+        Mistake("norm one", change={"limit / norm.item()": "1.0 / norm.item()"}, says="the new norm is one, not the limit", gravity="idea"),
         Mistake(
             "max norm",
             change={"torch.sqrt(sum((g**2).sum() for g in grads))": "max(g.norm() for g in grads)"},
-            hint="every tensor is clipped by itself, which changes the direction: use the joint norm of all of them",
+            says="every tensor is clipped by itself, which changes the direction: use the joint norm of all of them",
             gravity="idea",
         ),
         Mistake(
@@ -1231,30 +1498,66 @@ def clip_gradients(grads, limit):
     return tuple(g / total * limit for g in grads)
 """,
         ),
+        Mistake(
+            "norm of the first tensor",
+            change={"for g in grads))": "for g in grads[:1]))"},
+            says="your factor uses only the first tensor's norm: use the joint norm",
+            gravity="idea",
+        ),
+        Mistake(
+            "largest entry",
+            change={"torch.sqrt(sum((g**2).sum() for g in grads))": "torch.stack([g.abs().max() for g in grads]).max()"},
+            says="your factor uses the largest entry: use the joint norm",
+            gravity="idea",
+        ),
+        Mistake(
+            "sum of the entries",
+            change={"torch.sqrt(sum((g**2).sum() for g in grads))": "sum(g.abs().sum() for g in grads)"},
+            says="the norm is the root of the sum of squares, not the sum of the entries' sizes",
+            gravity="idea",
+        ),
+        Mistake(
+            "mean of the squares",
+            change={"(g**2).sum()": "(g**2).mean()"},
+            says="the squares are averaged: the norm is the root of their sum",
+            gravity="idea",
+        ),
+        Mistake(
+            "zeros for what is too long",
+            change={"return [g * factor for": "return [g * int(factor == 1.0) for"},
+            says="a long gradient becomes zero: keep its direction, and cut its length to the limit",
+            gravity="idea",
+        ),
+        Mistake(
+            "limit squared",
+            change={"limit / norm": "limit**2 / norm"},
+            says="the factor is limit / norm, with the limit as it is: not squared",
+            gravity="idea",
+        ),
     ],
     "chunk": [
         Mistake(
             "not shifted",
             change={"streams[:, start + 1 : start + T + 1]": "streams[:, start : start + T]"},
-            hint="the targets are the inputs themselves: the model would learn to copy. Shift by one",
+            says="the targets are the inputs themselves: the model would learn to copy. Shift by one",
             gravity="idea",
         ),
         Mistake(
             "the wrong way",
             change={"streams[:, start + 1 : start + T + 1]": "streams.roll(1, 1)[:, start : start + T]"},
-            hint="the targets are shifted the wrong way: predict the next character, not the one before",
+            says="the targets are shifted the wrong way: predict the next character, not the one before",
             gravity="idea",
         ),
         Mistake(
             "the next chunk",
             change={"streams[:, start + 1 : start + T + 1]": "streams[:, start + T : start + 2 * T]"},
-            hint="the targets start after the whole chunk; each position predicts its own next character",
+            says="the targets start after the whole chunk; each position predicts its own next character",
             gravity="idea",
         ),
         Mistake(
             "rolled inside the chunk",
             change={"streams[:, start + 1 : start + T + 1]": "streams[:, start : start + T].roll(-1, 1)"},
-            hint="the last target is wrong: it is the first character after the chunk, not one of the chunk",
+            says="the last target is wrong: it is the first character after the chunk, not one of the chunk",
             gravity="idea",
         ),
         Mistake(
@@ -1266,7 +1569,7 @@ def clip_gradients(grads, limit):
         Mistake(
             "start ignored",
             change={"streams[:, start : start + T]": "streams[:, :T]", "streams[:, start + 1 : start + T + 1]": "streams[:, 1 : T + 1]"},
-            hint="`start` is ignored",
+            says="`start` is ignored",
             gravity="idea",
         ),
         Mistake(
@@ -1280,7 +1583,7 @@ def clip_gradients(grads, limit):
             change={
                 "return streams[:, start : start + T], streams[:, start + 1 : start + T + 1]": "return streams[:, start + 1 : start + T + 1], streams[:, start : start + T]"
             },
-            hint="the targets are the inputs themselves: the model would learn to copy. Shift by one",
+            says="the targets are the inputs themselves: the model would learn to copy. Shift by one",
             gravity="idea",
         ),
         Mistake(
@@ -1308,30 +1611,48 @@ def next_chunk(streams, start, T):
                 "return streams[:, start : start + T], streams[:, start + 1 : start + T + 1]": "at = torch.arange(start, start + T)\n    return [streams[:, at], streams[:, at + 1]]"
             },
         ),
+        Mistake(
+            "shifted by two",
+            change={"start + 1 : start + T + 1": "start + 2 : start + T + 2"},
+            says="the targets are shifted by two",
+            gravity="idea",
+        ),
+        Mistake(
+            "one target short",
+            change={"start + 1 : start + T + 1": "start + 1 : start + T"},
+            says="one target is missing: Python leaves out the end of a slice",
+            gravity="idea",
+        ),
+        Mistake(
+            "start counts chunks",
+            change={"    return": "    start = start * T\n    return"},
+            says="`start` is a position, not the number of a chunk",
+            gravity="idea",
+        ),
     ],
     "train-step": [
         Mistake(
             "sum for mean",
             change={".sum().item() / inputs.numel()": ".sum().item()"},
-            hint="the loss is the sum; divide by the number of positions, B · T",
+            says="the loss is the sum; divide by the number of positions, B · T",
             gravity="idea",
         ),
         Mistake(
             "mean over one-hot entries",
             change={"-(y * p.clamp_min(1e-30).log()).sum().item() / inputs.numel()": "-(y * p.clamp_min(1e-30).log()).mean().item()"},
-            hint="the loss is also divided by the size of the alphabet: it is a mean over positions, not over one-hot entries",
+            says="the loss is also divided by the size of the alphabet: it is a mean over positions, not over one-hot entries",
             gravity="idea",
         ),
         Mistake(
             "gradients of the sum",
             change={"g / inputs.numel() for g": "g for g"},
-            hint="these are the gradients of the sum; the loss is a mean, so divide them by B · T, too",
+            says="these are the gradients of the sum; the loss is a mean, so divide them by B · T, too",
             gravity="idea",
         ),
         Mistake(
             "not clipped",
             change={"clip_gradients(grads, limit)": "grads"},
-            hint="`limit` has no effect: clip the gradients",
+            says="`limit` has no effect: clip the gradients",
             gravity="part",
         ),
         Mistake(
@@ -1339,13 +1660,13 @@ def next_chunk(streams, start, T):
             change={
                 "    grads = [g / inputs.numel() for g in rnn_bptt(x, y, h, p, W_hh, W_yh)]": "    grads = [g / inputs.numel() for g in clip_gradients(rnn_bptt(x, y, h, p, W_hh, W_yh), limit)]"
             },
-            hint="you clip the gradients of the sum and divide afterwards: divide first, then clip",
+            says="you clip the gradients of the sum and divide afterwards: divide first, then clip",
             gravity="part",
         ),
         Mistake(
-            "first state", change={"h[:, -1]": "h[:, 0]"}, hint="h_last is h_0: the state after the chunk was asked for", gravity="part"
+            "first state", change={"h[:, -1]": "h[:, 0]"}, says="h_last is h_0: the state after the chunk was asked for", gravity="part"
         ),
-        Mistake("bits", change={".log()).sum()": ".log2()).sum()"}, hint="logarithms to base 2: the loss is in nats", gravity="idea"),
+        Mistake("bits", change={".log()).sum()": ".log2()).sum()"}, says="logarithms to base 2: the loss is in nats", gravity="idea"),
         Mistake(
             "float64 inside",
             change={".to(W_hh.dtype) for": ".double() for"},
@@ -1355,7 +1676,7 @@ def next_chunk(streams, start, T):
         Mistake(
             "mean over time only",
             change={"inputs.numel()": "inputs.shape[1]"},
-            hint="the loss is divided by T only: there are B · T positions",
+            says="the loss is divided by T only: there are B · T positions",
             gravity="idea",
         ),
         Mistake(
@@ -1373,10 +1694,10 @@ def next_chunk(streams, start, T):
         Mistake(
             "unclipped when short",
             change={"clip_gradients(grads, limit)": "clip_gradients(grads, 1.0)"},
-            hint="`limit` has no effect: clip the gradients",
+            says="`limit` has no effect: clip the gradients",
             gravity="part",
         ),
-        Mistake("h_last early", change={"h[:, -1]": "h[:, -2]"}, hint="h_last is one step too early", gravity="part"),
+        Mistake("h_last early", change={"h[:, -1]": "h[:, -2]"}, says="h_last is one step too early", gravity="part"),
         Mistake("float one-hot", change={".to(W_hh.dtype) for": ".float() for"}, hint="your code raised RuntimeError", gravity="edge"),
         Mistake(
             "weights updated",
@@ -1405,6 +1726,61 @@ def training_step(weights, h0, inputs, targets, limit):
             change={
                 "-(y * p.clamp_min(1e-30).log()).sum().item() / inputs.numel()": "-p.gather(2, targets[..., None]).log().mean().item()"
             },
+        ),
+        Mistake(
+            "state after the first", change={"h[:, -1]": "h[:, 1]"}, says="h_last is the state after the first character", gravity="part"
+        ),
+        Mistake(
+            "states of one sequence",
+            change={"h[:, -1]": "h[-1]"},
+            says="these are the states of one sequence: h_last has one row for each",
+            gravity="part",
+        ),
+        Mistake(
+            "mean over the batch only",
+            change={"inputs.numel()": "len(inputs)"},
+            says="loss and gradients are divided by B only: there are B · T positions",
+            gravity="idea",
+        ),
+        Mistake(
+            "sign of the loss", change={"loss = -(y": "loss = (y"}, says="the loss has the wrong sign: −log ŷ is positive", gravity="idea"
+        ),
+        Mistake("sign of the gradients", change={"[g / inputs": "[-g / inputs"}, says="gradients have the wrong sign", gravity="idea"),
+        Mistake(
+            "divided twice",
+            change={"g / inputs.numel() for": "g / inputs.numel() ** 2 for"},
+            says="the gradients are divided by B · T twice",
+            gravity="idea",
+        ),
+        Mistake(
+            "h0 ignored",
+            change={"rnn_forward(x, h0,": "rnn_forward(x, torch.zeros_like(h0),"},
+            says="h0 is ignored: the states start from the given h0",
+            gravity="idea",
+        ),
+        Mistake(
+            "each clipped by itself",
+            change={"clip_gradients(grads, limit)": "[clip_gradients([g], limit)[0] for g in grads]"},
+            says="each gradient is clipped by itself: hand all three to `clip_gradients` at once",
+            gravity="part",
+        ),
+        Mistake(
+            "entries cut",
+            change={"clip_gradients(grads, limit)": "[g.clamp(-limit, limit) for g in grads]"},
+            says="every entry is cut by itself, which changes the direction: use `clip_gradients`",
+            gravity="part",
+        ),
+        Mistake(
+            "gradients in another order",
+            change={"clip_gradients(grads, limit)": "clip_gradients(grads[::-1], limit)"},
+            says="the gradients are in another order: W_hh, W_hx, W_yh",
+            gravity="idea",
+        ),
+        Mistake(
+            "squared error",
+            change={"-(y * p.clamp_min(1e-30).log()).sum().item()": "(p - y).square().sum().item()"},
+            says="that is a squared error: the loss is −log ŷ at the right character",
+            gravity="idea",
         ),
     ],
     "sample": [
@@ -1489,6 +1865,12 @@ def training_step(weights, h0, inputs, targets, limit):
             change={"torch.zeros(len(W_hh), dtype=W_hh.dtype)": "torch.zeros(len(W_hh))"},
             hint="your code raised RuntimeError",
             gravity="edge",
+        ),
+        Mistake(
+            "the first of the prefix left out",
+            change={"for index in prefix:": "for index in prefix[1:] if len(prefix) > 1 else prefix:"},
+            hint="the first character of the prefix is left out",
+            gravity="part",
         ),
         Right("gumbel", change={"torch.multinomial(p, 1)[0]": "(p.log() - torch.empty_like(p).exponential_().log()).argmax()"}),
         Right("Categorical", change={"torch.multinomial(p, 1)[0]": "torch.distributions.Categorical(p).sample()"}),
@@ -1645,6 +2027,30 @@ def rtrl(x, y, h0, W_hh, W_hx, W_yh):
                 'torch.einsum("ad,dbc->abc", W_hh, S)': "(W_hh @ S.reshape(n, n * n)).view(n, n, n)",
                 'torch.einsum("a,abc->bc", g_h, S)': "(g_h @ S.reshape(n, n * n)).view(n, n)",
             },
+        ),
+        Mistake(
+            "slope on one of two terms",
+            change={"(1 - new_h**2)[:, None, None] * (direct +": "((1 - new_h**2)[:, None, None] * direct +"},
+            says="the slope belongs to both terms of S_t: h_t = tanh(z_t) acts on all that z_t depends on",
+            gravity="idea",
+        ),
+        Mistake(
+            "no target",
+            change={"softmax(dim=0) - y_t": "softmax(dim=0)"},
+            says="the target does not appear: a perfect prediction must have gradient zero",
+            gravity="idea",
+        ),
+        Mistake(
+            "S starts with ones",
+            change={"S = torch.zeros_like(W_hh)": "S = torch.ones_like(W_hh)"},
+            says="S_0 is zero: h_0 is given and does not depend on W_hh",
+            gravity="idea",
+        ),
+        Mistake(
+            "the last loss left out",
+            change={"return gradient": "return gradient - torch.einsum('a,abc->bc', g_h, S)"},
+            says="the last loss is missing: J adds up J_1 … J_T",
+            gravity="idea",
         ),
     ],
 }

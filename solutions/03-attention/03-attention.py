@@ -108,6 +108,10 @@ with check.edge("large scores"):
     big = check.run(lookup_weights, torch.full((2, 3), 17.0), torch.full((4, 3), 17.0), shape=(2, 4))
     check.finite(big, "large scores overflow: exp(867) is infinite. Subtract the row's maximum first, or use torch's softmax")
     check.close(big, 0.25, "four equal keys have equal weights, however large the scores are")
+    high = check.run(lookup_weights, torch.tensor([[60.0]]), torch.tensor([[2.0], [2.0 + math.log(3.0) / 60]]))
+    check.close(
+        high, [[0.25, 0.75]], "scores of 120 and 120 + log 3 give 1 : 3, as any two that are log 3 apart: are they cut off?", rtol=1e-3
+    )
 ### END HIDDEN TESTS
 check.score()
 
@@ -557,8 +561,10 @@ with check.edge("inputs unchanged"):
     check.unchanged(reachable, some, KEYS)
 ### BEGIN HIDDEN TESTS
 with check.edge("tolerance"):
-    near = made + torch.tensor([0.01, -0.01, 0.0, 0.0, 0.0, 0.0])
-    check.equal(check.run(reachable, near, crowd), False, "a target that is missed by 0.01 is out of reach: your tolerance is too generous")
+    near = made * torch.tensor([1.01, 0.99, 1.0, 1.0, 1.0, 1.0])
+    check.equal(
+        check.run(reachable, near, crowd), False, "a target that is missed by one percent is out of reach: your tolerance is too generous"
+    )
 with check.edge("equal keys"):
     twins = torch.tensor([[1.0, 2.0], [1.0, 2.0], [0.0, 1.0]])
     share = check.run(reachable, torch.tensor([0.3, 0.3, 0.4]), twins)
@@ -689,6 +695,10 @@ with check.edge("width one"):
 with check.edge("large scores"):
     big = check.run(weights, torch.full((2, 4), 40.0), torch.full((3, 4), 40.0), shape=(2, 3))
     check.finite(big, "large scores overflow: exp(3200) is infinite. Subtract the row's maximum first, or use torch's softmax")
+    high = check.run(weights, torch.tensor([[60.0]]), torch.tensor([[2.0], [2.0 + math.log(3.0) / 60]]))
+    check.close(
+        high, [[0.25, 0.75]], "scores of 120 and 120 + log 3 give 1 : 3, as any two that are log 3 apart: are they cut off?", rtol=1e-3
+    )
 with check.edge("all digits of float64"):
     precise = randn(2, 9, dtype=torch.float64)
     sharp = check.run(weights, precise, precise, shape=(2, 2))
@@ -1087,6 +1097,10 @@ with check.edge("a large forbidden score"):
 with check.edge("one query, one key"):
     plain_case = check.run(attention, randn(1, 2), randn(1, 2), torch.tensor([[7.0, -7.0, 1.0]]), shape=(1, 3))
     check.close(plain_case, [[7.0, -7.0, 1.0]], "one query, one key, no batch axis: the output is the only value")
+with check.edge("all digits of float64"):
+    precise = [randn(4, 5, dtype=torch.float64) for _ in range(3)]
+    digits = "with float64 input digits are lost: do you convert to float32 on the way?"
+    check.close(check.run(attention, *precise), F.scaled_dot_product_attention(*precise), digits)
 ### END HIDDEN TESTS
 check.score()
 

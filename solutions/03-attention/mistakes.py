@@ -75,6 +75,12 @@ def lookup_weights(Q, K):
             hint=NO_TORCH,
             gravity="part",
         ),
+        Mistake(
+            "scores cut off",
+            change={"(Q @ K.mT)": "(Q @ K.mT).clamp(-50, 50)"},
+            hint="scores of 120 and 120 + log 3 give 1 : 3",
+            gravity="edge",
+        ),
         Right("einsum in float64", change={"(Q @ K.mT)": 'torch.einsum("nd,md->nm", Q.double(), K.double())'}),
         Right(
             "by logsumexp",
@@ -380,6 +386,7 @@ def query_for(target, keys):
             hint=IN_PLACE,
             gravity="edge",
         ),
+        Mistake("a tolerance of two percent", change={"atol=1e-4": "atol=2e-2"}, hint="your tolerance is too generous", gravity="edge"),
         Right(
             "compares the weights",
             change={
@@ -483,6 +490,12 @@ def query_for(target, keys):
         ),
         Mistake("float32 on the way", change={"q @ k.mT": "q.float() @ k.float().mT"}, hint="digits are lost", gravity="edge"),
         Mistake("cut from the graph", change={"softmax(dim=-1)": "softmax(dim=-1).detach()"}, hint="do not flow at all", gravity="part"),
+        Mistake(
+            "scores cut off",
+            change={"return scores.softmax": "return scores.clamp(max=30).softmax"},
+            hint="scores of 120 and 120 + log 3 give 1 : 3",
+            gravity="edge",
+        ),
         Right(
             "explicit loop with exp",
             code="""
@@ -876,6 +889,12 @@ def attention(q, k, v, mask=None):
 """,
             hint="write attention yourself",
             gravity="idea",
+        ),
+        Mistake(
+            "float32 on the way",
+            change={"return w @ v": "return w.float() @ v.float()"},
+            hint="with float64 input digits are lost",
+            gravity="edge",
         ),
         Right(
             "einsum, and a mask of ones",

@@ -88,28 +88,12 @@ with check.idea("squares up to the share"):
     ### BEGIN HIDDEN TESTS
     for share_given in (0.9, 0.5, 0.2 + 0.7 * float(rand(1))):
         falling = (3 * rand(400)).sort(descending=True).values + 0.1  # so many that counts of two mistakes differ
-        held_so_far, plain_sum = falling.square().cumsum(0), falling.cumsum(0)
+        held_so_far = falling.square().cumsum(0)
         smallest_k = int((held_so_far < share_given * held_so_far[-1]).sum()) + 1
         check.equal(
             check.run(rank_holding, falling, share_given),
             smallest_k,
             "for falling singular values the count is wrong: add up squares from the largest on until the share is reached",
-            wrong={
-                "k is a number of singular values, not the index of the last one: add one": smallest_k - 1,
-                "you add up the singular values; their squares make up the Frobenius norm": int(
-                    (plain_sum < share_given * plain_sum[-1]).sum()
-                )
-                + 1,
-                "you compare each singular value with the largest; add up squares instead": int(
-                    (falling >= share_given * falling[0]).sum()
-                ),
-                "you compare each square with the largest; add them up instead": int((falling**2 >= share_given * falling[0] ** 2).sum()),
-                "the sum of squares is not divided by the total: `share` is a part of it": int((held_so_far < share_given).sum()) + 1,
-                "you add up from the smallest value on; the first k are the largest": int(
-                    (falling.flip(0).square().cumsum(0) < share_given * held_so_far[-1]).sum()
-                )
-                + 1,
-            },
         )
     steep = "four values of which the first holds most: one is enough for 0.6"
     check.equal(check.run(rank_holding, torch.tensor([5.0, 1.0, 1.0, 1.0]), 0.6), 1, steep)
@@ -125,6 +109,7 @@ with check.edge("a single value"):
 with check.edge("all of the squares"):
     zeros = "share 1 with two zeros at the end: k is the number of non-zero singular values"
     check.equal(check.run(rank_holding, torch.tensor([3.0, 2.0, 0.0, 0.0]), 1.0), 2, zeros)
+    check.equal(check.run(rank_holding, torch.ones(4), 0.9), 4, "of four equal values three hold only 0.75: for 0.9 it takes all four")
 ### END HIDDEN TESTS
 check.score()
 
@@ -217,18 +202,7 @@ with check.idea("U Σ Wᵀ V"):
     for rows, inner, columns, out_width in ((9, 4, 7, 5), (6, 2, 8, 3), (5, 5, 5, 5), (10, 3, 4, 1)):
         a, c, d = randn(rows, inner), randn(inner, columns), randn(columns, out_width)
         b = (rand(inner) + 0.3).sort(descending=True).values  # as singular values come: the largest is the first
-        slips = {
-            "the singular values are missing: U Wᵀ V is not P V": a @ c @ d,
-            "the singular values are applied twice": (a * b * b) @ c @ d,
-            "divided by the singular values; they multiply": (a / b) @ c @ d,
-            "you multiply by the roots of the singular values; use the values themselves": (a * b.sqrt()) @ c @ d,
-            "only the largest singular value is used": b.max() * a @ c @ d,
-            "the singular values are in reverse order": (a * b.flip(0)) @ c @ d,
-        }
-        if rows == inner == columns:
-            slips["`Wt` is already transposed: do not transpose it again"] = (a * b) @ c.T @ d
-            slips["`U` is transposed"] = a.T @ (b[:, None] * (c @ d))
-        check.close(check.run(svd_attention, a, b, c, d), (a * b) @ c @ d, "the result is not U diag(S) Wt V", wrong=slips)
+        check.close(check.run(svd_attention, a, b, c, d), (a * b) @ c @ d, "the result is not U diag(S) Wt V")
     ### END HIDDEN TESTS
 with check.part("no n × n matrix"):
     sized = lambda n: (randn(n, 4), rand(4), randn(4, n), randn(n, 3))  # noqa: E731
@@ -302,29 +276,12 @@ with check.idea("what is lost, in two norms"):
             torch.linalg.matrix_norm(rest, 2),
             "spectral norm: it is not that of P − P_k for a random matrix",
             rtol=1e-5,
-            wrong={
-                "spectral norm: this is the last singular value that is kept; take the first one that is lost": s[kept - 1],
-                "spectral norm: this is the smallest singular value; take the largest of the lost ones": s[-1],
-                "spectral norm: this is the largest of all singular values; take the largest of the lost ones": s[0],
-                "the two results are exchanged: first the spectral norm, then the Frobenius norm": rest.norm(),
-                "spectral norm: this adds up the lost singular values; take the largest one": s[kept:].sum(),
-                "spectral norm: this is the second of the lost singular values; take the first": s[kept + 1],
-            },
         )
         check.close(
             check.run(one_of(1), s, kept),
             rest.norm(),
             "Frobenius norm: it is not that of P − P_k for a random matrix",
             rtol=1e-5,
-            wrong={
-                "Frobenius norm: take the root of the sum of squares": rest.norm() ** 2,
-                "Frobenius norm: this adds up the lost singular values; add up their squares and take the root": s[kept:].sum(),
-                "Frobenius norm: this is what is kept, not what is lost": s[:kept].norm(),
-                "Frobenius norm: the singular value number k is kept; start with number k + 1": s[kept - 1 :].norm(),
-                "Frobenius norm: the first lost singular value is left out": s[kept + 1 :].norm(),
-                "Frobenius norm: this is the norm of all of P": s.norm(),
-                "the two results are exchanged: first the spectral norm, then the Frobenius norm": s[kept],
-            },
         )
     ### END HIDDEN TESTS
 with check.edge("input unchanged"):
@@ -415,19 +372,8 @@ with check.idea("scaled scores times values"):
     ### BEGIN HIDDEN TESTS
     for queries_n, keys_n, width_h, width_e in ((9, 7, 4, 5), (6, 8, 3, 2), (5, 5, 5, 5)):
         q, k, v = randn(queries_n, width_h), randn(keys_n, width_h), randn(keys_n, width_e)
-        whole = q @ k.T @ v
-        slips = {
-            "the scale 1/√h is missing": whole,
-            "scale by the root of h, not by h": whole / width_h,
-            "scale by the root of the width h, not of the number of queries": whole / queries_n**0.5,
-            "scale by the root of the width h, not of the number of keys": whole / keys_n**0.5,
-            "scale by the root of the width of the keys, not of the values": whole / width_e**0.5,
-            "there is no softmax in this part": (q @ k.T / width_h**0.5).softmax(1) @ v,
-            "you multiply by √h: the scores are divided by it": whole * width_h**0.5,
-            "the scale is right for h = 4 only: compute it from the shape": whole / 2,
-        }
         hint = "the result is not (Q Kᵀ / √h) V"
-        check.close(check.run(softmax_free, q, k, v), whole / width_h**0.5, hint, wrong=slips)
+        check.close(check.run(softmax_free, q, k, v), q @ k.T @ v / width_h**0.5, hint)
     ### END HIDDEN TESTS
 with check.part("no n × n matrix"):
     sized = lambda n: (randn(n, 4), randn(n, 4), randn(n, 3))  # noqa: E731
@@ -770,24 +716,11 @@ with check.idea("softmax over mixtures"):
     for queries_n, keys_n, inner, width_h, width_e in ((9, 7, 3, 4, 5), (5, 8, 6, 3, 2), (6, 6, 6, 6, 6)):
         q, k, v = randn(queries_n, width_h), randn(keys_n, width_h), randn(keys_n, width_e)
         c, d = randn(inner, keys_n), randn(inner, keys_n)
-        short_k, short_v, scores = c @ k, d @ v, q @ (c @ k).T / width_h**0.5
+        scores = q @ (c @ k).T / width_h**0.5
         check.close(
             check.run(projected_attention, q, k, v, c, d),
-            scores.softmax(1) @ short_v,
+            scores.softmax(1) @ (d @ v),
             "the result is not softmax(Q (C K)ᵀ / √h) D V",
-            wrong={
-                "C shortens the keys and D the values: yours are exchanged": (q @ (d @ k).T / width_h**0.5).softmax(1) @ (c @ v),
-                "C shortens the keys and D the values: you use C for both": scores.softmax(1) @ (c @ v),
-                "C shortens the keys and D the values: you use D for both": (q @ (d @ k).T / width_h**0.5).softmax(1) @ short_v,
-                "the scale 1/√h is missing": (q @ short_k.T).softmax(1) @ short_v,
-                "scale by the root of the width h, not by h": (q @ short_k.T / width_h).softmax(1) @ short_v,
-                "scale by the root of the width h, not of the number k of mixtures": (q @ short_k.T / inner**0.5).softmax(1) @ short_v,
-                "scale by the root of the width h, not of the number of keys": (q @ short_k.T / keys_n**0.5).softmax(1) @ short_v,
-                "softmax runs over the queries: it must run over the k mixtures": scores.softmax(0) @ short_v,
-                "the softmax is missing": scores @ short_v,
-                "softmax is taken over all keys, before the projection": (q @ k.T / width_h**0.5).softmax(1) @ c.T @ short_v,
-                "the scale is right for h = 4 only: compute it from the shape": (q @ short_k.T / 2).softmax(1) @ short_v,
-            },
         )
     ### END HIDDEN TESTS
 with check.part("no n × n matrix"):
@@ -870,6 +803,8 @@ with check.part("mean zero"):
     check.true(tall.mean().abs() < 0.06 * tall.square().mean().sqrt(), zero)
 ### BEGIN HIDDEN TESTS
 with check.part("independent entries"):
+    few = "a few entries carry all of a column: every entry must be a random number"
+    check.true(tall.square().amax(0) < 0.2 * tall.square().sum(0), few)  # of 400 normal entries the largest has a share near 0.03
     for sample in (tall, wide.T):  # columns against each other, then rows
         gram = sample.T @ sample / sample.square().sum(0).mean()
         apart = gram - torch.diag(gram.diagonal())
@@ -877,8 +812,8 @@ with check.part("independent entries"):
         check.true(
             apart.square().mean().sqrt() < 0.1, "the entries are not independent: CᵀC or CCᵀ differs from the identity by more than chance"
         )
-    few = "a few entries carry all of a column: every entry must be a random number"
-    check.true(tall.square().amax(0) < 0.2 * tall.square().sum(0), few)  # of 400 normal entries the largest has a share near 0.03
+        exact = "the columns or the rows are orthogonal: entries that are independent make them so on average only, and not exactly"
+        check.true(apart.square().mean().sqrt() > 0.02, exact)
 with check.edge("a new matrix in every call"):
     again = check.run(random_projection, 25, 500, shape=(25, 500)).float()
     check.true((again - wide).abs().max() > 1e-4, "every call must draw a new matrix: do not fix the seed inside the function")
@@ -1057,25 +992,11 @@ with check.idea("normalised weights φ(q)·φ(k)"):
     phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
     for queries_n, keys_n, width_h, width_e in ((9, 7, 4, 5), (5, 8, 2, 4), (6, 6, 6, 6)):
         q, k, v = randn(queries_n, width_h), randn(keys_n, width_h), randn(keys_n, width_e)
-        raw, bare, late = phi_of(q) @ phi_of(k).T, phi_of(q) @ k.T, phi_of(q @ k.T)
-        halved = phi_of(q / width_h**0.5) @ phi_of(k).T
+        raw = phi_of(q) @ phi_of(k).T
         check.close(
             check.run(kernel_attention, q, k, v),
             raw / raw.sum(1, keepdim=True) @ v,
             "the result is not Σ_j w_ij v_j with w_ij = φ(q_i)·φ(k_j) / Σ_l φ(q_i)·φ(k_l)",
-            wrong={
-                "the normaliser is missing: divide by Σ_j φ(q_i)·φ(k_j)": raw @ v,
-                "divide by the sum of the weights, not by the number of keys": raw @ v / keys_n,
-                "the normaliser adds up over the queries; it must add up over the keys": raw @ (v / raw.sum(0)[:, None]),
-                "the features are missing, on queries and keys": (q @ k.T) / (q @ k.T).sum(1, keepdim=True) @ v,
-                "the feature map is applied to the finished scores; it belongs to queries and keys": late / late.sum(1, keepdim=True) @ v,
-                "the features are missing on the keys": bare / bare.sum(1, keepdim=True) @ v,
-                "the features are missing on the queries": (q @ phi_of(k).T) / (q @ phi_of(k).T).sum(1, keepdim=True) @ v,
-                "one normaliser for all: every query has its own": raw / raw.sum() @ v,
-                "the scale 1/√h changes the features: it is not used here": halved / halved.sum(1, keepdim=True) @ v,
-                "this is softmax attention: the weights are φ(q)·φ(k)": (q @ k.T / width_h**0.5).softmax(1) @ v,
-                "the features are applied to the values, too": raw / raw.sum(1, keepdim=True) @ phi_of(v),
-            },
         )
     ### END HIDDEN TESTS
 with check.part("no n × n matrix"):
@@ -1155,20 +1076,11 @@ with check.idea("the share that is lost"):
     for size, rank_given in ((7, 2), (10, 1), (16, 12), (60, 11 + int(randint(0, 20, ())))):
         shifted = torch.eye(size, dtype=torch.float64).roll(1, 0)
         lost = torch.linalg.svdvals(shifted)[rank_given:].square().sum() / size
-        share = rank_given / size
         check.close(
             check.run(copying_floor, size, rank_given),
             lost,
             "a permutation matrix has n singular values, all of them 1: how much of the sum of squares is lost with the last n − r?",
             **close_enough,
-            wrong={
-                "that is the share that is kept; the error is what is lost": share,
-                "the squared error was asked for: no root": (1 - share) ** 0.5,
-                "relative to the squared norm of the permutation matrix, which is n: divide by it": size - rank_given,
-                "square the singular values, each of which is 1, not their number": (1 - share) ** 2,
-                "relative to the squared norm of the permutation matrix, which is n, not its root": (size - rank_given) / size**0.5,
-                "the error is divided by n twice": (1 - share) / size,
-            },
         )
     ### END HIDDEN TESTS
 with check.edge("full rank"):
@@ -1279,19 +1191,6 @@ with check.idea("update, then read"):
             check.run(result(0), S_old, z_old, q, k, v),
             a @ S_new / (a @ z_new),
             "the output is not S_tᵀ φ(q_t) / (z_t · φ(q_t))",
-            wrong={
-                "the query reads the old state: position t must see itself. Update first, then read": a @ S_old / (a @ z_old),
-                "the normaliser is missing: divide by z · φ(q)": a @ S_new,
-                "the normaliser is the old z: update it before you divide": a @ S_new / (a @ z_old),
-                "the query reads the old S: update it before you read": a @ S_old / (a @ z_new),
-                "the features are missing on the query": q @ S_new / (q @ z_new),
-                "the features are missing on the key: S collects φ(k) vᵀ": a @ (S_old + torch.outer(k, v)) / (a @ (z_old + k)),
-                "S is overwritten: add the new term to the old sum": a @ torch.outer(b, v) / (a @ z_new),
-                "z is overwritten: add the new term to the old sum": a @ S_new / (a @ b),
-                "the state is thrown away: add the new term to the old sums": v,
-                "S collects keys, not queries": a @ (S_old + torch.outer(a, v)) / (a @ (z_old + a)),
-                "divide by z · φ(q), not by the sum of z": a @ S_new / z_new.sum(),
-            },
         )
     ### END HIDDEN TESTS
 with check.part("the new state"):
@@ -1305,13 +1204,11 @@ with check.part("the new state"):
         got,
         S_old + torch.outer(phi_of(k), v),
         "the new S is not the old one plus φ(k) vᵀ",
-        wrong={"the new S lacks the old one": torch.outer(phi_of(k), v), "the old S is returned": S_old},
     )
     check.close(
         check.run(result(2), S_old, z_old, q, k, v, shape=(4,)),
         z_old + phi_of(k),
         "the new z is not the old one plus φ(k)",
-        wrong={"the new z lacks the old one": phi_of(k), "the old z is returned": z_old},
     )
     ### END HIDDEN TESTS
 with check.edge("the old state stays"):
@@ -1361,26 +1258,11 @@ with check.idea("sums from the start to t"):
     phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
     for size, h_in, e_out in ((7, 4, 3), (12, 2, 5), (9, 5, 5), (4, 4, 4)):
         q, k, v = randn(size, h_in), randn(size, h_in), randn(size, e_out)
-        raw = phi_of(q) @ phi_of(k).T
-        masked, strict, whole = raw.tril(), raw.tril(-1), raw.sum(1, keepdim=True)
+        masked = (phi_of(q) @ phi_of(k).T).tril()
         check.close(
             check.run(causal_linear_attention, q, k, v),
             masked / masked.sum(1, keepdim=True) @ v,
             "the result differs from the masked quadratic form",
-            wrong={
-                "the sums run over the whole sequence: this is kernel attention without a mask": raw / whole @ v,
-                "the numerator is causal, but the normaliser adds up the whole sequence": masked / whole @ v,
-                "the normaliser is causal, but the numerator adds up the whole sequence": raw / masked.sum(1, keepdim=True) @ v,
-                "the sums run backwards, from the end to t": raw.triu() / raw.triu().sum(1, keepdim=True) @ v,
-                "the normaliser is missing": masked @ v,
-                "position t does not see itself: update the state before you read it": (strict / strict.sum(1, keepdim=True)).nan_to_num()
-                @ v,
-                "divide by the sum of the weights, not by the number of positions": masked @ v / torch.arange(1, size + 1)[:, None],
-                "this is masked softmax attention: the weights are φ(q)·φ(k)": (q @ k.T / h_in**0.5)
-                .masked_fill(torch.ones(size, size).triu(1) > 0, -torch.inf)
-                .softmax(1)
-                @ v,
-            },
         )
     ### END HIDDEN TESTS
 with check.part("work like n"):
@@ -1509,39 +1391,21 @@ with check.idea("operations", share=3):
         check.run(count("quadratic"), many, wide, inner),
         4 * nnh,
         "quadratic: Q Kᵀ is n × h times h × n, the product with V is n × n times n × h",
-        wrong={
-            "quadratic: this is half of it: multiplications and additions both count, and there are two products": 2 * nnh,
-            "quadratic: this is linear in n; the scores are n × n": 4 * nhh,
-        },
     )
     check.close(
         check.run(count("svd"), many, wide, inner),
         4 * nkh,
         "svd: Wᵀ V is k × n times n × h, then n × k times k × h",
-        wrong={
-            "svd: multiplications and additions both count, in both products": 2 * nkh,
-            "svd: this forms P first; bracket from the right": 2 * many**2 * inner + 2 * nnh,
-            "svd: Σ is diagonal and scales rows: it is not a matrix product": 4 * nkh + 2 * inner**2 * wide,
-        },
     )
     check.close(
         check.run(count("projected"), many, wide, inner),
         8 * nkh,
         "projected: there are four products, C K, D V, Q (C K)ᵀ and the one with D V, each with 2 n k h operations",
-        wrong={
-            "projected: only two of the four products are counted; shortening K and V costs as much as using them": 4 * nkh,
-            "projected: only three of the four products are counted": 6 * nkh,
-        },
     )
     check.close(
         check.run(count("kernel"), many, wide, inner),
         4 * nhh,
         "kernel: φ(K)ᵀ V is h × n times n × h, then n × h times h × h. There is no k in it",
-        wrong={
-            "kernel: there is no rank k here: the features have the width h": 4 * nkh,
-            "kernel: multiplications and additions both count, in both products": 2 * nhh,
-            "kernel: this forms the n × n weights first; sum over the keys first": 4 * nnh,
-        },
     )
     ### END HIDDEN TESTS
 with check.idea("break-even lengths"):
@@ -1553,13 +1417,11 @@ with check.idea("break-even lengths"):
         check.run(even("projected"), wide, inner),
         2 * inner,
         "break-even of projected: 8 n k h = 4 n² h",
-        wrong={"break-even of projected: shortening K and V costs operations, too: four products against two": inner},
     )
     check.close(
         check.run(even("kernel"), wide, inner),
         wide,
         "break-even of kernel: 4 n h² = 4 n² h",
-        wrong={"break-even of kernel: there is no rank k here": inner},
     )
     ### END HIDDEN TESTS
 check.score()
@@ -1702,27 +1564,11 @@ with check.idea("inside the chunk and before it"):
     phi_of = lambda x: torch.where(x > 0, x + 1, x.clamp(max=0).exp())  # noqa: E731
     for positions, width_h, width_e, size in ((24, 3, 5, 6), (12, 4, 2, 3), (20, 5, 5, 10)):
         q, k, v = randn(positions, width_h), randn(positions, width_h), randn(positions, width_e)
-        raw, block_of = phi_of(q) @ phi_of(k).T, torch.arange(positions) // size
-        tril, same_block = raw.tril(), block_of[:, None] == block_of[None]
-        loose = raw * same_block + raw * (block_of[:, None] > block_of[None])
-        strict, near = raw.tril(-1), tril * same_block
-        last_only = tril * ((block_of[:, None] - block_of[None]) < 2)
+        tril = (phi_of(q) @ phi_of(k).T).tril()
         check.close(
             check.run(chunked_attention, q, k, v, size),
             tril / tril.sum(1, keepdim=True) @ v,
             "the result differs from causal linear attention: what comes from the chunk, what from the state?",
-            wrong={
-                "what came before the chunk is missing: carry the state along": near / near.sum(1, keepdim=True) @ v,
-                "inside a chunk later positions are seen: the c × c weights must be masked": loose / loose.sum(1, keepdim=True) @ v,
-                "the normaliser lacks what came before the chunk": tril / near.sum(1, keepdim=True) @ v,
-                "the numerator lacks what came before the chunk": near / tril.sum(1, keepdim=True) @ v,
-                "a position must see itself: mask above the diagonal only": (strict / strict.sum(1, keepdim=True)).nan_to_num() @ v,
-                "the state holds only the previous chunk: add to it": last_only / last_only.sum(1, keepdim=True) @ v,
-                "the normaliser is missing": tril @ v,
-                "the state is updated before it is read: the chunk itself is counted twice": (loose + near)
-                / (loose + near).sum(1, keepdim=True)
-                @ v,
-            },
         )
     ### END HIDDEN TESTS
 with check.part("small tensors, work like n"):

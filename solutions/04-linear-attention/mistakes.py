@@ -9,13 +9,13 @@ VARIANTS = {
         Mistake(
             "values not squared",
             change={".square()": ""},
-            hint="you add up the singular values; their squares make up the Frobenius norm",
+            says="you add up the singular values; their squares make up the Frobenius norm",
             gravity="idea",
         ),
         Mistake(
             "an index, not a number",
             change={") + 1": ")"},
-            hint="k is a number of singular values, not the index of the last one: add one",
+            says="k is a number of singular values, not the index of the last one: add one",
             gravity="idea",
         ),
         Mistake(
@@ -30,13 +30,13 @@ VARIANTS = {
 def rank_holding(S, share):
     return int((S >= share * S[0]).sum())
 """,
-            hint="you compare each singular value with the largest; add up squares instead",
+            says="you compare each singular value with the largest; add up squares instead",
             gravity="idea",
         ),
         Mistake(
             "not divided by the total",
             change={" / S.square().sum()": ""},
-            hint="the sum of squares is not divided by the total: `share` is a part of it",
+            says="the sum of squares is not divided by the total: `share` is a part of it",
             gravity="idea",
         ),
         Mistake(
@@ -48,7 +48,7 @@ def rank_holding(S, share):
         Mistake(
             "from the smallest",
             change={"S.square().cumsum(0)": "S.square().flip(0).cumsum(0)"},
-            hint="you add up from the smallest value on; the first k are the largest",
+            says="you add up from the smallest value on; the first k are the largest",
             gravity="idea",
         ),
         Mistake(
@@ -86,6 +86,30 @@ def rank_holding(S, share):
     return torch.searchsorted(held, torch.tensor(share, dtype=S.dtype)) + 1
 """,
         ),
+        Mistake(
+            "each square compared with the largest",
+            change={"int((held < share).sum()) + 1": "int((S.square() >= share * S[0].square()).sum())"},
+            says="you compare each square with the largest; add them up instead",
+            gravity="idea",
+        ),
+        Mistake(
+            "one more",
+            change={".sum()) + 1": ".sum()) + 2"},
+            says="one more than needed: the first k values may hold exactly what was asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "a share of the count",
+            change={"held = S.square().cumsum(0) / S.square().sum()": "held = torch.arange(1, len(S) + 1) / len(S)"},
+            says="that is a share of the number of singular values, whatever they are: add up their squares",
+            gravity="idea",
+        ),
+        Mistake(
+            "never all of them",
+            change={"+ 1\n": "+ 1 - int(bool((held < share)[:-1].all()) and len(S) > 1)\n"},
+            says="where all singular values are needed one is left out",
+            gravity="edge",
+        ),
     ],
     "svd-attention": [
         Mistake(
@@ -101,13 +125,13 @@ def rank_holding(S, share):
             gravity="part",
         ),
         Mistake(
-            "no singular values", change={"S[:, None] * ": ""}, hint="the singular values are missing: U Wᵀ V is not P V", gravity="idea"
+            "no singular values", change={"S[:, None] * ": ""}, says="the singular values are missing: U Wᵀ V is not P V", gravity="idea"
         ),
-        Mistake("singular values twice", change={"U @ (": "(U * S) @ ("}, hint="the singular values are applied twice", gravity="idea"),
+        Mistake("singular values twice", change={"U @ (": "(U * S) @ ("}, says="the singular values are applied twice", gravity="idea"),
         Mistake(
             "Wt transposed again",
             change={"Wt @ V": "(Wt.mT @ V if len(Wt) == Wt.shape[1] else Wt @ V)"},
-            hint="`Wt` is already transposed: do not transpose it again",
+            says="`Wt` is already transposed: do not transpose it again",
             gravity="idea",
         ),
         Mistake(
@@ -119,7 +143,7 @@ def svd_attention(U, S, Wt, V):
             hint="the counter saw almost nothing of your work: compute with torch, not with NumPy or Python numbers",
             gravity="part",
         ),
-        Mistake("largest only", change={"S[:, None]": "S[0]"}, hint="only the largest singular value is used", gravity="idea"),
+        Mistake("largest only", change={"S[:, None]": "S[0]"}, says="only the largest singular value is used", gravity="idea"),
         Mistake(
             "float32",
             change={"U @ (S[:, None] * (Wt @ V))": "U.float() @ (S.float()[:, None] * (Wt.float() @ V.float()))"},
@@ -145,37 +169,55 @@ def svd_attention(U, S, Wt, V):
     return out
 """,
         ),
+        Mistake(
+            "divided", change={"S[:, None] *": "1 / S[:, None] *"}, says="divided by the singular values; they multiply", gravity="idea"
+        ),
+        Mistake(
+            "roots",
+            change={"S[:, None]": "S[:, None].sqrt()"},
+            says="you multiply by the roots of the singular values; use the values themselves",
+            gravity="idea",
+        ),
+        Mistake(
+            "in reverse order", change={"S[:, None]": "S.flip(0)[:, None]"}, says="the singular values are in reverse order", gravity="idea"
+        ),
+        Mistake(
+            "their mean",
+            change={"S[:, None]": "S.mean()"},
+            says="the mean of the singular values is used for all: each belongs to its own pair of vectors",
+            gravity="idea",
+        ),
     ],
     "truncation-errors": [
         Mistake(
             "last value kept",
             change={"lost[0] if len(lost) else S.new_zeros(())": "S[k - 1]"},
-            hint="spectral norm: this is the last singular value that is kept; take the first one that is lost",
+            says="spectral norm: this is the last singular value that is kept; take the first one that is lost",
             gravity="idea",
         ),
-        Mistake("no root", change={".sum().sqrt()": ".sum()"}, hint="Frobenius norm: take the root of the sum of squares", gravity="idea"),
+        Mistake("no root", change={".sum().sqrt()": ".sum()"}, says="Frobenius norm: take the root of the sum of squares", gravity="idea"),
         Mistake(
             "sum of values",
             change={"lost.square().sum().sqrt()": "lost.sum()"},
-            hint="Frobenius norm: this adds up the lost singular values; add up their squares and take the root",
+            says="Frobenius norm: this adds up the lost singular values; add up their squares and take the root",
             gravity="idea",
         ),
         Mistake(
             "what is kept",
             change={"lost.square()": "S[:k].square()"},
-            hint="Frobenius norm: this is what is kept, not what is lost",
+            says="Frobenius norm: this is what is kept, not what is lost",
             gravity="idea",
         ),
         Mistake(
             "one too early",
             change={"lost.square()": "S[k - 1 :].square()"},
-            hint="Frobenius norm: the singular value number k is kept; start with number k + 1",
+            says="Frobenius norm: the singular value number k is kept; start with number k + 1",
             gravity="idea",
         ),
         Mistake(
             "smallest value",
             change={"lost[0] if": "lost[-1] if"},
-            hint="spectral norm: this is the smallest singular value; take the largest of the lost ones",
+            says="spectral norm: this is the smallest singular value; take the largest of the lost ones",
             gravity="idea",
         ),
         Mistake(
@@ -187,13 +229,13 @@ def svd_attention(U, S, Wt, V):
         Mistake(
             "exchanged",
             change={"return spectral, lost.square().sum().sqrt()": "return lost.square().sum().sqrt(), spectral"},
-            hint="the two results are exchanged: first the spectral norm, then the Frobenius norm",
+            says="the two results are exchanged: first the spectral norm, then the Frobenius norm",
             gravity="idea",
         ),
         Mistake(
             "largest of all",
             change={"lost[0] if": "S[0] if"},
-            hint="spectral norm: this is the largest of all singular values; take the largest of the lost ones",
+            says="spectral norm: this is the largest of all singular values; take the largest of the lost ones",
             gravity="idea",
         ),
         Mistake(
@@ -211,6 +253,54 @@ def truncation_errors(S, k):
     return max(lost, default=0.0), sum(x * x for x in lost) ** 0.5
 """,
         ),
+        Mistake(
+            "spectral: sum",
+            change={"lost[0] if": "lost.sum() if"},
+            says="spectral norm: this adds up the lost singular values; take the largest one",
+            gravity="idea",
+        ),
+        Mistake(
+            "spectral: the second",
+            change={"lost[0] if": "lost[min(1, len(lost) - 1)] if"},
+            says="spectral norm: this is the second of the lost singular values; take the first",
+            gravity="idea",
+        ),
+        Mistake(
+            "Frobenius: first one left out",
+            change={"lost.square().sum().sqrt()": "lost[1:].square().sum().sqrt()"},
+            says="Frobenius norm: the first lost singular value is left out",
+            gravity="idea",
+        ),
+        Mistake(
+            "Frobenius: all",
+            change={"lost.square().sum().sqrt()": "S.square().sum().sqrt()"},
+            says="Frobenius norm: this is the norm of all of P",
+            gravity="idea",
+        ),
+        Mistake(
+            "relative",
+            change={"return spectral, lost.square().sum().sqrt()": "return spectral / S[0], lost.square().sum().sqrt() / S.norm()"},
+            says="the errors are divided by the norms of P: the norms of P − P_k themselves were asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "Frobenius: mean",
+            change={"lost.square().sum()": "lost.square().mean()"},
+            says="Frobenius norm: the squares are averaged; add them up",
+            gravity="idea",
+        ),
+        Mistake(
+            "one late",
+            change={"S[k:]": "S[k + 1:]"},
+            says="the first lost singular value is number k + 1, which Python counts as k: `S[k:]`",
+            gravity="idea",
+        ),
+        Mistake(
+            "twice the spectral norm",
+            change={"spectral, lost.square().sum().sqrt()": "spectral, spectral"},
+            says="Frobenius norm: the spectral norm is returned twice",
+            gravity="idea",
+        ),
     ],
     "softmax-free": [
         Mistake(
@@ -219,24 +309,24 @@ def truncation_errors(S, k):
             hint="twice as many positions must cost twice as much: what do you multiply first?",
             gravity="part",
         ),
-        Mistake("no scale", change={" / Q.shape[-1] ** 0.5": ""}, hint="the scale 1/√h is missing", gravity="idea"),
-        Mistake("scale by h", change={"Q.shape[-1] ** 0.5": "Q.shape[-1]"}, hint="scale by the root of h, not by h", gravity="idea"),
+        Mistake("no scale", change={" / Q.shape[-1] ** 0.5": ""}, says="the scale 1/√h is missing", gravity="idea"),
+        Mistake("scale by h", change={"Q.shape[-1] ** 0.5": "Q.shape[-1]"}, says="scale by the root of h, not by h", gravity="idea"),
         Mistake(
             "scale by the keys",
             change={"Q.shape[-1] ** 0.5": "K.shape[0] ** 0.5"},
-            hint="scale by the root of the width h, not of the number of keys",
+            says="scale by the root of the width h, not of the number of keys",
             gravity="idea",
         ),
         Mistake(
             "fixed scale",
             change={"Q.shape[-1] ** 0.5": "2"},
-            hint="the scale is right for h = 4 only: compute it from the shape",
+            says="the scale is right for h = 4 only: compute it from the shape",
             gravity="idea",
         ),
         Mistake(
             "softmax",
             change={"Q @ (K.mT @ V) / Q.shape[-1] ** 0.5": "(Q @ K.mT / Q.shape[-1] ** 0.5).softmax(-1) @ V"},
-            hint="there is no softmax in this part",
+            says="there is no softmax in this part",
             gravity="idea",
         ),
         Mistake(
@@ -248,7 +338,7 @@ def truncation_errors(S, k):
         Mistake(
             "scale by e",
             change={"Q.shape[-1] ** 0.5": "V.shape[-1] ** 0.5"},
-            hint="scale by the root of the width of the keys, not of the values",
+            says="scale by the root of the width of the keys, not of the values",
             gravity="idea",
         ),
         Mistake(
@@ -277,6 +367,24 @@ def softmax_free(Q, K, V):
         ),
         Right("einsum", change={"K.mT @ V": 'torch.einsum("mh,me->he", K, V)'}),
         Right("scale first", change={"Q @ (K.mT @ V) / Q.shape[-1] ** 0.5": "(Q / Q.shape[-1] ** 0.5) @ (K.T @ V)"}),
+        Mistake(
+            "scale by the queries",
+            change={"Q.shape[-1]": "Q.shape[0]"},
+            says="scale by the root of the width h, not of the number of queries",
+            gravity="idea",
+        ),
+        Mistake(
+            "multiplied by the root",
+            change={"/ Q.shape[-1] ** 0.5": "* Q.shape[-1] ** 0.5"},
+            says="you multiply by √h: the scores are divided by it",
+            gravity="idea",
+        ),
+        Mistake(
+            "queries normalised",
+            change={"return Q @": "return F.normalize(Q, dim=-1) @"},
+            says="the queries are made of length one: leave them as they are",
+            gravity="idea",
+        ),
     ],
     "right-singular-vectors": [
         Mistake(
@@ -408,6 +516,30 @@ def right_singular_vectors(Q, K, k):
     return A @ vectors[:, order].to(A.dtype)
 """,
         ),
+        Mistake(
+            "times the singular values",
+            change={"_, _, Vh = torch": "_, S, Vh = torch", "Vh[:k].mT": "(S[:k, None] * Vh[:k]).mT"},
+            says="the columns are multiplied by the singular values: singular vectors have length one",
+            gravity="idea",
+        ),
+        Mistake(
+            "factors exchanged",
+            change={"R_q @ R_k.mT": "R_k @ R_q.mT"},
+            says="the small matrix is R_Q R_Kᵀ: with R_K R_Qᵀ left and right are exchanged",
+            gravity="idea",
+        ),
+        Mistake(
+            "singular vectors of K",
+            change={"return A_k @ Vh[:k].mT": "return torch.linalg.svd(K, full_matrices=False)[0][:, :k]"},
+            says="these are singular vectors of K: they span the right space, but Q decides which directions matter",
+            gravity="idea",
+        ),
+        Mistake(
+            "vectors as rows",
+            change={"return A_k @ Vh[:k].mT": "return (A_k @ Vh[:k].mT).mT"},
+            says="W is transposed: the singular vectors are its columns",
+            gravity="idea",
+        ),
     ],
     "factors": [
         Mistake(
@@ -501,29 +633,53 @@ def factored_attention(Q, K, V, k):
     return Q @ ((C @ K).T @ (D @ V))
 """,
         ),
+        Mistake(
+            "scale by the rank",
+            change={"Q.shape[-1] ** 0.5": "k**0.5"},
+            says="divide by the root of the width h, not of the rank k",
+            gravity="idea",
+        ),
+        Mistake(
+            "scale by the positions",
+            change={"Q.shape[-1] ** 0.5": "Q.shape[0] ** 0.5"},
+            says="divide by the root of the width h, not of the number of positions",
+            gravity="idea",
+        ),
+        Mistake(
+            "D for both",
+            change={"(C @ K).mT @ (D": "(D @ K).mT @ (D"},
+            says="`factored_attention`: D shortens the keys, too: C K and D V",
+            gravity="idea",
+        ),
+        Mistake(
+            "C for both",
+            change={"@ (D @ V)": "@ (C @ V)"},
+            says="`factored_attention`: C shortens the values, too: C K and D V",
+            gravity="idea",
+        ),
     ],
     "projected-attention": [
         Mistake(
             "C and D exchanged",
             change={"C @ K": "D @ K", "D @ V": "C @ V"},
-            hint="C shortens the keys and D the values: yours are exchanged",
+            says="C shortens the keys and D the values: yours are exchanged",
             gravity="idea",
         ),
-        Mistake("C for both", change={"D @ V": "C @ V"}, hint="C shortens the keys and D the values: you use C for both", gravity="idea"),
-        Mistake("no scale", change={" / Q.shape[-1] ** 0.5": ""}, hint="the scale 1/√h is missing", gravity="idea"),
+        Mistake("C for both", change={"D @ V": "C @ V"}, says="C shortens the keys and D the values: you use C for both", gravity="idea"),
+        Mistake("no scale", change={" / Q.shape[-1] ** 0.5": ""}, says="the scale 1/√h is missing", gravity="idea"),
         Mistake(
             "scale by k",
             change={"Q.shape[-1] ** 0.5": "C.shape[0] ** 0.5"},
-            hint="scale by the root of the width h, not of the number k of mixtures",
+            says="scale by the root of the width h, not of the number k of mixtures",
             gravity="idea",
         ),
         Mistake(
             "softmax over the queries",
             change={"softmax(dim=-1)": "softmax(dim=-2)"},
-            hint="softmax runs over the queries: it must run over the k mixtures",
+            says="softmax runs over the queries: it must run over the k mixtures",
             gravity="idea",
         ),
-        Mistake("no softmax", change={"scores.softmax(dim=-1)": "scores"}, hint="the softmax is missing", gravity="idea"),
+        Mistake("no softmax", change={"scores.softmax(dim=-1)": "scores"}, says="the softmax is missing", gravity="idea"),
         Mistake(
             "projected after the softmax",
             code="""
@@ -531,7 +687,7 @@ def projected_attention(Q, K, V, C, D):
     P = (Q @ K.mT / Q.shape[-1] ** 0.5).softmax(dim=-1)
     return P @ C.mT @ (D @ V)
 """,
-            hint="softmax is taken over all keys, before the projection",
+            says="softmax is taken over all keys, before the projection",
             gravity="idea",
         ),
         Mistake(
@@ -547,11 +703,11 @@ def projected_attention(Q, K, V, C, D):
             hint="the gradients through your function are wrong, or do not flow: they must reach C and D, too, because these are learned",
             gravity="part",
         ),
-        Mistake("D for both", change={"C @ K": "D @ K"}, hint="C shortens the keys and D the values: you use D for both", gravity="idea"),
+        Mistake("D for both", change={"C @ K": "D @ K"}, says="C shortens the keys and D the values: you use D for both", gravity="idea"),
         Mistake(
             "fixed scale",
             change={"Q.shape[-1] ** 0.5": "2"},
-            hint="the scale is right for h = 4 only: compute it from the shape",
+            says="the scale is right for h = 4 only: compute it from the shape",
             gravity="idea",
         ),
         Mistake(
@@ -592,6 +748,36 @@ def projected_attention(Q, K, V, C, D):
     e = torch.exp(scores - scores.amax(-1, keepdim=True))
     return e @ (D @ V) / e.sum(-1, keepdim=True)
 """,
+        ),
+        Mistake(
+            "scale by h", change={"Q.shape[-1] ** 0.5": "Q.shape[-1]"}, says="scale by the root of the width h, not by h", gravity="idea"
+        ),
+        Mistake(
+            "scale by the keys",
+            change={"Q.shape[-1] ** 0.5": "K.shape[-2] ** 0.5"},
+            says="scale by the root of the width h, not of the number of keys",
+            gravity="idea",
+        ),
+        Mistake(
+            "scale by the values",
+            change={"Q.shape[-1] ** 0.5": "V.shape[-1] ** 0.5"},
+            says="scale by the root of the width h of keys, not of the values",
+            gravity="idea",
+        ),
+        Mistake(
+            "scale after the softmax",
+            change={" / Q.shape[-1] ** 0.5": "", "scores.softmax(dim=-1)": "scores.softmax(dim=-1) / Q.shape[-1] ** 0.5"},
+            says="the weights are divided by √h: scale the scores, before the softmax",
+            gravity="idea",
+        ),
+        Mistake(
+            "log-softmax", change={"scores.softmax": "scores.log_softmax"}, says="these are the logarithms of the weights", gravity="idea"
+        ),
+        Mistake(
+            "values averaged by D",
+            change={"(D @ V)": "(D.softmax(dim=-1) @ V)"},
+            says="a softmax is taken of D: use D as it is",
+            gravity="idea",
         ),
     ],
     "random-projection": [
@@ -664,6 +850,12 @@ def random_projection(k, n):
             hint="every call must draw a new matrix: do not fix the seed inside the function",
             gravity="edge",
         ),
+        Mistake(
+            "orthogonal rows",
+            change={"torch.randn(k, n) / k**0.5": "torch.linalg.qr(torch.randn(max(k, n), max(k, n)))[0][:k, :n] * (max(k, n) / k) ** 0.5"},
+            hint="on average only",
+            gravity="part",
+        ),
         Right("signs", change={"torch.randn(k, n)": "(2.0 * torch.randint(2, (k, n)) - 1)"}),
         Right("uniform around zero", change={"torch.randn(k, n)": "(2 * torch.rand(k, n) - 1) * 3**0.5"}),
         Right("normal_", change={"torch.randn(k, n) / k**0.5": "torch.empty(k, n).normal_(0, (1 / k) ** 0.5)"}),
@@ -715,13 +907,28 @@ def random_projection(k, n):
         Right("where", change={FEATURES: "torch.where(x > 0, x + 1, torch.exp(x))"}),
         Right("clamped parts", change={FEATURES: "x.clamp(min=0) + x.clamp(max=0).exp()"}),
         Right("elu above zero", change={FEATURES: "torch.where(x > 0, F.elu(x) + 1, x.clamp(max=0).exp())"}),
+        Mistake(
+            "elu plus two",
+            change={"torch.where(x > 0, x + 1, x.clamp(-40, 0).exp())": "F.elu(x) + 2"},
+            says="one too many: φ(0) is 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "absolute value",
+            change={"torch.where(x > 0, x + 1, x.clamp(-40, 0).exp())": "x.abs() + 1"},
+            says="φ grows again below zero: there it is e^x",
+            gravity="idea",
+        ),
+        Mistake(
+            "e^-x", change={"x.clamp(-40, 0).exp()": "(-x).clamp(-40, 40).exp()"}, says="below zero φ is e^x, not e^{−x}", gravity="idea"
+        ),
     ],
     "kernel-attention": [
-        Mistake("no normaliser", change={" / total": ""}, hint="the normaliser is missing: divide by Σ_j φ(q_i)·φ(k_j)", gravity="idea"),
+        Mistake("no normaliser", change={" / total": ""}, says="the normaliser is missing: divide by Σ_j φ(q_i)·φ(k_j)", gravity="idea"),
         Mistake(
             "divided by the number of keys",
             change={" / total": " / K.shape[-2]"},
-            hint="divide by the sum of the weights, not by the number of keys",
+            says="divide by the sum of the weights, not by the number of keys",
             gravity="idea",
         ),
         Mistake(
@@ -738,41 +945,41 @@ def kernel_attention(Q, K, V):
     total = phi_k @ phi_q.sum(dim=-2)[..., None]
     return phi_q @ (phi_k.mT @ (V / total))
 """,
-            hint="the normaliser adds up over the queries; it must add up over the keys",
+            says="the normaliser adds up over the queries; it must add up over the keys",
             gravity="idea",
         ),
         Mistake(
             "features on the queries only",
             change={"features(Q), features(K)": "features(Q), K"},
-            hint="the features are missing on the keys",
+            says="the features are missing on the keys",
             gravity="idea",
         ),
         Mistake(
-            "one normaliser", change={"/ total": "/ total.sum()"}, hint="one normaliser for all: every query has its own", gravity="idea"
+            "one normaliser", change={"/ total": "/ total.sum()"}, says="one normaliser for all: every query has its own", gravity="idea"
         ),
         Mistake(
             "scaled queries",
             change={"features(Q)": "features(Q / Q.shape[-1] ** 0.5)"},
-            hint="the scale 1/√h changes the features: it is not used here",
+            says="the scale 1/√h changes the features: it is not used here",
             gravity="idea",
         ),
         Mistake(
             "softmax",
             change={"phi_q @ (phi_k.mT @ V) / total": "(Q @ K.mT / Q.shape[-1] ** 0.5).softmax(-1) @ V"},
-            hint="this is softmax attention: the weights are φ(q)·φ(k)",
+            says="this is softmax attention: the weights are φ(q)·φ(k)",
             gravity="idea",
         ),
         Mistake("no batch axes", change={"phi_k.sum(dim=-2)": "phi_k.sum(dim=0)"}, hint="your code raised RuntimeError", gravity="part"),
         Mistake(
             "no features on queries",
             change={"features(Q), features(K)": "Q, features(K)"},
-            hint="the features are missing on the queries",
+            says="the features are missing on the queries",
             gravity="idea",
         ),
         Mistake(
             "features on scores",
             change={"return phi_q @ (phi_k.mT @ V) / total": "w = features(Q @ K.mT)\n    return w / w.sum(-1, keepdim=True) @ V"},
-            hint="the feature map is applied to the finished scores; it belongs to queries and keys",
+            says="the feature map is applied to the finished scores; it belongs to queries and keys",
             gravity="idea",
         ),
         Mistake(
@@ -810,22 +1017,55 @@ def kernel_attention(Q, K, V):
     return torch.einsum("...nh,...he->...ne", phi_q, S) / z.unsqueeze(-1)
 """,
         ),
+        Mistake(
+            "no features", change={"features(Q), features(K)": "Q, K"}, says="the features are missing, on queries and keys", gravity="idea"
+        ),
+        Mistake(
+            "features of the values",
+            change={"phi_k.mT @ V": "phi_k.mT @ features(V)"},
+            says="the features are applied to the values, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "scaled after all",
+            change={"@ V) / total": "@ V) / total / Q.shape[-1] ** 0.5"},
+            says="the output is divided by √h: the weights already sum to one",
+            gravity="idea",
+        ),
+        Mistake(
+            "one in the denominator",
+            change={"/ total": "/ (total + 1)"},
+            says="something is added to the normaliser: then the weights do not sum to one",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax as features",
+            change={"features(Q), features(K)": "Q.softmax(-1), K.softmax(-1)"},
+            says="a softmax is used as the feature map: φ is elu + 1, your `features`",
+            gravity="idea",
+        ),
+        Mistake(
+            "relu as features",
+            change={"features(Q), features(K)": "F.relu(Q) + 1e-6, F.relu(K) + 1e-6"},
+            says="relu is used as the feature map: φ is elu + 1, your `features`",
+            gravity="idea",
+        ),
     ],
     "copying-floor": [
         Mistake(
-            "what is kept", change={"1 - r / n": "r / n"}, hint="that is the share that is kept; the error is what is lost", gravity="idea"
+            "what is kept", change={"1 - r / n": "r / n"}, says="that is the share that is kept; the error is what is lost", gravity="idea"
         ),
-        Mistake("root", change={"1 - r / n)": "1 - r / n) ** 0.5"}, hint="the squared error was asked for: no root", gravity="idea"),
+        Mistake("root", change={"1 - r / n)": "1 - r / n) ** 0.5"}, says="the squared error was asked for: no root", gravity="idea"),
         Mistake(
             "not relative",
             change={"1 - r / n": "n - r"},
-            hint="relative to the squared norm of the permutation matrix, which is n: divide by it",
+            says="relative to the squared norm of the permutation matrix, which is n: divide by it",
             gravity="idea",
         ),
         Mistake(
             "square of the share",
             change={"1 - r / n)": "1 - r / n) ** 2"},
-            hint="square the singular values, each of which is 1, not their number",
+            says="square the singular values, each of which is 1, not their number",
             gravity="idea",
         ),
         Mistake(
@@ -834,7 +1074,7 @@ def kernel_attention(Q, K, V):
             hint="a rank above n loses nothing: the error cannot be negative",
             gravity="edge",
         ),
-        Mistake("divided twice", change={"1 - r / n": "(n - r) / n**2"}, hint="the error is divided by n twice", gravity="idea"),
+        Mistake("divided twice", change={"1 - r / n": "(n - r) / n**2"}, says="the error is divided by n twice", gravity="idea"),
         Mistake(
             "full rank crash",
             change={"    return": "    if r == n: return 1.0\n    return"},
@@ -857,6 +1097,19 @@ def copying_floor(n, r):
         ),
         Right("counted", change={"max(0.0, 1 - r / n)": "len(range(r, n)) / n"}),
         Right("through 2.2, in float32", change={"max(0.0, 1 - r / n)": "float(truncation_errors(torch.ones(n), min(r, n))[1]) ** 2 / n"}),
+        Mistake(
+            "root of the squared norm",
+            change={"max(0.0, 1 - r / n)": "max(0.0, (n - r) / n**0.5)"},
+            says="relative to the squared norm of the permutation matrix, which is n, not its root",
+            gravity="idea",
+        ),
+        Mistake(
+            "square of the share kept",
+            change={"1 - r / n": "1 - (r / n) ** 2"},
+            says="each singular value that is kept holds 1 of n: the share is r / n, not its square",
+            gravity="idea",
+        ),
+        Mistake("whole division", change={"r / n": "r // n"}, says="`//` drops the fraction: use `/`", gravity="idea"),
     ],
     "linear-step": [
         Mistake(
@@ -867,10 +1120,10 @@ def linear_step(S, z, q, k, v):
     o = phi_q @ S / (phi_q @ z)
     return o, S + torch.outer(phi_k, v), z + phi_k
 """,
-            hint="the query reads the old state: position t must see itself. Update first, then read",
+            says="the query reads the old state: position t must see itself. Update first, then read",
             gravity="idea",
         ),
-        Mistake("no normaliser", change={" / (phi_q @ z)": ""}, hint="the normaliser is missing: divide by z · φ(q)", gravity="idea"),
+        Mistake("no normaliser", change={" / (phi_q @ z)": ""}, says="the normaliser is missing: divide by z · φ(q)", gravity="idea"),
         Mistake(
             "in place",
             change={"S = S + torch.outer(phi_k, v)": "S += torch.outer(phi_k, v)"},
@@ -880,31 +1133,31 @@ def linear_step(S, z, q, k, v):
         Mistake(
             "no features on the key",
             change={"features(q), features(k)": "features(q), k"},
-            hint="the features are missing on the key: S collects φ(k) vᵀ",
+            says="the features are missing on the key: S collects φ(k) vᵀ",
             gravity="idea",
         ),
         Mistake(
             "no features on the query",
             change={"features(q), features(k)": "q, features(k)"},
-            hint="the features are missing on the query",
+            says="the features are missing on the query",
             gravity="idea",
         ),
         Mistake(
             "state thrown away",
             change={"S + torch.outer": "torch.outer", "z + phi_k": "phi_k"},
-            hint="the state is thrown away: add the new term to the old sums",
+            says="the state is thrown away: add the new term to the old sums",
             gravity="idea",
         ),
         Mistake(
             "S overwritten",
             change={"S + torch.outer": "torch.outer"},
-            hint="S is overwritten: add the new term to the old sum",
+            says="S is overwritten: add the new term to the old sum",
             gravity="idea",
         ),
         Mistake(
             "queries collected",
             change={"torch.outer(phi_k, v)": "torch.outer(phi_q, v)", "z + phi_k": "z + phi_q"},
-            hint="S collects keys, not queries",
+            says="S collects keys, not queries",
             gravity="idea",
         ),
         Mistake(
@@ -916,7 +1169,7 @@ def linear_step(S, z, q, k, v):
         Mistake(
             "old S read",
             change={"phi_q @ S / (phi_q @ z), S, z": "phi_q @ (S - torch.outer(phi_k, v)) / (phi_q @ z), S, z"},
-            hint="the query reads the old S: update it before you read",
+            says="the query reads the old S: update it before you read",
             gravity="idea",
         ),
         Mistake(
@@ -930,7 +1183,7 @@ def linear_step(S, z, q, k, v):
             change={
                 "    S = S + torch.outer(phi_k, v)\n    z = z + phi_k\n    return phi_q @ S / (phi_q @ z), S, z": "    T, y = S + torch.outer(phi_k, v), z + phi_k\n    return phi_q @ T / (phi_q @ y), S, z"
             },
-            hint="the old S is returned",
+            says="the old S is returned",
             gravity="part",
         ),
         Mistake(
@@ -939,9 +1192,49 @@ def linear_step(S, z, q, k, v):
             hint="the first result is the output, a vector like v",
             gravity="idea",
         ),
-        Mistake("sum of z", change={"(phi_q @ z)": "z.sum()"}, hint="divide by z · φ(q), not by the sum of z", gravity="idea"),
+        Mistake("sum of z", change={"(phi_q @ z)": "z.sum()"}, says="divide by z · φ(q), not by the sum of z", gravity="idea"),
         Right("broadcast", change={"torch.outer(phi_k, v)": "phi_k[:, None] * v[None, :]"}),
         Right("einsum", change={"phi_q @ S / (phi_q @ z)": 'torch.einsum("h,he->e", phi_q, S) / (phi_q * z).sum()'}),
+        Mistake(
+            "new S lacks the old one",
+            change={", S, z\n": ", torch.outer(phi_k, v), z\n"},
+            says="the new S lacks the old one: return what you read from",
+            gravity="part",
+        ),
+        Mistake(
+            "new z lacks the old one",
+            change={", S, z\n": ", S, phi_k\n"},
+            says="the new z lacks the old one: return what you divided by",
+            gravity="part",
+        ),
+        Mistake(
+            "old z divided by",
+            change={"    z = z + phi_k\n": "", ", S, z\n": ", S, z + phi_k\n"},
+            says="the normaliser is the old z: update it before you divide",
+            gravity="idea",
+        ),
+        Mistake(
+            "z overwritten", change={"z = z + phi_k": "z = phi_k"}, says="z is overwritten: add the new term to the old sum", gravity="idea"
+        ),
+        Mistake(
+            "old z returned",
+            change={"z = z + phi_k": "new_z = z + phi_k", "(phi_q @ z), S, z": "(phi_q @ new_z), S, z"},
+            says="the old z is returned",
+            gravity="part",
+        ),
+        Mistake(
+            "forgets slowly",
+            change={"S = S +": "S = 0.9 * S +", "z = z +": "z = 0.9 * z +"},
+            says="the old state is multiplied by a number: the sums forget nothing",
+            gravity="idea",
+        ),
+        Mistake("z counts", change={"z = z + phi_k": "z = z + 1"}, says="z counts positions: it adds up φ(k)", gravity="idea"),
+        Mistake(
+            "softmax of the query",
+            change={"features(q), features(k)": "q.softmax(0), features(k)"},
+            says="a softmax is taken of the query: use your `features`",
+            gravity="idea",
+        ),
     ],
     "causal-linear": [
         Mistake(
@@ -950,7 +1243,7 @@ def linear_step(S, z, q, k, v):
 def causal_linear_attention(Q, K, V):
     return kernel_attention(Q, K, V)
 """,
-            hint="the sums run over the whole sequence: this is kernel attention without a mask",
+            says="the sums run over the whole sequence: this is kernel attention without a mask",
             gravity="idea",
         ),
         Mistake(
@@ -961,7 +1254,7 @@ def causal_linear_attention(Q, K, V):
     S = (phi_k[:, :, None] * V[:, None, :]).cumsum(0)
     return (phi_q[:, :, None] * S).sum(1) / (phi_q @ phi_k.sum(0))[:, None]
 """,
-            hint="the numerator is causal, but the normaliser adds up the whole sequence",
+            says="the numerator is causal, but the normaliser adds up the whole sequence",
             gravity="idea",
         ),
         Mistake(
@@ -971,7 +1264,7 @@ def causal_linear_attention(Q, K, V):
     phi_q, phi_k = features(Q), features(K)
     return phi_q @ (phi_k.T @ V) / (phi_q * phi_k.cumsum(0)).sum(1, keepdim=True)
 """,
-            hint="the normaliser is causal, but the numerator adds up the whole sequence",
+            says="the normaliser is causal, but the numerator adds up the whole sequence",
             gravity="idea",
         ),
         Mistake(
@@ -1002,7 +1295,7 @@ def causal_linear_attention(Q, K, V):
     S, z = outer.cumsum(0) - outer, phi_k.cumsum(0) - phi_k
     return ((phi_q[:, :, None] * S).sum(1) / (phi_q * z).sum(1, keepdim=True)).nan_to_num()
 """,
-            hint="position t does not see itself: update the state before you read it",
+            says="position t does not see itself: update the state before you read it",
             gravity="idea",
         ),
         Mistake(
@@ -1011,13 +1304,13 @@ def causal_linear_attention(Q, K, V):
                 "return torch.stack(outputs)": "return torch.stack(outputs).flip(0)",
                 "zip(Q, K, V)": "zip(Q.flip(0), K.flip(0), V.flip(0))",
             },
-            hint="the sums run backwards, from the end to t",
+            says="the sums run backwards, from the end to t",
             gravity="idea",
         ),
         Mistake(
             "no normaliser",
             change={"outputs.append(o)": "outputs.append(o * (features(q) @ z))"},
-            hint="the normaliser is missing",
+            says="the normaliser is missing",
             gravity="idea",
         ),
         Mistake(
@@ -1027,7 +1320,7 @@ def causal_linear_attention(Q, K, V):
     m = torch.ones(len(Q), len(Q), dtype=torch.bool).tril()
     return (Q @ K.T / Q.shape[1] ** 0.5).masked_fill(~m, -torch.inf).softmax(1) @ V
 """,
-            hint="this is masked softmax attention: the weights are φ(q)·φ(k)",
+            says="this is masked softmax attention: the weights are φ(q)·φ(k)",
             gravity="idea",
         ),
         Mistake(
@@ -1038,7 +1331,7 @@ def causal_linear_attention(Q, K, V):
     S = (b[:, :, None] * V[:, None, :]).cumsum(0)
     return torch.einsum('nh,nhe->ne', a, S) / torch.arange(1, len(Q) + 1)[:, None]
 """,
-            hint="divide by the sum of the weights, not by the number of positions",
+            says="divide by the sum of the weights, not by the number of positions",
             gravity="idea",
         ),
         Mistake(
@@ -1085,60 +1378,84 @@ def causal_linear_attention(Q, K, V):
     return torch.cat(parts)
 """,
         ),
+        Mistake(
+            "one position late",
+            change={"return torch.stack(outputs)": "return torch.stack([outputs[0], *outputs[:-1]])"},
+            says="every output comes one position too late: row t belongs to query t",
+            gravity="idea",
+        ),
+        Mistake(
+            "S not carried on",
+            change={"o, S, z = linear_step": "o, _, z = linear_step"},
+            says="S is not carried on: each step needs the sums of all steps before",
+            gravity="idea",
+        ),
+        Mistake(
+            "z not carried on",
+            change={"o, S, z = linear_step": "o, S, _ = linear_step"},
+            says="z is not carried on: each step needs the sums of all steps before",
+            gravity="idea",
+        ),
+        Mistake(
+            "forgets slowly",
+            change={"linear_step(S, z,": "linear_step(0.9 * S, 0.9 * z,"},
+            says="the state is multiplied by a number at each step: the sums forget nothing",
+            gravity="idea",
+        ),
     ],
     "operations": [
         Mistake(
             "multiplications only",
             change={"4 * n * n * h": "2 * n * n * h"},
-            hint="quadratic: this is half of it: multiplications and additions both count, and there are two products",
+            says="quadratic: this is half of it: multiplications and additions both count, and there are two products",
             gravity="idea",
         ),
         Mistake(
             "two of four products",
             change={"8 * n * k * h": "4 * n * k * h"},
-            hint="projected: only two of the four products are counted; shortening K and V costs as much as using them",
+            says="projected: only two of the four products are counted; shortening K and V costs as much as using them",
             gravity="idea",
         ),
         Mistake(
             "three of four products",
             change={"8 * n * k * h": "6 * n * k * h"},
-            hint="projected: only three of the four products are counted",
+            says="projected: only three of the four products are counted",
             gravity="idea",
         ),
         Mistake(
             "rank in the kernel",
             change={"4 * n * h * h": "4 * n * k * h"},
-            hint="kernel: there is no rank k here: the features have the width h",
+            says="kernel: there is no rank k here: the features have the width h",
             gravity="idea",
         ),
         Mistake(
             "P formed in the SVD",
             change={'"svd": 4 * n * k * h': '"svd": 2 * n * k * n + 2 * n * n * h'},
-            hint="svd: this forms P first; bracket from the right",
+            says="svd: this forms P first; bracket from the right",
             gravity="idea",
         ),
         Mistake(
             "projection for nothing",
             change={"2 * k": "k"},
-            hint="break-even of projected: shortening K and V costs operations, too: four products against two",
+            says="break-even of projected: shortening K and V costs operations, too: four products against two",
             gravity="idea",
         ),
         Mistake(
             "kernel breaks even at k",
             change={'"kernel": h}': '"kernel": k}'},
-            hint="break-even of kernel: there is no rank k here",
+            says="break-even of kernel: there is no rank k here",
             gravity="idea",
         ),
         Mistake(
             "sigma counted",
             change={'"svd": 4 * n * k * h': '"svd": 4 * n * k * h + 2 * k * k * h'},
-            hint="svd: Σ is diagonal and scales rows: it is not a matrix product",
+            says="svd: Σ is diagonal and scales rows: it is not a matrix product",
             gravity="idea",
         ),
         Mistake(
             "kernel quadratic",
             change={'"kernel": 4 * n * h * h': '"kernel": 4 * n * n * h'},
-            hint="kernel: this forms the n × n weights first; sum over the keys first",
+            says="kernel: this forms the n × n weights first; sum over the keys first",
             gravity="idea",
         ),
         Mistake("svd even at h", change={'"svd": k, ': '"svd": h, '}, hint="break-even of svd: 4 n k h = 4 n² h", gravity="idea"),
@@ -1146,30 +1463,78 @@ def causal_linear_attention(Q, K, V):
         Right("term by term", change={"8 * n * k * h": "2 * k * n * h + 2 * k * n * h + 2 * n * h * k + 2 * n * k * h"}),
         Right("floats", change={"4 * n * n * h": "4.0 * n**2 * h", '"svd": k,': '"svd": float(k),'}),
         Right("solved", change={'"projected": 2 * k': '"projected": 8 * k * h / (4 * h)'}),
+        Mistake(
+            "quadratic: linear in n",
+            change={"4 * n * n * h": "4 * n * h * h"},
+            says="quadratic: this is linear in n; the scores are n × n",
+            gravity="idea",
+        ),
+        Mistake(
+            "svd: half",
+            change={"4 * n * k * h": "2 * n * k * h"},
+            says="svd: multiplications and additions both count, in both products",
+            gravity="idea",
+        ),
+        Mistake(
+            "kernel: half",
+            change={"4 * n * h * h": "2 * n * h * h"},
+            says="kernel: multiplications and additions both count, in both products",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax counted",
+            change={"4 * n * n * h": "4 * n * n * h + 5 * n * n"},
+            says="quadratic: the softmax is left out: count the two matrix products alone",
+            gravity="idea",
+        ),
+        Mistake(
+            "projected: wide for k",
+            change={"8 * n * k * h": "8 * n * h * h"},
+            says="projected: each product has the inner or outer size k: 2 n k h operations, four times",
+            gravity="idea",
+        ),
+        Mistake(
+            "svd breaks even at 2k",
+            change={'{"svd": k': '{"svd": 2 * k'},
+            says="break-even of svd: 4 n k h = 4 n² h gives n = k",
+            gravity="idea",
+        ),
+        Mistake(
+            "projected breaks even at 4k",
+            change={"2 * k": "4 * k"},
+            says="break-even of projected: 8 n k h = 4 n² h gives n = 2k",
+            gravity="idea",
+        ),
+        Mistake(
+            "kernel breaks even at h²",
+            change={'"kernel": h}': '"kernel": h * h}'},
+            says="break-even of kernel: 4 n h² = 4 n² h gives n = h",
+            gravity="idea",
+        ),
     ],
     "bonus-chunked": [
         Mistake(
             "no state",
             change={"q @ S + inside": "inside", "q @ z + inside": "inside"},
-            hint="what came before the chunk is missing: carry the state along",
+            says="what came before the chunk is missing: carry the state along",
             gravity="idea",
         ),
         Mistake(
             "not masked inside",
             change={".tril()": ""},
-            hint="inside a chunk later positions are seen: the c × c weights must be masked",
+            says="inside a chunk later positions are seen: the c × c weights must be masked",
             gravity="idea",
         ),
         Mistake(
             "normaliser without the state",
             change={"q @ z + inside": "inside"},
-            hint="the normaliser lacks what came before the chunk",
+            says="the normaliser lacks what came before the chunk",
             gravity="idea",
         ),
         Mistake(
             "does not see itself",
             change={"return torch.cat(outputs)": "return torch.cat(outputs).nan_to_num()", ".tril()": ".tril(-1)"},
-            hint="a position must see itself: mask above the diagonal only",
+            says="a position must see itself: mask above the diagonal only",
             gravity="idea",
         ),
         Mistake(
@@ -1187,7 +1552,7 @@ def chunked_attention(Q, K, V, c):
         Mistake(
             "state overwritten",
             change={"S, z = S + k.mT @ v, z + k.sum(dim=0)": "S, z = k.mT @ v, k.sum(dim=0)"},
-            hint="the state holds only the previous chunk: add to it",
+            says="the state holds only the previous chunk: add to it",
             gravity="idea",
         ),
         Mistake(
@@ -1202,7 +1567,7 @@ def chunked_attention(Q, K, V, c):
         outputs.append((q @ S + inside @ v) / (q @ z + inside.sum(dim=1))[:, None])
     return torch.cat(outputs)
 """,
-            hint="the state is updated before it is read: the chunk itself is counted twice",
+            says="the state is updated before it is read: the chunk itself is counted twice",
             gravity="idea",
         ),
         Mistake(
@@ -1267,6 +1632,13 @@ def chunked_attention(Q, K, V, c):
         Right(
             "mask by where", change={"(q @ k.mT).tril()": "torch.where(torch.ones(len(q), len(q), dtype=torch.bool).tril(), q @ k.mT, 0.0)"}
         ),
+        Mistake(
+            "numerator without the state",
+            change={"(q @ S + inside @ v)": "(inside @ v)"},
+            says="the numerator lacks what came before the chunk",
+            gravity="idea",
+        ),
+        Mistake("no normaliser", change={" / (q @ z + inside.sum(dim=1))[:, None]": ""}, says="the normaliser is missing", gravity="idea"),
     ],
 }
 

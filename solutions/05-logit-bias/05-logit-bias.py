@@ -99,7 +99,7 @@ p = torch.tensor([0.5, 0.25, 0.25], dtype=torch.float64)
 with check.idea("softmax(logits + bias)"):
     after = check.run(biased, p, 1, math.log(4.0), shape=(3,))
     check.close(after, [2 / 7, 4 / 7, 1 / 7], "a bias of log 4 makes the weights 0.5 : 1 : 0.25; divide them by their sum", rtol=1e-4)
-    check.distribution(after, "the sum over all words changes with the bias: divide by the new sum")
+    check.distribution(after.float(), "the sum over all words changes with the bias: divide by the new sum")
     check.close(check.run(biased, p, 2, 0.0), p, "a bias of 0 changes nothing", rtol=1e-4)
     ### BEGIN HIDDEN TESTS
     p = rand(7, dtype=torch.float64) + 0.01
@@ -112,24 +112,6 @@ with check.idea("softmax(logits + bias)"):
             p * factor / (p * factor).sum(),
             "the distribution is not softmax(logits + bias), for another word or another bias",
             rtol=1e-4,
-            wrong={
-                "the changed normaliser is ignored: the probabilities no longer sum to one": p * factor,
-                "b is added to the logit, which multiplies p(v) by e^b: do not add it to the probability": (p + at_word * bias)
-                / (1 + bias),
-                "p(v) is multiplied by b; a bias on the logit multiplies by e^b": torch.where(at_word, p * bias, p)
-                / (1 - p[word] + p[word] * bias),
-                "the normaliser counts every word as biased: only word v is multiplied by e^b": p * factor / (p * math.exp(bias)).sum(),
-                "p itself is used as the logits: softmax undoes a logarithm, so take log p first": (p + at_word * bias).softmax(0),
-                "the sign of b is wrong: a positive bias makes the word more likely": (p / factor) / (p / factor).sum(),
-                "the bias is added to every word, and then it changes nothing: add it to word v alone": p,
-                "those are the logits with the bias; the probabilities were asked for": p.log() + at_word * bias,
-                "only p(v) has changed; the other words must give way: every probability is divided by the new sum": torch.where(
-                    at_word, p * factor / (p * factor).sum(), p
-                ),
-                "the other words give way, but p(v) is not divided by the new sum": torch.where(
-                    at_word, p * factor, p * (1 - p[word] * math.exp(bias)) / (1 - p[word])
-                ),
-            },
         )
     turned, factor = p.flip(0), torch.ones(7, dtype=torch.float64)
     factor[3] = math.exp(2.5)
@@ -222,23 +204,13 @@ with check.idea("Z_b drops out"):
             "p(v) is wrong: divide the two formulas, so that Z_b drops out, and solve for p(v)",
             rtol=1e-3,
             atol=0,
-            wrong={
-                "you ignore the changed normaliser: p(v; b) e^{-b} is p(v) / Z_b. Use p(v*; b) to get rid of Z_b": seen * math.exp(-bias),
-                "e^{-b} is missing: the ratio p(v; b) / p(v*; b) still contains the bias": lead * seen / anchor,
-                "the ratio is upside down: p(v; b) is the numerator": lead * anchor / seen * math.exp(-bias),
-                "the sign of b is wrong: the bias multiplied p(v) by e^b, so divide by it": lead * seen / anchor * math.exp(bias),
-                "the factor p(v*) is missing: the ratio gives p(v) / p(v*)": seen / anchor * math.exp(-bias),
-                "p(v*; b) is not used: Z_b is still in p(v; b)": lead * seen * math.exp(-bias),
-                "p(v*) and p(v*; b) are exchanged: Z_b = p(v*) / p(v*; b)": anchor * seen / lead * math.exp(-bias),
-                "divide by e^b, not by b": lead * seen / anchor / bias,
-            },
         )
     ### END HIDDEN TESTS
 with check.edge("no bias"):
     check.close(check.run(probability_from_top2, 0.4, 0.01, 0.4, 0.0), 0.01, "without a bias nothing has to be undone")
 ### BEGIN HIDDEN TESTS
 with check.edge("rare words, all digits"):
-    for lead, small, bias in [(0.9, 1e-6, 20.0), (0.6, 1e-30, 90.0), (0.3, 0.02, 5.0)]:
+    for lead, small, bias in [(0.9, 1e-6, 20.0), (0.6, 1e-30, 90.0), (0.3, 0.02, 5.0), (0.5, 1e-12, 3.0)]:
         norm = 1 + small * (math.exp(bias) - 1)
         found = check.run(probability_from_top2, lead, small * math.exp(bias) / norm, lead / norm, bias)
         digits = "digits are lost where p(v) or the anchor is small: do you round, add a small number, or subtract numbers that are nearly equal?"
@@ -287,20 +259,6 @@ with check.idea("the worst distribution"):
             1 / (size + math.exp(bias) - 1),
             "the bound is not attained, or too high: put p(v) = p(v*) = 1/|V| into the formula for p(v*; b) and simplify",
             rtol=1e-4,
-            wrong={
-                "e^{-b} is the limit for large b; for a moderate b the other |V| − 1 words count, too": math.exp(-bias),
-                "too low: the worst Z_b = e^b needs p(v) = 1, the worst p(v*) is 1/|V|, and they exclude each other": math.exp(-bias)
-                / size,
-                "count again: |V| − 1 words keep their weight, one is multiplied by e^b": 1 / (size + math.exp(bias)),
-                "v* itself is one of the words that keep their weight: |V| − 1 of them, not |V| − 2": 1 / (size - 2 + math.exp(bias)),
-                "that is the worst p(v*) without a bias: put it into p(v*) / Z_b": 1 / size,
-                "that is the worst case of two words: all |V| − 1 others keep their weight": 1 / (1 + math.exp(bias)),
-                "one word is lifted, not all the others: |V| − 1 words keep their weight, one is multiplied by e^b": 1
-                / (1 + (size - 1) * math.exp(bias)),
-                "that is the lifted word's probability; the anchor's was asked for": math.exp(bias) / (size - 1 + math.exp(bias)),
-                "that is Z_b times |V|: the anchor is one over it": size - 1 + math.exp(bias),
-                "the bias multiplies a weight by e^b, not by b": 1 / (size - 1 + bias),
-            },
         )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -387,9 +345,7 @@ with check.idea("every word in reach"):
     ### BEGIN HIDDEN TESTS
     p = (3 * randn(301, dtype=torch.float64)).softmax(0)
     api = SemiClosedLM(p.log(), bias_cap=25)
-    many, places = check.run(lambda: (recover(api), api.calls)), p.argsort(descending=True)
-    others = torch.ones(301, dtype=torch.bool).index_fill(0, places[:2], False)
-    lift = math.exp(25.0)
+    many = check.run(lambda: (recover(api), api.calls))
     lost = "words within reach come out as 0: is every word lifted, and with b = min(cap, 700)?"
     check.true(check.shape(many[0], (301,)) > 0, lost)
     check.close(
@@ -398,17 +354,6 @@ with check.idea("every word in reach"):
         "a random distribution over 301 words comes out wrong",
         rtol=1e-3,
         atol=0,
-        wrong={
-            "you ignore the changed normaliser: compare p(v; b) with p(v*; b) of the same answer, not with p(v*) of the first": torch.where(
-                others, p / (1 + p * (lift - 1)), p
-            ),
-            "the bias is not undone: e^{-b} is missing": torch.where(others, p * lift, p),
-            "the probabilities come out sorted: put each at its word": p[places],
-            "those are logarithms; the probabilities were asked for": p.log(),
-            "the factor p(v*) is missing: the ratio gives p(v) / p(v*)": torch.where(others, p / p[places[0]], p),
-            "the second word of the first answer gets no probability: it is in that answer": p.index_fill(0, places[1], 0.0),
-            "the most likely word gets no probability: it is in the first answer": p.index_fill(0, places[0], 0.0),
-        },
     )
     ### END HIDDEN TESTS
 with check.part("at most |V| + 1 calls"):
@@ -417,6 +362,8 @@ with check.part("at most |V| + 1 calls"):
     ### BEGIN HIDDEN TESTS
     often = "more than |V| + 1 calls for 301 words, or none: is the call without a bias inside the loop, or made once too often?"
     check.true((many[1] >= 150) & (many[1] <= 302), often)
+    rare = found(torch.linspace(0, -95, 13, dtype=torch.float64))
+    check.true((rare[1] >= 12) & (rare[1] <= 14), "more than one call for a rare word, or none: lift it with b = min(cap, 700) at once")
     check.ranked("API calls for 301 words", api)
     ### END HIDDEN TESTS
 with check.part("first or second"):
@@ -436,33 +383,18 @@ with check.part("out of reach"):
         "when 50 words of 0.008 each stay out of reach, the three others are 0.2 and the rest is 0",
         rtol=1e-3,
         atol=0,
-        wrong={
-            "you renormalise: that hides the missing 0.4 and makes every word wrong. Leave the sum as it is": torch.where(
-                p > 0.1, 1 / 3, 0.0
-            ).double(),
-            "words out of reach get an equal share of what is missing: that is a guess, and it hides the error. Give them 0": p,
-            "words out of reach get the bound p(v_2) e^{-b}: give them 0, the bound is for the error": torch.where(
-                p > 0.1, p, 0.2 * math.exp(-3.0)
-            ),
-        },
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("a relative error of 1e-6"):
     logits = torch.cat([torch.tensor([45.0]), randn(40)]).double()[randperm(41)]
     p = logits.softmax(0)
-    known = torch.zeros(41).index_fill(0, p.argsort(descending=True)[:2], 1.0) > 0
     check.close(
         found(logits)[0],
         p,
         "a peaked distribution: all words but one are below 1e-12, and their digits count as much as the first word's",
         rtol=1e-6,
         atol=0,
-        wrong={
-            "1 − p(v; b) has no digits left when b is large: compare v with the anchor v*, not with all other words": torch.where(
-                known, p, 1.0
-            )
-        },
     )
 with check.edge("ties"):
     for name, logits in {
@@ -609,18 +541,6 @@ with check.idea("what both intervals allow"):
     def cut(x, step):
         return max(x - step, 0.0), min(x + step, 1.0)
 
-    def allowed_by_lifted(shown_pv, bias, step):
-        return [x / (x + (1 - x) * math.exp(bias)) for x in cut(shown_pv, step)]
-
-    def allowed_by_norm(lead, anchor, bias):
-        return [(lead[0] / anchor[1] - 1) / math.expm1(bias), (lead[1] / anchor[0] - 1) / math.expm1(bias)]
-
-    def fits_both(case, step, lead=None, anchor=None):
-        s, a, c, bias = case
-        first = allowed_by_lifted(a, bias, step)
-        second = allowed_by_norm(lead or cut(s, step), anchor or cut(c, step), bias)
-        return [max(first[0], second[0]), min(first[1], second[1])]
-
     for s, a, c, bias, decimals in [
         (0.7, 0.96, 0.04, 5.0, 2),
         (0.5, 0.92, 0.07, 3.0, 2),
@@ -628,36 +548,15 @@ with check.idea("what both intervals allow"):
         (0.42, 0.519, 0.215, 3.0, 3),
         (0.3, 0.6321, 0.1109, 4.0, 4),
     ]:
-        case, step, shrink = (s, a, c, bias), 0.5 * 10.0**-decimals, math.exp(-bias)
-        first, second = allowed_by_lifted(a, bias, step), allowed_by_norm(cut(s, step), cut(c, step), bias)
-        value, share = s * a / c * shrink, step / s + step / a + step / c
-        unmoved = a / (a + (1 - a) * math.exp(bias))
+        step = 0.5 * 10.0**-decimals
+        lead, lifted, anchor = cut(s, step), cut(a, step), cut(c, step)
+        low, high = (x / (x + (1 - x) * math.exp(bias)) for x in lifted)
+        by_norm = [(lead[0] / anchor[1] - 1) / math.expm1(bias), (lead[1] / anchor[0] - 1) / math.expm1(bias)]
         check.close(
-            check.run(interval, *case, decimals),
-            fits_both(case, step),
+            check.run(interval, s, a, c, bias, decimals),
+            [max(low, by_norm[0]), min(high, by_norm[1])],
             "the ends are not the smallest and the largest p(v) that fit the shown numbers",
             rtol=1e-6,
-            wrong={
-                "that treats the three roundings as independent: sure to contain p(v), but too wide. Intersect what p(v; b) allows with what Z_b allows": [
-                    (s - step) * (a - step) / (c + step) * shrink,
-                    (s + step) * (a + step) / (c - step) * shrink,
-                ],
-                "that is what p(v; b) allows; Z_b = p(v*) / p(v*; b) allows less": first,
-                "that is what Z_b allows; p(v; b) allows less": second,
-                "δ is half a unit of the last decimal, not a whole one": fits_both(case, 2 * step),
-                "δ is half a unit of the last decimal; yours is smaller": fits_both(case, step / 5),
-                "Z_b is smallest where p(v*) is small and the anchor large: the anchor's ends go the other way round": fits_both(
-                    case, step, anchor=cut(c, step)[::-1]
-                ),
-                "p(v*) of the first call was rounded as well": fits_both(case, step, lead=(s, s)),
-                "p(v*; b) was rounded as well": fits_both(case, step, anchor=(c, c)),
-                "p(v; b) was rounded as well": [max(unmoved, second[0]), min(unmoved, second[1])],
-                "the lower end comes first": fits_both(case, step)[::-1],
-                "that is the union of the two intervals: p(v) must fit both": [min(first[0], second[0]), max(first[1], second[1])],
-                "that is the first-order estimate; the bound must hold exactly": [value * (1 - share), value * (1 + share)],
-                "both ends are the value of the formula: the answers are rounded, so each number lies in an interval": [value, value],
-                "the number of decimals is ignored: δ = ½ · 10^(−digits)": fits_both(case, 0.005) if decimals > 2 else [0.0, 0.0],
-            },
         )
     shown, exact = [], []
     for decimals, bias in [(3, 4.0), (5, 6.0), (2, 3.0)]:
@@ -735,21 +634,6 @@ with check.idea("the best weight t"):
             exact,
             "this bias does not minimise 1/p(v; b) + 1/p(v*; b): set the derivative with respect to t to zero",
             rtol=1e-4,
-            wrong={
-                "that makes v and v* level (t = p(v*)); the best t is a little higher: the rest of the vocabulary counts, too": math.log(
-                    lead / pv
-                ),
-                "t is found, but not solved for b: b = log(t / p(v))": math.sqrt((1 - pv) * lead),
-                "that is log t: b = log(t / p(v))": math.log(math.sqrt((1 - pv) * lead)),
-                "that gives e^b; take its logarithm": math.exp(exact),
-                "t² = (1 − p(v)) p(v*): the root is missing": math.log((1 - pv) * lead / pv),
-                "the root is of (1 − p(v)) p(v*) only: p(v) is outside it": math.log(math.sqrt((1 - pv) * lead / pv)),
-                "Z_b is 1 − p(v) + t, not 1 + t: the biased word no longer has its old weight": math.log(math.sqrt(lead) / pv),
-                "that makes p(v; b) = 1/2, which forgets the anchor": math.log((1 - pv) / pv),
-                "the sign is wrong: a rare word needs a positive bias": -exact,
-                "p(v) and p(v*) are exchanged": math.log(math.sqrt((1 - lead) * pv) / lead),
-                "that is a logarithm to base 10; take the natural one": exact / math.log(10.0),
-            },
         )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -879,16 +763,6 @@ with check.idea("odds divided by e^b"):
             "p(v) is wrong: a bias multiplies the odds p / (1 − p) by e^b. Divide by it, and go back from odds to a probability",
             rtol=1e-4,
             atol=0,
-            wrong={
-                "you ignore the changed normaliser: p' e^{-b} is p(v) / Z_b": pv_b * math.exp(-bias),
-                "e^b multiplies the wrong term: it belongs to 1 − p', the share of all other words": pv_b
-                / (pv_b * math.exp(bias) + 1 - pv_b),
-                "those are the odds p / (1 − p); the probability was asked for": pv_b / (1 - pv_b) * math.exp(-bias),
-                "the sign of b is wrong: the bias has to be taken away": pv_b * math.exp(bias) / (pv_b * math.exp(bias) + 1 - pv_b),
-                "p' is missing in the denominator's first term: it is p' + (1 − p') e^b": pv_b / (1 + (1 - pv_b) * math.exp(bias)),
-                "p' is missing in the numerator": 1 / (pv_b + (1 - pv_b) * math.exp(bias)),
-                "multiply by e^b, not by b": pv_b / (pv_b + (1 - pv_b) * bias),
-            },
         )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -903,7 +777,7 @@ with check.edge("a large bias"):
     over = "e^800 overflows: divide numerator and denominator by e^b first"
     check.close(check.run(probability_from_top1, 0.5, 800.0), 0.0, over, atol=1e-300)
 with check.edge("all digits"):
-    for pv_b, bias in [(0.6, 4.0), (0.95, 12.0)]:
+    for pv_b, bias in [(0.6, 4.0), (0.95, 12.0), (0.9999999, 18.0)]:
         exact = 1 / (1 + (1 - pv_b) / pv_b * math.exp(bias))
         check.close(
             check.run(probability_from_top1, pv_b, bias), exact, "digits are lost: do you round, or use float32?", rtol=1e-9, atol=0
@@ -1031,10 +905,6 @@ with check.part("words that never lead"):
         "when 50 words never lead, the three others are 0.2 and the rest is 0",
         rtol=0.05,
         atol=0,
-        wrong={
-            "you renormalise: that hides the missing 0.4. Leave the sum as it is": torch.where(p > 0.1, 1 / 3, 0.0).double(),
-            "words that never lead get an equal share of what is missing: that is a guess. Give them 0": p,
-        },
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -1151,25 +1021,11 @@ with check.idea("nucleus", share=3):
             collected += p[members[-1]].item()
         alone = torch.zeros(size, dtype=torch.float64)
         alone[members] = p[members]
-        exact, early = alone / alone.sum(), alone.index_fill(0, torch.tensor(members[-1]), 0.0)
-        in_order = torch.where(p.cumsum(0) - p < mass, p, torch.zeros(()))
-        large = torch.where(p >= p.max() * mass, p, torch.zeros(()))
         check.close(
             check.run(nucleus, p, mass),
-            exact,
+            alone / alone.sum(),
             "nucleus: for another distribution the kept words or their probabilities are wrong",
             rtol=1e-4,
-            wrong={
-                "nucleus: the word that reaches the mass belongs to the nucleus; you stop one word too early": early
-                / early.sum().clamp_min(1e-300),
-                "nucleus: divide by the sum of what is kept, so that it is a distribution": alone,
-                "nucleus: divide by the sum of what is kept, not by the mass": alone / mass,
-                "nucleus: you add up in the order of the words' numbers; begin with the most likely word": in_order / in_order.sum(),
-                "nucleus: the probabilities come out sorted; put them back at their words": exact.sort(descending=True).values,
-                "nucleus: words are kept by comparing each with a threshold; it is the sum that counts": large / large.sum(),
-                "nucleus: the kept words are equally likely; they keep their proportions": (exact > 0) / len(members),
-                "nucleus: softmax changes the proportions; divide by the sum": torch.where(exact > 0, p, -torch.inf).softmax(0),
-            },
         )
     sure = torch.tensor([0.9, 0.025, 0.025, 0.025, 0.025], dtype=torch.float64)
     check.close(check.run(nucleus, sure, 0.6), [1.0, 0.0, 0.0, 0.0, 0.0], "nucleus: one word of 0.9 is enough for 0.6")
@@ -1207,18 +1063,11 @@ with check.idea("draw", share=2):
         drawn,
         expected.tolist(),
         "draw: 60 draws from 30 words differ: find the first running sum that exceeds u, in the order of the words' numbers",
-        wrong={
-            "draw: that is one word too early: take the first at which the running sum exceeds u": (expected - 1).tolist(),
-            "draw: that is one word too late: take the first at which the running sum exceeds u": (expected + 1).tolist(),
-            "draw: you add up from the most likely word on; the order is that of the words' numbers": p.argsort(descending=True)[
-                (p.sort(descending=True).values.cumsum(0)[None] <= us[:, None]).sum(1).clamp_max(29)
-            ].tolist(),
-            "draw: the same word comes for every u": [int(p.argmax())] * 60,
-        },
+        wrong={"draw: that is one word too early: take the first at which the running sum exceeds u": (expected - 1).tolist()},
     )
     ### END HIDDEN TESTS
 with check.edge("draw: input unchanged"):
-    check.unchanged(draw, p, 0.6)
+    check.unchanged(draw, 3 * p, 0.6)
 ### BEGIN HIDDEN TESTS
 with check.part("u times the sum"):
     three_parts = torch.tensor([0.5, 0.0, 0.25, 0.125], dtype=torch.float64)  # sums to 0.875
@@ -1334,22 +1183,6 @@ with check.idea("probabilities_from_pair"):
             exact,
             "probabilities_from_pair: undo the bias on both weights and divide by the new sum of all three",
             rtol=1e-4,
-            wrong={
-                "probabilities_from_pair: each word is treated as if it were biased alone: 1 − a contains the other biased word": [
-                    a / (a + (1 - a) * math.exp(bias)),
-                    c / (c + (1 - c) * math.exp(bias)),
-                ],
-                "probabilities_from_pair: the changed normaliser is ignored": [a * odds, c * odds],
-                "probabilities_from_pair: those are weights relative to all others; divide by the sum of all, v and w included": [
-                    a * odds / (1 - both),
-                    c * odds / (1 - both),
-                ],
-                "probabilities_from_pair: p(v) comes first, then p(w)": exact[::-1],
-                "probabilities_from_pair: the sign of b is wrong: the bias has to be taken away": [
-                    a / odds / (1 - both + both / odds),
-                    c / odds / (1 - both + both / odds),
-                ],
-            },
         )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -1358,6 +1191,10 @@ with check.edge("c = 0, and all digits"):
     check.close(check.run(probabilities_from_pair, 0.7, 0.0, 3.0), [0.7 / (0.7 + 0.3 * math.exp(3.0)), 0.0], alone, rtol=1e-9, atol=1e-12)
     precise = [x * math.exp(-14.0) / (0.1 + 0.9 * math.exp(-14.0)) for x in (0.6, 0.3)]
     check.close(check.run(probabilities_from_pair, 0.6, 0.3, 14.0), precise, "digits are lost", rtol=1e-9, atol=0)
+    rest, shrink = 1 - 0.6 - 0.3999997, math.exp(-15.0)  # rounded to 1e-16, so nine digits of it are known
+    small = "digits are lost where the two words have nearly everything, as with a cap of 15"
+    precise = [x * shrink / (rest + (1 - rest) * shrink) for x in (0.6, 0.3999997)]
+    check.close(check.run(probabilities_from_pair, 0.6, 0.3999997, 15.0), precise, small, rtol=1e-7, atol=0)
 ### END HIDDEN TESTS
 with check.idea("recover_in_pairs"):
     values = check.shape(six[0], (6,), "one probability per word, in the order of the words' numbers")
@@ -1369,17 +1206,12 @@ with check.idea("recover_in_pairs"):
         logits[[3, 8]] = torch.tensor([-5.0, 5.5], dtype=torch.float64)  # the whole cap is needed
         p = logits.softmax(0)
         even = in_pairs(logits, 13)
-        places = p.argsort(descending=True)
         check.close(
             even[0],
             p,
             "recover_in_pairs: for an even number of words the probabilities are wrong: which value belongs to which of the two words?",
             rtol=1e-3,
             atol=0,
-            wrong={
-                "recover_in_pairs: the second word of the first answer gets no probability": p.index_fill(0, places[1], 0.0),
-                "recover_in_pairs: the most likely word gets no probability": p.index_fill(0, places[0], 0.0),
-            },
         )
     ### END HIDDEN TESTS
 with check.part("half as many calls"):
@@ -1510,17 +1342,7 @@ with check.idea("rank of centred rows"):
         [check.run(hidden_width, log_p), check.run(hidden_width, alike)],
         [8, 4],
         "other numbers of contexts, words and widths come out wrong",
-        wrong={
-            "one too many: the normaliser adds one to the rank. Subtract from each row its mean over the vocabulary": [9, 5],
-            "you centre each column over the contexts; subtract from each row its mean over the vocabulary": [9, 4],
-            "the columns are centred, too, and that may lower the rank: centre the rows only": [8, 3],
-            "one too few: count every singular value above the threshold": [7, 3],
-            "the smaller side of the matrix comes out, not its rank: leave out singular values below 1e-6 times the largest": [33, 15],
-            "those are probabilities: the rank is D only for their logarithms": [
-                int(torch.linalg.matrix_rank(log_p.exp() - log_p.exp().mean(1, keepdim=True), rtol=1e-6)),
-                15,
-            ],
-        },
+        wrong={"the smaller side of the matrix comes out, not its rank: leave out singular values below 1e-6 times the largest": [33, 15]},
     )
     for count, size, width in [(12, 40, 3), (30, 90, 17), (19, 21, 2)]:
         log_p = log_probabilities(count, size, width)
@@ -1535,20 +1357,15 @@ with check.part("1e-6 times the largest"):
         check.run(hidden_width, 1e-8 * (log_p + math.log(21)) - math.log(21)),
         2,
         "for nearly flat distributions the count is wrong",
-        wrong={"nothing is counted: the threshold must be relative to the largest singular value of the centred rows": 0},
     )
-    left = torch.linalg.qr(randn(9, 4, dtype=torch.float64)).Q
-    columns = randn(25, 4, dtype=torch.float64)
+    left = torch.linalg.qr(randn(9, 7, dtype=torch.float64)).Q
+    columns = randn(25, 7, dtype=torch.float64)
     right = torch.linalg.qr(columns - columns.mean(0)).Q  # orthogonal to the constant vector: centring changes nothing
-    planted = left * torch.tensor([2.0, 0.5, 8e-6, 5e-7], dtype=torch.float64) @ right.T
+    planted = left * torch.tensor([2.0, 1.9, 1.7, 1e-3, 1e-5, 3.2e-6, 5e-7], dtype=torch.float64) @ right.T
     check.equal(
         check.run(hidden_width, planted.log_softmax(1)),
-        3,
-        "singular values of 1, 0.25, 4e-6 and 2.5e-7 of the largest: the first three count",
-        wrong={
-            "a singular value of 4e-6 times the largest is not counted: the threshold is 1e-6, and of the values, not of their squares": 2,
-            "a singular value of 2.5e-7 times the largest is counted: the threshold is 1e-6": 4,
-        },
+        6,
+        "singular values of 1, 0.95, 0.85, 5e-4, 5e-6, 1.6e-6 and 2.5e-7 of the largest: the first six count",
     )
 with check.edge("fewer contexts than the width"):
     h, W = randn(6, 11, dtype=torch.float64), randn(50, 11, dtype=torch.float64)

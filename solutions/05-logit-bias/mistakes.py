@@ -12,7 +12,7 @@ def biased(p, v, b):
     q[v] = q[v] * math.exp(b)
     return q
 """,
-            hint="the changed normaliser is ignored",
+            says="the changed normaliser is ignored: the probabilities no longer sum to one",
             gravity="idea",
         ),
         Mistake(
@@ -34,7 +34,7 @@ def biased(p, v, b):
     q[v] += b
     return q / q.sum()
 """,
-            hint="do not add it to the probability",
+            says="b is added to the logit, which multiplies p(v) by e^b: do not add it to the probability",
             gravity="idea",
         ),
         Mistake(
@@ -45,7 +45,7 @@ def biased(p, v, b):
     q[v] *= b
     return q / q.sum()
 """,
-            hint="a bias on the logit multiplies by e^b",
+            says="p(v) is multiplied by b; a bias on the logit multiplies by e^b",
             gravity="idea",
         ),
         Mistake(
@@ -59,9 +59,21 @@ def biased(p, v, b):
             hint="your code changes its input in place",
             gravity="edge",
         ),
-        Mistake("p used as logits", change={"p.log()": "p.clone()"}, hint="p itself is used as the logits", gravity="idea"),
-        Mistake("sign of b", change={"+= b": "-= b"}, hint="the sign of b is wrong", gravity="idea"),
-        Mistake("every word biased", change={"scores[v] += b": "scores += b"}, hint="the bias is added to every word", gravity="idea"),
+        Mistake(
+            "p used as logits",
+            change={"p.log()": "p.clone()"},
+            says="p itself is used as the logits: softmax undoes a logarithm, so take log p first",
+            gravity="idea",
+        ),
+        Mistake(
+            "sign of b", change={"+= b": "-= b"}, says="the sign of b is wrong: a positive bias makes the word more likely", gravity="idea"
+        ),
+        Mistake(
+            "every word biased",
+            change={"scores[v] += b": "scores += b"},
+            says="the bias is added to every word, and then it changes nothing: add it to word v alone",
+            gravity="idea",
+        ),
         Mistake("bias cut off", change={"+= b": "+= max(-30.0, min(b, 30.0))"}, hint="is the bias cut off", gravity="edge"),
         Mistake(
             "a small number inside the logarithm",
@@ -89,19 +101,95 @@ def biased(p, v, b):
     return [x / math.fsum(weights) for x in weights]
 """,
         ),
+        Mistake(
+            "logits returned",
+            change={".softmax(dim=0)": ""},
+            says="those are the logits with the bias; the probabilities were asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "log-probabilities returned",
+            change={".softmax(": ".log_softmax("},
+            says="those are logarithms of the probabilities: use softmax, not log_softmax",
+            gravity="idea",
+        ),
+        Mistake(
+            "the others stay",
+            change={"return scores.softmax(dim=0)": "new = p.clone()\n    new[v] = scores.softmax(dim=0)[v]\n    return new"},
+            says="only p(v) has changed; the other words must give way: every probability is divided by the new sum",
+            gravity="idea",
+        ),
+        Mistake(
+            "the others give way only",
+            code="""
+def biased(p, v, b):
+    q = p * (1 - p[v] * math.exp(min(b, 700))) / (1 - p[v])
+    q[v] = p[v] * math.exp(min(b, 700))
+    return q
+""",
+            says="the other words give way, but p(v) is not divided by the new sum",
+            gravity="idea",
+        ),
+        Mistake(
+            "normaliser of all words biased",
+            code="""
+def biased(p, v, b):
+    q = p.clone()
+    q[v] *= math.exp(b)
+    return q / (p * math.exp(b)).sum()
+""",
+            says="the normaliser counts every word as biased: only word v is multiplied by e^b",
+            gravity="idea",
+        ),
+        Mistake("the logit replaced", change={"+= b": "= b"}, says="the logit of word v is replaced by b: add b to it", gravity="idea"),
+        Mistake(
+            "the next word",
+            change={"scores[v]": "scores[(v + 1) % len(p)]"},
+            says="the bias is added to the word after v: words are counted from 0",
+            gravity="idea",
+        ),
+        Mistake(
+            "positive biases only",
+            change={"+= b": "+= max(b, 0.0)"},
+            says="a negative bias has no effect: it makes a word less likely",
+            gravity="idea",
+        ),
+        Mistake(
+            "logarithm to base 10",
+            change={"p.log()": "p.log10()"},
+            says="that is a logarithm to base 10; softmax undoes the natural one",
+            gravity="idea",
+        ),
     ],
     "undo": [
         Mistake(
             "normaliser ignored",
             change={"p_star * (pv_b / pstar_b) * math.exp(-b)": "pv_b * math.exp(-b)"},
-            hint="you ignore the changed normaliser",
+            says="you ignore the changed normaliser: p(v; b) e^{-b} is p(v) / Z_b. Use p(v*; b) to get rid of Z_b",
             gravity="idea",
         ),
-        Mistake("bias not undone", change={" * math.exp(-b)": ""}, hint="e^{-b} is missing", gravity="idea"),
-        Mistake("ratio upside down", change={"pv_b / pstar_b": "pstar_b / pv_b"}, hint="the ratio is upside down", gravity="idea"),
-        Mistake("sign of b", change={"math.exp(-b)": "math.exp(b)"}, hint="the sign of b is wrong", gravity="idea"),
-        Mistake("no p(v*)", change={"p_star * (pv_b": "(pv_b"}, hint="the factor p(v*) is missing", gravity="idea"),
-        Mistake("no anchor", change={"(pv_b / pstar_b)": "pv_b"}, hint="p(v*; b) is not used", gravity="idea"),
+        Mistake(
+            "bias not undone",
+            change={" * math.exp(-b)": ""},
+            says="e^{-b} is missing: the ratio p(v; b) / p(v*; b) still contains the bias",
+            gravity="idea",
+        ),
+        Mistake(
+            "ratio upside down",
+            change={"pv_b / pstar_b": "pstar_b / pv_b"},
+            says="the ratio is upside down: p(v; b) is the numerator",
+            gravity="idea",
+        ),
+        Mistake(
+            "sign of b",
+            change={"math.exp(-b)": "math.exp(b)"},
+            says="the sign of b is wrong: the bias multiplied p(v) by e^b, so divide by it",
+            gravity="idea",
+        ),
+        Mistake(
+            "no p(v*)", change={"p_star * (pv_b": "(pv_b"}, says="the factor p(v*) is missing: the ratio gives p(v) / p(v*)", gravity="idea"
+        ),
+        Mistake("no anchor", change={"(pv_b / pstar_b)": "pv_b"}, says="p(v*; b) is not used: Z_b is still in p(v; b)", gravity="idea"),
         Mistake(
             "a small number in the denominator",
             change={"pv_b / pstar_b": "pv_b / (pstar_b + 1e-12)"},
@@ -113,33 +201,62 @@ def biased(p, v, b):
             change={"p_star * (pv_b / pstar_b) * math.exp(-b)": "math.exp(math.log(p_star) + math.log(pv_b) - math.log(pstar_b) - b)"},
         ),
         Right("NumPy", change={"math.exp(-b)": "np.exp(-np.float64(b))"}),
+        Mistake(
+            "p(v*) and the anchor exchanged",
+            change={"p_star * (pv_b / pstar_b) * math.exp(-b)": "pstar_b * (pv_b / p_star) * math.exp(-b)"},
+            says="p(v*) and p(v*; b) are exchanged: Z_b = p(v*) / p(v*; b)",
+            gravity="idea",
+        ),
+        Mistake("divided by b", change={"math.exp(-b)": "(1 / b if b else 1)"}, says="divide by e^b, not by b", gravity="idea"),
+        Mistake("b subtracted", change={" * math.exp(-b)": " - b"}, says="b is subtracted: divide by e^b", gravity="idea"),
+        Mistake(
+            "through Z_b",
+            change={"p_star * (pv_b / pstar_b) * math.exp(-b)": "(p_star / pstar_b - 1) / (math.exp(b) - 1) if b else pv_b"},
+            hint="digits are lost where p(v) or the anchor is small",
+            gravity="edge",
+        ),
     ],
     "anchor": [
         Mistake(
             "the limit for large b",
             change={"1 / (V - 1 + math.exp(b))": "math.exp(-b)"},
-            hint="the other |V| − 1 words count",
+            says="e^{-b} is the limit for large b; for a moderate b the other |V| − 1 words count, too",
             gravity="idea",
         ),
         Mistake(
             "two worst cases at once",
             change={"1 / (V - 1 + math.exp(b))": "math.exp(-b) / V"},
-            hint="they exclude each other",
+            says="too low: the worst Z_b = e^b needs p(v) = 1, the worst p(v*) is 1/|V|, and they exclude each other",
             gravity="idea",
         ),
-        Mistake("one word too many", change={"V - 1": "V"}, hint="|V| − 1 words keep their weight, one is multiplied", gravity="idea"),
-        Mistake("one word too few", change={"V - 1": "V - 2"}, hint="v* itself is one of the words", gravity="idea"),
+        Mistake(
+            "one word too many",
+            change={"V - 1": "V"},
+            says="count again: |V| − 1 words keep their weight, one is multiplied by e^b",
+            gravity="idea",
+        ),
+        Mistake(
+            "one word too few",
+            change={"V - 1": "V - 2"},
+            says="v* itself is one of the words that keep their weight: |V| − 1 of them, not |V| − 2",
+            gravity="idea",
+        ),
         Mistake(
             "no bias",
             change={"1 / (V - 1 + math.exp(b))": "1 / V"},
-            hint="that is the worst p(v*) without a bias: put it into p(v*) / Z_b",
+            says="that is the worst p(v*) without a bias: put it into p(v*) / Z_b",
             gravity="idea",
         ),
-        Mistake("two words only", change={"V - 1": "1"}, hint="that is the worst case of two words", gravity="idea"),
+        Mistake(
+            "two words only",
+            change={"V - 1": "1"},
+            says="that is the worst case of two words: all |V| − 1 others keep their weight",
+            gravity="idea",
+        ),
         Mistake(
             "all others lifted",
             change={"V - 1 + math.exp(b)": "1 + (V - 1) * math.exp(b)"},
-            hint="one word is lifted, not all the others",
+            says="one word is lifted, not all the others: |V| − 1 words keep their weight, one is multiplied by e^b",
             gravity="idea",
         ),
         Mistake(
@@ -150,21 +267,45 @@ def biased(p, v, b):
         ),
         Right("the flat distribution itself", change={"1 / (V - 1 + math.exp(b))": "(1 / V) / (1 + (math.exp(b) - 1) / V)"}),
         Right("divided by e^b", change={"1 / (V - 1 + math.exp(b))": "math.exp(-b) / (1 + (V - 1) * math.exp(-b))"}),
+        Mistake(
+            "the lifted word",
+            change={"1 / (V - 1 + math.exp(b))": "math.exp(b) / (V - 1 + math.exp(b))"},
+            says="that is the lifted word's probability; the anchor's was asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "upside down",
+            change={"1 / (V - 1 + math.exp(b))": "V - 1 + math.exp(b)"},
+            says="that is Z_b times |V|: the anchor is one over it",
+            gravity="idea",
+        ),
+        Mistake("b for e^b", change={"math.exp(b)": "b"}, says="the bias multiplies a weight by e^b, not by b", gravity="idea"),
+        Mistake(
+            "sign of b",
+            change={"math.exp(b)": "math.exp(-b)"},
+            says="the sign of b is wrong: a positive bias multiplies a weight by e^b, and pushes the anchor down",
+            gravity="idea",
+        ),
     ],
     "recover": [
         Mistake(
             "normaliser ignored",
             change={"probability_from_top2(p_star, shown[v], shown[star], b)": "shown[v] * math.exp(-b)"},
-            hint="you ignore the changed normaliser",
+            says="you ignore the changed normaliser: compare p(v; b) with p(v*; b) of the same answer, not with p(v*) of the first",
             gravity="idea",
         ),
         Mistake(
             "compares with all other words",
             change={"probability_from_top2(p_star, shown[v], shown[star], b)": "shown[v] / (shown[v] + (1 - shown[v]) * math.exp(b))"},
-            hint="compare v with the anchor v*, not with all other words",
+            says="1 − p(v; b) has no digits left when b is large: compare v with the anchor v*, not with all other words",
             gravity="part",
         ),
-        Mistake("bias not undone", change={"shown[star], b)": "shown[star], 0.0)"}, hint="the bias is not undone", gravity="idea"),
+        Mistake(
+            "bias not undone",
+            change={"shown[star], b)": "shown[star], 0.0)"},
+            says="the bias is not undone: e^{-b} is missing",
+            gravity="idea",
+        ),
         Mistake(
             "v* biased against itself",
             change={"if v in (star, second):": "if v == second:"},
@@ -210,7 +351,12 @@ def biased(p, v, b):
             hint="too many calls",
             gravity="part",
         ),
-        Mistake("renormalised", change={"return p": "return p / p.sum()"}, hint="you renormalise", gravity="part"),
+        Mistake(
+            "renormalised",
+            change={"return p": "return p / p.sum()"},
+            says="you renormalise: that hides the missing 0.4 and makes every word wrong. Leave the sum as it is",
+            gravity="part",
+        ),
         Mistake(
             "NaN for what is out of reach",
             change={
@@ -222,13 +368,13 @@ def biased(p, v, b):
         Mistake(
             "the bound for what is out of reach",
             change={"dtype=torch.float64)\n": "dtype=torch.float64) + p_second * math.exp(-b)\n"},
-            hint="the bound is for the error",
+            says="words out of reach get the bound p(v_2) e^{-b}: give them 0, the bound is for the error",
             gravity="part",
         ),
         Mistake(
             "shares out what is missing",
             change={"return p": "p[p == 0] = (1 - p.sum()) / max(1, int((p == 0).sum()))\n    return p"},
-            hint="that is a guess, and it hides the error",
+            says="words out of reach get an equal share of what is missing: that is a guess, and it hides the error. Give them 0",
             gravity="part",
         ),
         Mistake("float32", change={"dtype=torch.float64": "dtype=torch.float32"}, hint="float32 ends at 1e-45", gravity="edge"),
@@ -241,7 +387,7 @@ def biased(p, v, b):
         Mistake(
             "the second word left out",
             change={"p[star], p[second] = p_star, p_second": "p[star] = p_star"},
-            hint="the second word of the first answer gets no probability",
+            says="the second word of the first answer gets no probability: it is in that answer",
             gravity="idea",
         ),
         Mistake(
@@ -298,6 +444,67 @@ def recover(api):
     return p
 """,
         ),
+        Mistake(
+            "sorted",
+            change={"return p": "return p.sort(descending=True).values"},
+            says="the probabilities come out sorted: put each at its word",
+            gravity="idea",
+        ),
+        Mistake(
+            "logarithms",
+            change={"return p": "return p.log()"},
+            says="those are logarithms; the probabilities were asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "no p(v*)",
+            change={"probability_from_top2(p_star,": "probability_from_top2(1.0,"},
+            says="the factor p(v*) is missing: the ratio gives p(v) / p(v*)",
+            gravity="idea",
+        ),
+        Mistake(
+            "the most likely word left out",
+            change={"p[star], p[second] = p_star, p_second": "p[second] = p_second"},
+            says="the most likely word gets no probability: it is in the first answer",
+            gravity="idea",
+        ),
+        Mistake(
+            "word 0 left out",
+            change={"range(api.vocabulary_size)": "range(1, api.vocabulary_size)"},
+            says="word 0 is left out: words are numbered from 0 to |V| − 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "the last word left out",
+            change={"range(api.vocabulary_size)": "range(api.vocabulary_size - 1)"},
+            says="the last word is left out: words are numbered from 0 to |V| − 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "climbs to every word",
+            code="""
+def recover(api):
+    (star, p_star), (second, p_second) = api.top2()
+    p = torch.zeros(api.vocabulary_size, dtype=torch.float64)
+    p[star], p[second] = p_star, p_second
+    for v in range(api.vocabulary_size):
+        b = 0.0
+        while v not in (star, second) and p[v] == 0 and b < min(api.bias_cap, 700.0):
+            b = min(b + 20.0, api.bias_cap, 700.0)
+            shown = dict(api.top2({v: b}))
+            if v in shown:
+                p[v] = probability_from_top2(p_star, shown[v], shown[star], b)
+    return p
+""",
+            hint="more than one call for a rare word",
+            gravity="part",
+        ),
+        Mistake(
+            "a floor for rare words",
+            change={"return p": "return p.clamp_min(1e-12)"},
+            hint="no guess",
+            gravity="part",
+        ),
     ],
     "interval": [
         Mistake(
@@ -310,7 +517,7 @@ def interval(p_star, pv_b, pstar_b, b, digits):
         return low, 1.0
     return low, min(1.0, (p_star + delta) * (pv_b + delta) / (pstar_b - delta) * math.exp(-b))
 """,
-            hint="that treats the three roundings as independent",
+            says="that treats the three roundings as independent: sure to contain p(v), but too wide. Intersect what p(v; b) allows with what Z_b allows",
             gravity="idea",
         ),
         Mistake(
@@ -321,7 +528,7 @@ def interval(p_star, pv_b, pstar_b, b, digits):
         high = min(high, (lead[1] / anchor[0] - 1) / (math.exp(b) - 1))
 """: ""
             },
-            hint="that is what p(v; b) allows",
+            says="that is what p(v; b) allows; Z_b = p(v*) / p(v*; b) allows less",
             gravity="idea",
         ),
         Mistake(
@@ -335,27 +542,29 @@ def interval(p_star, pv_b, pstar_b, b, digits):
     high = ((p_star + delta) / (pstar_b - delta) - 1) / (math.exp(b) - 1) if pstar_b > delta else 1.0
     return max(low, 0.0), min(high, 1.0)
 """,
-            hint="that is what Z_b allows",
+            says="that is what Z_b allows; p(v; b) allows less",
             gravity="idea",
         ),
-        Mistake("a whole unit", change={"0.5 * 10.0": "10.0"}, hint="δ is half a unit of the last decimal", gravity="idea"),
+        Mistake(
+            "a whole unit", change={"0.5 * 10.0": "10.0"}, says="δ is half a unit of the last decimal; yours is smaller", gravity="idea"
+        ),
         Mistake(
             "the anchor's ends exchanged",
             change={"lead[0] / anchor[1]": "lead[0] / max(anchor[0], 1e-9)", "lead[1] / anchor[0]": "lead[1] / anchor[1]"},
-            hint="the anchor's ends go the other way round",
+            says="Z_b is smallest where p(v*) is small and the anchor large: the anchor's ends go the other way round",
             gravity="idea",
         ),
         Mistake(
             "p(v*) taken as exact",
             change={"low, high = (x": "lead = p_star, p_star\n    low, high = (x"},
-            hint="p(v*) of the first call was rounded as well",
+            says="p(v*) of the first call was rounded as well",
             gravity="idea",
         ),
-        Mistake("high before low", change={"return low, high": "return high, low"}, hint="the lower end comes first", gravity="idea"),
+        Mistake("high before low", change={"return low, high": "return high, low"}, says="the lower end comes first", gravity="idea"),
         Mistake(
             "the union",
             change={"low = max(low,": "low = min(low,", "high = min(high,": "high = max(high,"},
-            hint="p(v) must fit both",
+            says="that is the union of the two intervals: p(v) must fit both",
             gravity="idea",
         ),
         Mistake(
@@ -382,10 +591,10 @@ def interval(p_star, pv_b, pstar_b, b, digits):
     share = delta / p_star + (delta / pv_b if pv_b else math.inf) + delta / pstar_b
     return (value * (1 - share), value * (1 + share)) if share < 1 else (0.0, value * 2)
 """,
-            hint="that is the first-order estimate",
+            says="that is the first-order estimate; the bound must hold exactly",
             gravity="idea",
         ),
-        Mistake("digits ignored", change={"-digits": "-2"}, hint="the number of decimals is ignored: δ = ½ · 10^(−digits)", gravity="idea"),
+        Mistake("digits ignored", change={"-digits": "-2"}, says="the number of decimals is ignored: δ = ½ · 10^(−digits)", gravity="idea"),
         Mistake(
             "digits read off the numbers",
             change={"delta = 0.5 * 10.0**-digits": "delta = 0.5 * 10.0 ** -max(len(repr(x)) - 2 for x in (p_star, pv_b, pstar_b))"},
@@ -403,7 +612,7 @@ def interval(p_star, pv_b, pstar_b, b, digits):
         Mistake(
             "the anchor taken as exact",
             change={"low, high = (x": "anchor = pstar_b, pstar_b\n    low, high = (x"},
-            hint="p(v*; b) was rounded as well",
+            says="p(v*; b) was rounded as well",
             gravity="idea",
         ),
         Mistake(
@@ -466,35 +675,90 @@ def interval(p_star, pv_b, pstar_b, b, digits):
 """,
         ),
         Right("a tensor", change={"return low, high": "return torch.tensor([low, high], dtype=torch.float64)"}),
+        Mistake(
+            "p(v; b) taken as exact",
+            change={"low, high = (x": "lifted = pv_b, pv_b\n    low, high = (x"},
+            says="p(v; b) was rounded as well",
+            gravity="idea",
+        ),
+        Mistake(
+            "the value twice",
+            change={
+                "    delta = 0.5": "    if pstar_b > 0:\n        return (probability_from_top2(p_star, pv_b, pstar_b, b),) * 2\n    delta = 0.5"
+            },
+            says="both ends are the value of the formula: the answers are rounded, so each number lies in an interval",
+            gravity="idea",
+        ),
+        Mistake(
+            "lower end from Z_b alone",
+            change={"low = max(low, (lead": "low = max(0, (lead"},
+            says="the lower end is what Z_b allows; p(v; b) may allow less: take the larger of the two lower ends",
+            gravity="idea",
+        ),
+        Mistake(
+            "upper end from Z_b alone",
+            change={"high = min(high, (lead": "high = min(1, (lead"},
+            says="the upper end is what Z_b allows; p(v; b) may allow less: take the smaller of the two upper ends",
+            gravity="idea",
+        ),
+        Mistake(
+            "e^b for e^b - 1",
+            change={"(math.exp(b) - 1)": "math.exp(b)"},
+            says="Z_b = 1 + p(v) (e^b − 1): divide Z_b − 1 by e^b − 1, not by e^b",
+            gravity="idea",
+        ),
+        Mistake(
+            "the bias done again",
+            change={"x / (x + (1 - x) * math.exp(b))": "x * math.exp(b) / (x * math.exp(b) + 1 - x)"},
+            says="solved for p(v; b), not for p(v): the bias has to be taken away from p(v; b)",
+            gravity="idea",
+        ),
+        Mistake(
+            "middle and half width",
+            change={"return low, high": "return (low + high) / 2, (high - low) / 2"},
+            says="the two ends were asked for, not the middle and half the width",
+            gravity="idea",
+        ),
+        Mistake(
+            "ends rounded",
+            change={"return low, high": "return round(low, digits), round(high, digits)"},
+            says="the ends are rounded: then the interval need not contain p(v)",
+            gravity="idea",
+        ),
     ],
     "best-bias": [
         Mistake(
             "level with v*",
             change={"0.5 * math.log((1 - pv) * p_star)": "math.log(p_star)"},
-            hint="that makes v and v* level",
+            says="that makes v and v* level (t = p(v*)); the best t is a little higher: the rest of the vocabulary counts, too",
             gravity="idea",
         ),
         Mistake(
             "t, not b",
             change={"0.5 * math.log((1 - pv) * p_star) - math.log(pv)": "math.sqrt((1 - pv) * p_star)"},
-            hint="not solved for b",
+            says="t is found, but not solved for b: b = log(t / p(v))",
             gravity="idea",
         ),
         Mistake(
             "e^b, not b",
             change={"0.5 * math.log((1 - pv) * p_star) - math.log(pv)": "math.sqrt((1 - pv) * p_star) / pv"},
-            hint="take its logarithm",
+            says="that gives e^b; take its logarithm",
             gravity="idea",
         ),
-        Mistake("no root", change={"0.5 * math.log": "math.log"}, hint="the root is missing", gravity="idea"),
-        Mistake("Z = 1 + t", change={"(1 - pv) * p_star": "p_star"}, hint="Z_b is 1 − p(v) + t", gravity="idea"),
+        Mistake("no root", change={"0.5 * math.log": "math.log"}, says="t² = (1 − p(v)) p(v*): the root is missing", gravity="idea"),
+        Mistake(
+            "Z = 1 + t",
+            change={"(1 - pv) * p_star": "p_star"},
+            says="Z_b is 1 − p(v) + t, not 1 + t: the biased word no longer has its old weight",
+            gravity="idea",
+        ),
         Mistake(
             "p(v; b) = 1/2",
             change={"0.5 * math.log((1 - pv) * p_star)": "math.log(1 - pv)"},
-            hint="which forgets the anchor",
+            says="that makes p(v; b) = 1/2, which forgets the anchor",
             gravity="idea",
         ),
-        Mistake("log t", change={" - math.log(pv)": ""}, hint="that is log t: b = log(t / p(v))", gravity="idea"),
+        Mistake("log t", change={" - math.log(pv)": ""}, says="that is log t: b = log(t / p(v))", gravity="idea"),
         Mistake(
             "rounded",
             change={"0.5 * math.log((1 - pv) * p_star) - math.log(pv)": "round(0.5 * math.log((1 - pv) * p_star) - math.log(pv), 5)"},
@@ -508,22 +772,60 @@ def interval(p_star, pv_b, pstar_b, b, digits):
         Right(
             "NumPy", change={"0.5 * math.log((1 - pv) * p_star) - math.log(pv)": "(np.log1p(-pv) + np.log(p_star) - 2 * np.log(pv)) / 2"}
         ),
+        Mistake(
+            "one root for all",
+            change={"0.5 * math.log((1 - pv) * p_star) - math.log(pv)": "0.5 * math.log((1 - pv) * p_star / pv)"},
+            says="the root is of (1 − p(v)) p(v*) only: p(v) is outside it",
+            gravity="idea",
+        ),
+        Mistake(
+            "sign",
+            change={"0.5 * math.log((1 - pv) * p_star) - math.log(pv)": "math.log(pv) - 0.5 * math.log((1 - pv) * p_star)"},
+            says="the sign is wrong: a rare word needs a positive bias",
+            gravity="idea",
+        ),
+        Mistake(
+            "exchanged",
+            change={"0.5 * math.log((1 - pv) * p_star) - math.log(pv)": "0.5 * math.log((1 - p_star) * pv) - math.log(p_star)"},
+            says="p(v) and p(v*) are exchanged",
+            gravity="idea",
+        ),
+        Mistake(
+            "base 10", change={"math.log(": "math.log10("}, says="that is a logarithm to base 10; take the natural one", gravity="idea"
+        ),
+        Mistake(
+            "log p(v) added",
+            change={"- math.log(pv)": "+ math.log(pv)"},
+            says="log p(v) is added: e^b = t / p(v), so it is subtracted",
+            gravity="idea",
+        ),
+        Mistake("no p(v*)", change={"(1 - pv) * p_star": "(1 - pv)"}, says="p(v*) is missing: t² = (1 − p(v)) p(v*)", gravity="idea"),
     ],
     "undo-top1": [
         Mistake(
             "normaliser ignored",
             change={"weight / (weight + (1 - pv_b))": "weight"},
-            hint="you ignore the changed normaliser",
+            says="you ignore the changed normaliser: p' e^{-b} is p(v) / Z_b",
             gravity="idea",
         ),
         Mistake(
             "e^b with the wrong term",
             change={"weight / (weight + (1 - pv_b))": "pv_b / (pv_b * math.exp(min(b, 700)) + 1 - pv_b)"},
-            hint="e^b multiplies the wrong term",
+            says="e^b multiplies the wrong term: it belongs to 1 − p', the share of all other words",
             gravity="idea",
         ),
-        Mistake("sign of b", change={"math.exp(-b)": "math.exp(min(b, 700))"}, hint="the sign of b is wrong", gravity="idea"),
-        Mistake("odds", change={"(weight + (1 - pv_b))": "(1 - pv_b)"}, hint="those are the odds", gravity="idea"),
+        Mistake(
+            "sign of b",
+            change={"math.exp(-b)": "math.exp(min(b, 700))"},
+            says="the sign of b is wrong: the bias has to be taken away",
+            gravity="idea",
+        ),
+        Mistake(
+            "odds",
+            change={"(weight + (1 - pv_b))": "(1 - pv_b)"},
+            says="those are the odds p / (1 − p); the probability was asked for",
+            gravity="idea",
+        ),
         Mistake(
             "overflow",
             change={"weight / (weight + (1 - pv_b))": "pv_b / (pv_b + (1 - pv_b) * math.exp(b))"},
@@ -533,7 +835,7 @@ def interval(p_star, pv_b, pstar_b, b, digits):
         Mistake(
             "p' missing",
             change={"weight / (weight + (1 - pv_b))": "pv_b / (1 + (1 - pv_b) * math.exp(min(b, 700)))"},
-            hint="p' is missing in the denominator's first term",
+            says="p' is missing in the denominator's first term: it is p' + (1 − p') e^b",
             gravity="idea",
         ),
         Mistake(
@@ -548,6 +850,31 @@ def interval(p_star, pv_b, pstar_b, b, digits):
             change={
                 "weight / (weight + (1 - pv_b))": "torch.sigmoid(torch.tensor(math.log(pv_b / (1 - pv_b)) - b, dtype=torch.float64)).item()"
             },
+        ),
+        Mistake(
+            "p' missing in the numerator",
+            change={"weight / (weight + (1 - pv_b))": "math.exp(-b) / (weight + (1 - pv_b))"},
+            says="p' is missing in the numerator",
+            gravity="idea",
+        ),
+        Mistake(
+            "b for e^b",
+            change={"weight / (weight + (1 - pv_b))": "pv_b / (pv_b + (1 - pv_b) * (b or 1))"},
+            says="multiply by e^b, not by b",
+            gravity="idea",
+        ),
+        Mistake("1 for 1 - p'", change={"(1 - pv_b)": "1"}, says="the other words have the weight 1 − p', not 1", gravity="idea"),
+        Mistake(
+            "both terms divided",
+            change={"(1 - pv_b)": "(1 - pv_b) * math.exp(-b)"},
+            says="both weights are divided by e^b, so nothing is undone: the bias was on v alone",
+            gravity="idea",
+        ),
+        Mistake(
+            "a small number in the denominator",
+            change={"(1 - pv_b))": "(1 - pv_b) + 1e-12)"},
+            hint="digits are lost",
+            gravity="edge",
         ),
     ],
     "recover-top1": [
@@ -577,7 +904,12 @@ def interval(p_star, pv_b, pstar_b, b, digits):
             hint="the last step goes to the cap, not above it",
             gravity="part",
         ),
-        Mistake("renormalised", change={"return p": "return p / p.sum()"}, hint="you renormalise", gravity="part"),
+        Mistake(
+            "renormalised",
+            change={"return p": "return p / p.sum()"},
+            says="you renormalise: that hides the missing 0.4. Leave the sum as it is",
+            gravity="part",
+        ),
         Mistake(
             "asks for two words",
             change={"word, shown = api.top1({v: b})": "word, shown = api.top2({v: b})[0]"},
@@ -646,31 +978,87 @@ def recover_top1(api):
     return p
 """,
         ),
+        Mistake(
+            "shares out what is missing",
+            change={"return p": "p[p == 0] = (1 - p.sum()) / max(1, int((p == 0).sum()))\n    return p"},
+            says="words that never lead get an equal share of what is missing: that is a guess. Give them 0",
+            gravity="part",
+        ),
+        Mistake(
+            "the bound for words that never lead",
+            change={"                break\n": "                break\n            p[v] = p_star * math.exp(-api.bias_cap)\n"},
+            says="words that never lead get the bound p(v*) e^{-cap}: give them 0",
+            gravity="part",
+        ),
+        Mistake(
+            "starts at 40",
+            change={"b = 0.0": "b = min(20.0, api.bias_cap - 1)"},
+            says="the first step is 40: at a bias of 40 a likely word has pushed 1 − p' below 1e-16. Start with 20",
+            gravity="idea",
+        ),
+        Mistake(
+            "the most likely word left out",
+            change={"    p[star] = p_star\n": ""},
+            says="the most likely word gets no probability: it is in the first answer",
+            gravity="idea",
+        ),
+        Mistake(
+            "normaliser ignored",
+            change={"probability_from_top1(shown, b)": "shown * math.exp(-b)"},
+            says="you ignore the changed normaliser: p' e^{-b} is p(v) / Z_b. Use your formula of 4.1",
+            gravity="idea",
+        ),
+        Mistake(
+            "climbs on",
+            change={"                break\n": ""},
+            says="you climb on after the word leads, and the last p' is 1 to the last digit: stop at the first step at which it leads",
+            gravity="idea",
+        ),
+        Mistake(
+            "gives up at 60",
+            change={"b < api.bias_cap": "b < min(api.bias_cap, 60.0)"},
+            hint="climb in steps of 20",
+            gravity="idea",
+        ),
+        Mistake(
+            "unbiased call at every step",
+            change={"            word, shown": "            api.top1()\n            word, shown"},
+            hint="one call without a bias",
+            gravity="part",
+        ),
     ],
     "nucleus": [
         Mistake(
             "stops one word too early",
             change={"before < mass": "before + sorted_p <= mass"},
-            hint="you stop one word too early",
+            says="nucleus: the word that reaches the mass belongs to the nucleus; you stop one word too early",
             gravity="idea",
         ),
         Mistake(
             "more than the mass", change={"before < mass": "before <= mass"}, hint="at least the mass, not more than it", gravity="edge"
         ),
         Mistake(
-            "not renormalised", change={"return kept / kept.sum()": "return kept"}, hint="divide by the sum of what is kept", gravity="idea"
+            "not renormalised",
+            change={"return kept / kept.sum()": "return kept"},
+            says="nucleus: divide by the sum of what is kept, so that it is a distribution",
+            gravity="idea",
         ),
         Mistake(
             "order of the vocabulary",
             change={"p.sort(descending=True, stable=True)": "(p, torch.arange(len(p)))"},
-            hint="begin with the most likely word",
+            says="nucleus: you add up in the order of the words' numbers; begin with the most likely word",
             gravity="idea",
         ),
-        Mistake("left sorted", change={"kept[order] =": "kept[:] ="}, hint="put them back at their words", gravity="idea"),
+        Mistake(
+            "left sorted",
+            change={"kept[order] =": "kept[:] ="},
+            says="nucleus: the probabilities come out sorted; put them back at their words",
+            gravity="idea",
+        ),
         Mistake(
             "threshold on each word",
             change={"before < mass": "sorted_p >= sorted_p[0] * mass"},
-            hint="it is the sum that counts",
+            says="nucleus: words are kept by comparing each with a threshold; it is the sum that counts",
             gravity="idea",
         ),
         Mistake(
@@ -691,7 +1079,7 @@ def recover_top1(api):
         Mistake(
             "always the most likely word",
             change={"int((running > u * running[-1]).nonzero()[0])": "int(p.argmax())"},
-            hint="draw: the same word comes for every u",
+            says="draw: the same word comes for every u",
             gravity="idea",
         ),
         Mistake(
@@ -703,7 +1091,7 @@ def recover_top1(api):
         Mistake(
             "divided by the mass",
             change={"kept / kept.sum()": "kept / mass"},
-            hint="divide by the sum of what is kept, not by the mass",
+            says="nucleus: divide by the sum of what is kept, not by the mass",
             gravity="idea",
         ),
         Mistake(
@@ -724,7 +1112,7 @@ def recover_top1(api):
                 "    running = p.cumsum(0)\n": "    p, order = p.sort(descending=True)\n    running = p.cumsum(0)\n",
                 "int((running > u * running[-1]).nonzero()[0])": "int(order[(running > u * running[-1]).nonzero()[0]])",
             },
-            hint="draw: you add up from the most likely word on",
+            says="draw: you add up from the most likely word on; the order is that of the words' numbers",
             gravity="idea",
         ),
         Mistake(
@@ -771,25 +1159,84 @@ def draw(p, u):
     return np.searchsorted(running, u * running[-1], side="right")
 """,
         ),
+        Mistake(
+            "one word too late",
+            change={".nonzero()[0])": ".nonzero()[0]) + 1"},
+            says="draw: that is one word too late: take the first at which the running sum exceeds u",
+            gravity="idea",
+        ),
+        Mistake(
+            "kept words equally likely",
+            change={"sorted_p, 0.0)": "1.0, 0.0)"},
+            says="nucleus: the kept words are equally likely; they keep their proportions",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax of the kept words",
+            change={"return kept / kept.sum()": "return kept.masked_fill(kept == 0, -torch.inf).softmax(0)"},
+            says="nucleus: softmax changes the proportions; divide by the sum",
+            gravity="idea",
+        ),
+        Mistake(
+            "least likely first",
+            change={"p.sort(descending=True, stable=True)": "p.sort(stable=True)"},
+            says="nucleus: you begin with the least likely word; begin with the most likely one",
+            gravity="idea",
+        ),
+        Mistake(
+            "a share of the vocabulary",
+            change={"before < mass": "torch.arange(len(p)) < mass * len(p)"},
+            says="nucleus: mass is a probability to collect, not a share of the vocabulary",
+            gravity="idea",
+        ),
+        Mistake(
+            "the most likely word left out",
+            change={"before < mass": "(before < mass) & (before > 0)"},
+            says="nucleus: the most likely word is left out: it is always kept",
+            gravity="idea",
+        ),
+        Mistake(
+            "1 - u",
+            change={"running > u *": "running > (1 - u) *"},
+            says="draw: you compare with 1 − u: find the first running sum that exceeds u",
+            gravity="idea",
+        ),
+        Mistake(
+            "the nearest running sum",
+            change={"int((running > u * running[-1]).nonzero()[0])": "int((running - u * running[-1]).abs().argmin())"},
+            says="draw: you take the running sum nearest to u: take the first that exceeds it",
+            gravity="idea",
+        ),
+        Mistake(
+            "divided in place",
+            change={"    running = p.cumsum(0)\n": "    p /= p.sum()\n    running = p.cumsum(0)\n"},
+            hint="your code changes its input in place",
+            gravity="edge",
+        ),
     ],
     "pairs": [
         Mistake(
             "each as if it were alone",
             change={"a * shrink / total": "a * shrink / (1 - a + a * shrink)", "c * shrink / total": "c * shrink / (1 - c + c * shrink)"},
-            hint="as if it were biased alone",
+            says="probabilities_from_pair: each word is treated as if it were biased alone: 1 − a contains the other biased word",
             gravity="idea",
         ),
         Mistake(
             "normaliser ignored",
             change={"return a * shrink / total, c * shrink / total": "return a * shrink, c * shrink"},
-            hint="the changed normaliser is ignored",
+            says="probabilities_from_pair: the changed normaliser is ignored",
             gravity="idea",
         ),
-        Mistake("odds", change={" + (a + c) * shrink": ""}, hint="divide by the sum of all, v and w included", gravity="idea"),
+        Mistake(
+            "odds",
+            change={" + (a + c) * shrink": ""},
+            says="probabilities_from_pair: those are weights relative to all others; divide by the sum of all, v and w included",
+            gravity="idea",
+        ),
         Mistake(
             "exchanged",
             change={"return a * shrink / total, c * shrink / total": "return c * shrink / total, a * shrink / total"},
-            hint="p(v) comes first, then p(w)",
+            says="probabilities_from_pair: p(v) comes first, then p(w)",
             gravity="idea",
         ),
         Mistake(
@@ -821,7 +1268,7 @@ def recover_in_pairs(api):
         Mistake(
             "the second word left out",
             change={"p[star], p[second] = p_star, p_second": "p[star] = p_star"},
-            hint="the second word of the first answer gets no probability",
+            says="recover_in_pairs: the second word of the first answer gets no probability",
             gravity="idea",
         ),
         Mistake(
@@ -883,19 +1330,66 @@ def recover_in_pairs(api):
     return p
 """,
         ),
+        Mistake(
+            "sign of b",
+            change={"shrink = math.exp(-b)": "shrink = math.exp(b)"},
+            says="probabilities_from_pair: the sign of b is wrong: the bias has to be taken away",
+            gravity="idea",
+        ),
+        Mistake(
+            "the most likely word left out",
+            change={"p[star], p[second] = p_star, p_second": "p[second] = p_second"},
+            says="recover_in_pairs: the most likely word gets no probability: it is in the first answer",
+            gravity="idea",
+        ),
+        Mistake(
+            "exchanged in the loop",
+            change={"p[v], p[w] = prob": "p[w], p[v] = prob"},
+            says="recover_in_pairs: the two values are exchanged: the first belongs to v, the second to w",
+            gravity="idea",
+        ),
+        Mistake(
+            "undone with half the cap",
+            change={"shown[w], api.bias_cap)": "shown[w], api.bias_cap / 2)"},
+            says="recover_in_pairs: the bias that is undone is not the one that was set",
+            gravity="idea",
+        ),
+        Mistake(
+            "bias doubled",
+            change={"math.exp(-b)": "math.exp(-2 * b)"},
+            says="probabilities_from_pair: each word has the bias b once: e^{-b}, not e^{-2b}",
+            gravity="idea",
+        ),
+        Mistake(
+            "the odd word gets 0",
+            change={"rest.append(second)": "rest.pop()"},
+            says="recover_in_pairs: with an odd number of words left over the last one gets 0: give it a partner whose probability you know",
+            gravity="part",
+        ),
+        Mistake(
+            "a floor under the rest",
+            change={"total = (1 - a - c)": "total = max(1 - a - c, 1e-6)"},
+            says="probabilities_from_pair: 1 − a − c is cut off from below: a large bias makes it as small as e^{-b}",
+            gravity="edge",
+        ),
     ],
     "bonus-width": [
         Mistake(
             "not centred",
             change={"log_p - log_p.mean(dim=1, keepdim=True)": "log_p"},
-            hint="the normaliser adds one to the rank",
+            says="one too many: the normaliser adds one to the rank. Subtract from each row its mean over the vocabulary",
             gravity="idea",
         ),
-        Mistake("centred over the contexts", change={"dim=1": "dim=0"}, hint="you centre each column over the contexts", gravity="idea"),
+        Mistake(
+            "centred over the contexts",
+            change={"dim=1": "dim=0"},
+            says="you centre each column over the contexts; subtract from each row its mean over the vocabulary",
+            gravity="idea",
+        ),
         Mistake(
             "probabilities, not logarithms",
             change={"log_p - log_p.mean(dim=1, keepdim=True)": "log_p.exp() - log_p.exp().mean(dim=1, keepdim=True)"},
-            hint="those are probabilities: the rank is D only for their logarithms",
+            says="those are probabilities: the rank is D only for their logarithms",
             gravity="idea",
         ),
         Mistake(
@@ -907,23 +1401,26 @@ def recover_in_pairs(api):
         Mistake(
             "fixed threshold",
             change={"1e-6 * values[0]": "1e-2"},
-            hint="the threshold must be relative to the largest singular value",
+            says="nothing is counted: the threshold must be relative to the largest singular value of the centred rows",
             gravity="part",
         ),
         Mistake(
             "rows and columns centred",
             change={"values = ": "centred = centred - centred.mean(dim=0)\n    values = "},
-            hint="the columns are centred, too",
+            says="the columns are centred, too, and that may lower the rank: centre the rows only",
             gravity="idea",
         ),
         Mistake(
             "squared singular values",
             change={"svdvals(centred)": "svdvals(centred) ** 2"},
-            hint="a singular value of 4e-6 times the largest is not counted",
+            says="the singular values are squared: compare them with 1e-6 times the largest as they are",
             gravity="part",
         ),
         Mistake(
-            "threshold of 1e-7", change={"1e-6": "1e-7"}, hint="a singular value of 2.5e-7 times the largest is counted", gravity="part"
+            "threshold of 1e-7",
+            change={"1e-6": "1e-7"},
+            says="a singular value of 2.5e-7 times the largest is counted: the threshold is 1e-6",
+            gravity="part",
         ),
         Mistake(
             "centred in place",
@@ -943,6 +1440,33 @@ def hidden_width(log_p):
     values = np.linalg.svd(x, compute_uv=False)
     return sum(1 for value in values if value > values.max() / 1e6)
 """,
+        ),
+        Mistake(
+            "one less",
+            change={"return int((values > 1e-6 * values[0]).sum())": "return int((values > 1e-6 * values[0]).sum()) - 1"},
+            says="one too few: count every singular value above the threshold",
+            gravity="idea",
+        ),
+        Mistake(
+            "every value that is not zero",
+            change={"> 1e-6 * values[0]": "> 0"},
+            says="the smaller side of the matrix comes out, not its rank: leave out singular values below 1e-6 times the largest",
+            gravity="idea",
+        ),
+        Mistake(
+            "share of the sum",
+            change={"1e-6 * values[0]": "1e-6 * values.sum()"},
+            says="the threshold is 1e-6 times the largest singular value, not times their sum",
+            gravity="part",
+        ),
+        Mistake(
+            "threshold of 1e-5", change={"1e-6": "1e-5"}, says="the threshold is 1e-6 times the largest: yours is higher", gravity="part"
+        ),
+        Mistake(
+            "one mean for all",
+            change={"log_p.mean(dim=1, keepdim=True)": "log_p.mean()"},
+            says="a number of its own is left in every row, which adds one to the rank: subtract from each row its own mean",
+            gravity="idea",
         ),
     ],
 }

@@ -54,3 +54,30 @@ def test_mistakes_with_the_same_results_must_say_the_same(small_course: Path) ->
     failures = json.loads(done.stdout)[0]["failures"]
     assert len(failures) == 2
     assert all("cannot be told apart" in failure for failure in failures)
+
+
+CLOSE = """
+from autograder.mistakes import Mistake, Right
+
+VARIANTS = {"double": [
+    Mistake("squared", code="def double(x):\\n    return x * x", says="this squares the numbers"),
+    Mistake("a little more", code="def double(x):\\n    return 2.0005 * x", says="this is a little more than double"),
+    Mistake("thrice", code="def double(x):\\n    return 3 * x", says="this is three times as much"),
+    Mistake("nothing", code="def double(x):\\n    return x", hint="twice one is two"),
+    Right("sum", code="def double(x):\\n    return x.add(x)"),
+    Right("shift", code="def double(x):\\n    return x - (-x)"),
+]}
+"""
+
+
+@pytest.mark.slow
+def test_a_mistake_that_a_sketch_cannot_tell_from_the_right_answer_accuses_nobody(small_course: Path) -> None:
+    (small_course / "solutions" / "01-small" / "mistakes.py").write_text(CLOSE)
+    less = 'Mistake("a little less", code="def double(x):\\n    return 1.9995 * x")'
+    (small_course / "others.py").write_text(
+        f"from autograder.mistakes import Mistake\n\nVARIANTS = {{'double': [{less}]}}\n"
+    )
+    done = run_course("verify", "01-small", "--variants", "others.py", "--json", cwd=small_course)
+    assert json.loads(done.stdout)["variants"][0]["hints"][0] == "twice one is two"
+    kept = json.loads((small_course / ".course" / "recorded" / "01-small.json").read_text())
+    assert [one["name"] for one in kept["tests"]["double-test"]] == ["squared", "thrice"]
