@@ -110,7 +110,12 @@ def attend(q, k, v, bias=0.0, mask=None):
         ),
     ],
     "equivariance-gap": [
-        Mistake("rounded", change={".abs().max()": ".abs().max().round(decimals=3)"}, hint="a small gap is lost: do not round it", gravity="edge"),
+        Mistake(
+            "rounded",
+            change={".abs().max()": ".abs().max().round(decimals=3)"},
+            hint="a small gap is lost: do not round it",
+            gravity="edge",
+        ),
         Mistake("invariance", change={"f(x)[order]": "f(x)"}, hint="that asks for invariance", gravity="idea"),
         Mistake(
             "the other way round",
