@@ -317,6 +317,9 @@ with check.part("batch and positions"):
 with check.edge("width one"):
     lonely = check.run(layer_norm_backward, torch.ones(5, 1), randn(5, 1), torch.ones(1))[0]
     check.close(lonely, torch.zeros(5, 1), "width one: the output does not depend on x at all, so the gradient is zero")
+with check.edge("a second call"):
+    once, twice = (check.run(layer_norm_backward, factor * g, x, gamma)[2] for factor in (1, 2))
+    check.true((once != twice).any(), "a second call with another g gives the first result again")
 ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(layer_norm_backward, up, at, w)

@@ -2081,6 +2081,9 @@ EQUIVALENT = {
     "attention": {
         "sign: D // self.H → D / self.H #2": "H divides D: both give the same number",
         "number: False → True #3": "whether the mask is stored with the weights makes no difference to any result",
+        "in place: CausalSelfAttention.forward, x is changed afterwards": "the result needs gradients, and then this mutant changes nothing",
     },
+    "block": {"in place: Block.forward, x is changed afterwards": "the result needs gradients, and then this mutant changes nothing"},
+    "gpt": {"in place: GPT.forward, tokens is changed afterwards": "the result needs gradients, and then this mutant changes nothing"},
     "cache-bytes": {"iterator: counted_bytes, past needs a length": "a cache is a list, as `cached_forward` gives it: it has a length"},
 }
