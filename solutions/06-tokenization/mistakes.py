@@ -36,6 +36,12 @@ def simple_encoder(change: dict[str, str]) -> str:
 VARIANTS = {
     "decode": [
         Mistake(
+            "ASCII",
+            change={'"utf-8", errors="replace"': '"ascii", errors="replace"'},
+            hint="UTF-8 has more than ASCII's 128",
+            gravity="idea",
+        ),
+        Mistake(
             "takes the ids out of the list",
             change={
                 'return b"".join(vocab[number] for number in ids)': 'out = b""\n    while ids:\n        out += vocab[ids.pop(0)]\n    return out'
@@ -105,6 +111,14 @@ def text_of(ids, vocab):
         ),
     ],
     "split-special": [
+        Mistake(
+            "stripped and dropped",
+            change={
+                "[piece for piece in regex.split(pattern, text) if piece]": "[p.strip() for p in regex.split(pattern, text) if p.strip()]"
+            },
+            says="white space is text: do not strip it, and a piece of white space is a piece, too",
+            gravity="idea",
+        ),
         Mistake("not escaped", change={"regex.escape(token)": "token"}, hint='`|` means "or" in a pattern', gravity="idea"),
         Mistake("signals lost", change={'"(" + ': "", ' + ")"': ""}, hint="the special token is lost", gravity="idea"),
         Mistake(
@@ -1122,6 +1136,14 @@ def encode_word(word, ranks):
         ),
     ],
     "safe-cut": [
+        Mistake(
+            "the caller's list sorted",
+            change={
+                "limit = len(text)": "if isinstance(special_tokens, list):\n        special_tokens.sort(key=len)\n    limit = len(text)"
+            },
+            hint="your code changes the list of special tokens",
+            gravity="edge",
+        ),
         Mistake(
             "sorts the special tokens in place",
             change={

@@ -261,6 +261,8 @@ with check.part("gradient of the weight"):
         found_weight,
         (g * hat).sum(0),
         "the gradient with respect to the weight is wrong",
+        rtol=1e-6,
+        atol=1e-6,
         wrong={
             "the gradient with respect to the weight uses x; it needs x̂": (g * x).sum(0),
             "the gradient with respect to the weight is a sum over positions, not a mean": (g * hat).mean(0),
@@ -300,7 +302,7 @@ with check.part("ε"):
         },
     )
 with check.part("batch and positions"):
-    gg, xx = randn(2, 3, 5, dtype=torch.float64), 100 * randn(2, 3, 5, dtype=torch.float64)  # ε is another question
+    gg, xx = randn(2, 3, 5, dtype=torch.float64), 1e4 * randn(2, 3, 5, dtype=torch.float64)  # ε is another question
     want = checks.gradients(lambda a, b, c: F.layer_norm(a, (5,), b, c), (xx, torch.ones(5).double(), torch.zeros(5).double()), gg).inputs
     # what is wrong about the weight or the bias itself is told above
     sound = [True, (found_weight - (g * hat).sum(0)).abs().max() < 1e-6, (found_bias - g.sum(0)).abs().max() < 1e-6]
@@ -315,6 +317,9 @@ with check.part("batch and positions"):
 with check.edge("width one"):
     lonely = check.run(layer_norm_backward, torch.ones(5, 1), randn(5, 1), torch.ones(1))[0]
     check.close(lonely, torch.zeros(5, 1), "width one: the output does not depend on x at all, so the gradient is zero")
+with check.edge("a second call"):
+    once, twice = (check.run(layer_norm_backward, factor * g, x, gamma)[2] for factor in (1, 2))
+    check.true((once != twice).any(), "a second call with another g gives the first result again")
 ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(layer_norm_backward, up, at, w)
@@ -519,7 +524,7 @@ with check.part("LayerNorm: gradients"):
         gradient = f"LayerNorm: the gradient with respect to {name} is wrong or missing: are weight and bias parameters?"
         check.close(value, wanted, gradient)
 ### END HIDDEN TESTS
-with check.idea("RMSNorm"):
+with check.idea("RMSNorm", share=2):
     rms = check.keep(RMSNorm, 4)
     names = check.run(lambda: sorted(name for name, _ in rms.state_dict().items()))
     check.equal("weight" in names, True, "RMSNorm has a learned part, `weight`: is it an `nn.Parameter` that is assigned to `self`?")
@@ -530,6 +535,10 @@ with check.idea("RMSNorm"):
     check.close(
         check.run(rms, steps), [[0, 0, 2**0.5, 2**0.5]], "a new RMSNorm divides (0, 0, 4, 4) by √8, and γ is 1 at first", wrong=slips
     )
+    level = "(−3, −1, 1, 3) has the mean 0: there a new LayerNorm and a new RMSNorm give the same (look at LayerNorm first if it is wrong)"
+    centred = torch.tensor([[-3.0, -1.0, 1.0, 3.0]])
+    fresh = check.keep(LayerNorm, 4)
+    check.close(check.run(rms, centred), check.run(fresh, centred), level)
     ### BEGIN HIDDEN TESTS
     rms = check.keep(RMSNorm, 5)
     check.run(lambda: rms.load_state_dict({"weight": w}, strict=False))
@@ -841,9 +850,11 @@ with check.edge("gelu: gradient"):
 with check.edge("gelu: all digits"):
     check.close(check.run(gelu, many), F.gelu(many), "GELU in float64 has too few digits: are the constants exact?")
 ### END HIDDEN TESTS
-with check.idea("gelu_tanh"):
+with check.idea("gelu_tanh", share=2):
     near = "GELU in its tanh approximation: −0.04540 at −2 (the exact one is −0.04550)"
     check.close(check.run(gelu_tanh, at), [-0.0454023, -0.1542859, 0.0, 0.3457141, 2.9963627], near, atol=1e-6)
+    pair_of = "the approximation and your exact GELU differ by less than 0.0005 here (if `gelu` is wrong, this follows from it)"
+    check.close(check.run(gelu_tanh, at), check.run(gelu, at), pair_of, rtol=0, atol=5e-4)
     ### BEGIN HIDDEN TESTS
     check.avoids(gelu_tanh, *torchs, hint=f"GELU (tanh): {by_yourself}", forbid=["activations"], runs=lambda: gelu_tanh(at.clone()))
     factor = (2 / math.pi) ** 0.5
@@ -874,10 +885,14 @@ with check.edge("gelu_tanh: far from zero, all digits"):
     check.close(far, [0.0, 100.0], "far from zero GELU is 0 or x", atol=1e-6)
     check.close(check.run(gelu_tanh, many), F.gelu(many, approximate="tanh"), "GELU (tanh) in float64 has too few digits")
 ### END HIDDEN TESTS
-with check.idea("swish"):
+with check.idea("swish", share=3):
     check.close(
         check.run(swish, at), [-0.2384058, -0.1887703, 0.0, 0.3112297, 2.8577224], "Swish with β = 1 is SiLU: SiLU(3) = 3 σ(3) = 2.8577"
     )
+    bend = "x σ(1.702 x) is within 0.02 of GELU: is σ multiplied by x? (If `gelu` is wrong, this follows from it)"
+    check.close(check.run(lambda: swish(1.702 * at) / 1.702), check.run(gelu, at), bend, rtol=0, atol=0.025)
+    steep = "far from zero SiLU is close to ReLU: 0 on the left, x on the right (if `relu` is wrong, this follows from it)"
+    check.close(check.run(swish, 50 * at), check.run(relu, 50 * at), steep, rtol=0, atol=1e-4)
     ### BEGIN HIDDEN TESTS
     check.avoids(swish, *torchs, hint=f"Swish: {by_yourself}", forbid=["activations"], runs=lambda: swish(at.clone()))
     slips = {"Swish: this is σ(x): x σ(βx) is wanted": many.sigmoid(), "Swish: this is x tanh(x)": many * many.tanh()}
@@ -1100,6 +1115,7 @@ check.score()
 # $H$ heads share the width: head $h$ owns columns $hD/H$ to $(h+1)D/H - 1$.
 # Attention runs over the last two axes, so the head axis has to move in front of the positions: `(B, T, D)` becomes `(B, H, T, D/H)`.
 # A `view` straight to that shape runs without any error and is wrong.
+# `merge_heads` is the way back: what `split_heads` has taken apart is put together as it was.
 # (You may know this exercise from 03. Here it is the start of a module.)
 #
 # *Before you run it:* for $T = 4$, $D = 4$, $H = 2$, what would the wrong `view(B, H, T, D // H)` put into head 0?
@@ -1162,10 +1178,13 @@ with check.edge("split_heads: gradient"):
         lambda z: split_heads(z.sin(), 2), lambda z: torch.stack(z.sin().split(2, -1), 1), (randn(2, 3, 4),), "no gradient flows"
     )
 ### END HIDDEN TESTS
-with check.idea("merge_heads"):
+with check.idea("merge_heads", share=2):  # what is split wrongly cannot be put back
     pair = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]])  # two heads with two positions each
     side = "merge_heads: position 0 has (1, 2) in head 0 and (5, 6) in head 1: side by side (1, 2, 5, 6)"
     check.close(check.run(merge_heads, pair, shape=(1, 2, 4), hint=side), [[[1, 2, 5, 6], [3, 4, 7, 8]]], side)
+    back = "split into four heads and merged again, x must come back (if `split_heads` is wrong, this follows from it)"
+    check.close(check.run(lambda: merge_heads(split_heads(count_up, 4))), count_up, back)
+    check.close(check.run(lambda: split_heads(merge_heads(pair), 2)), pair, "two heads merged and split again must come back, too")
     ### BEGIN HIDDEN TESTS
     pieces = randn(2, 3, 4, 5)
     check.close(
@@ -1805,7 +1824,7 @@ with check.idea("block_parameters"):
         other = "block_parameters is wrong for another width: is every term a function of D and hidden?"
         check.close(check.run(block_parameters, wide, inner), full, other, wrong=slips if wide == 16 else None)
     ### END HIDDEN TESTS
-with check.idea("gpt2_parameters"):
+with check.idea("gpt2_parameters", share=2):  # it needs block_parameters, too
     small = "GPT-2 small (V = 50,257, T = 1,024, L = 12, D = 768) has 124,439,808 parameters"
     check.close(check.run(gpt2_parameters, 50257, 1024, 12, 768), 124_439_808, small, rtol=0, atol=0.5)
     ### BEGIN HIDDEN TESTS
@@ -1843,9 +1862,11 @@ with check.part("swiglu_hidden: multiple"):
         other = "swiglu_hidden: for another `multiple` the result is wrong (watch rounding: use whole numbers)"
         check.close(check.run(swiglu_hidden, wide, by), least, other, rtol=0, atol=0.5)
     ### END HIDDEN TESTS
-with check.idea("llama_parameters"):
+with check.idea("llama_parameters", share=2):
     seven = "LLaMA-7B (V = 32,000, L = 32, D = 4,096, hidden = 11,008) has 6,738,415,616 parameters"
     check.close(check.run(llama_parameters, 32000, 32, 4096, 11008), 6_738_415_616, seven, rtol=0, atol=0.5)
+    inner = "V = 100, L = 1, D = 768 and the inner width `swiglu_hidden(768)`: 7,233,792 (if that is wrong, this follows from it)"
+    check.close(check.run(lambda: llama_parameters(100, 1, 768, swiglu_hidden(768))), 7_233_792, inner, rtol=0, atol=0.5)
     ### BEGIN HIDDEN TESTS
     for V, L, wide, inner in [(32000, 40, 5120, 13824), (7, 1, 2, 3), (50, 3, 8, 24)]:
         full = 2 * V * wide + L * (4 * wide * wide + 3 * wide * inner + 2 * wide) + wide

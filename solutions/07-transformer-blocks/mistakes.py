@@ -1433,3 +1433,18 @@ def distinctness(x):
         ),
     ],
 }
+
+# Machine-made mutants that are no mistakes, and why.
+EQUIVALENT = {
+    "layer-norm-backward": {"gradient: *": "what comes back is a gradient: nothing is trained through it"},
+    "rms-norm": {"left out: x.float() if *": "the text allows it: converting always is fine, too"},
+    "norm-modules": {
+        "in place: *Norm.forward, x is changed afterwards": "the result needs gradients, and then this mutant changes nothing"
+    },
+    "influence": {
+        "gradient: *": "the table is to look at: no model is trained through it",
+        "state: influence, *": "the function is part of what is remembered, and every call has another one",
+        "sign: -1 → 1": "the outputs have two axes: axis 1 is the last one",
+        "order: f(shifted) - before → *": "a vector and its opposite have the same length",
+    },
+}

@@ -110,6 +110,12 @@ def attend(q, k, v, bias=0.0, mask=None):
         ),
     ],
     "equivariance-gap": [
+        Mistake(
+            "rounded",
+            change={".abs().max()": ".abs().max().round(decimals=3)"},
+            hint="a small gap is lost: do not round it",
+            gravity="edge",
+        ),
         Mistake("invariance", change={"f(x)[order]": "f(x)"}, hint="that asks for invariance", gravity="idea"),
         Mistake(
             "the other way round",
@@ -202,6 +208,12 @@ def equivariance_gap(f, x, order):
         Right("float64", change={"torch.arange(0, D, 2)": "torch.arange(0, D, 2, dtype=torch.float64)"}),
     ],
     "sinusoidal": [
+        Mistake(
+            "halves along axis 1",
+            change={"torch.cat([angles.sin(), angles.cos()], dim=-1)": "torch.cat([angles.sin(), angles.cos()], dim=1)"},
+            hint="layout halves: positions of shape (2, 3) give (2, 3, D)",
+            gravity="part",
+        ),
         Mistake("layouts exchanged", change={'layout == "halves"': 'layout != "halves"'}, hint="this is the other layout", gravity="idea"),
         Mistake("layout ignored", change={'layout == "halves"': "False"}, hint="the argument `layout` is not used", gravity="part"),
         Mistake(
@@ -381,7 +393,7 @@ def shift_matrix(r, D, base=10000.0):
             hint="seven positions, six rows",
             gravity="part",
         ),
-        Mistake("T alone", change={"start + T > len": "T > len"}, hint="look at start + T, not at T alone", gravity="edge"),
+        Mistake("T alone", change={"start + T > len": "T > len"}, hint="compare start + T, not T alone", gravity="edge"),
         Mistake(
             "one row for all", change={"table[start : start + T]": "table[start]"}, hint="the same row is added everywhere", gravity="idea"
         ),
@@ -422,6 +434,7 @@ def add_learned(x, table, start=0):
         Right("a loop", change={"x + table[start : start + T]": "torch.stack([x[:, t] + table[start + t] for t in range(T)], 1)"}),
     ],
     "relative-index": [
+        Mistake("clip fixed", change={"clamp(-clip, clip)": "clamp(-2, 2)"}, hint="you clip at 2, whatever `clip` is", gravity="idea"),
         Mistake(
             "sign",
             change={"k_positions[None, :] - q_positions[:, None]": "q_positions[:, None] - k_positions[None, :]"},
@@ -526,6 +539,12 @@ def add_learned(x, table, start=0):
         ),
     ],
     "rope": [
+        Mistake(
+            "halves along axis 1",
+            change={"x.chunk(2, dim=-1)": "x.chunk(2, dim=1)", "torch.cat(turned, dim=-1)": "torch.cat(turned, dim=1)"},
+            hint="your code raised",
+            gravity="part",
+        ),
         Mistake(
             "the other way",
             change={"a * cos - b * sin, a * sin + b * cos": "a * cos + b * sin, b * cos - a * sin"},
@@ -1014,6 +1033,12 @@ def alibi_slopes(H):
         Right("stacked", change={"-slopes[:, None, None] * distance": "torch.stack([-s * distance for s in slopes])"}),
     ],
     "t5-bucket": [
+        Mistake(
+            "halved to a float",
+            change={"buckets = buckets // 2\n        side": "buckets = buckets / 2\n        side"},
+            hint="in both directions, too, buckets are whole numbers: halve with `//`",
+            gravity="edge",
+        ),
         Mistake("sign, one direction", change={"(-distance).clamp": "distance.clamp"}, hint="the past is negative", gravity="idea"),
         Mistake("no last bucket", change={"far.clamp(max=buckets - 1)": "far"}, hint="the last bucket is N − 1", gravity="part"),
         Mistake(
@@ -1153,6 +1178,14 @@ def t5_bucket(distance, bidirectional, buckets=32, max_distance=128):
         ),
     ],
     "bonus-shaw-lean": [
+        Right(
+            "query by query",
+            code="""
+def shaw_bias_lean(q, table, q_positions, k_positions):
+    rows = relative_index(q_positions, k_positions, len(table) // 2)
+    return torch.stack([(table @ query)[row] for query, row in zip(q, rows)]) / q.shape[-1] ** 0.5
+""",
+        ),
         Mistake(
             "the cube",
             change={"return products.gather(": "return shaw_bias(q, table, q_positions, k_positions) + 0 * products.gather("},
@@ -1201,6 +1234,7 @@ NOTHING_LEARNED = "made of positions and sizes alone: nothing that is learned st
 EQUIVALENT = {
     "equivariance-gap": {
         "gradient: *": "the gap is a number to look at: no model is trained through it",
+        "order: f(x[[]order[]]) - f(x)[[]order[]] → *": "the absolute value does not see which of the two is subtracted",
         "state: *, the first result of these shapes": "the function is part of what is remembered, and every call has another one",
     },
     "frequencies": {"gradient: *": NOTHING_LEARNED},
@@ -1208,6 +1242,18 @@ EQUIVALENT = {
     "sinusoidal-product": {"gradient: *": NOTHING_LEARNED},
     "shift-matrix": {"gradient: *": NOTHING_LEARNED},
     "stretched": {"gradient: *": NOTHING_LEARNED},
-    "alibi-slopes": {"gradient: *": NOTHING_LEARNED},
-    "alibi-bias": {"gradient: *": "the slopes are fixed, not learned, and nothing else stands in front of the bias"},
+    "alibi-slopes": {"gradient: *": NOTHING_LEARNED}
+    | dict.fromkeys(
+        ["sign: 2 * N + 1 → 2 * N - 1", "number: 2 → 3 #2", "number: 1 → ? #5", "left out: 2 * N + 1 → 2 * N"],
+        "of the slopes in between only the first H − N are used, and all of these have them: how many more there are makes no difference",
+    ),
+    "alibi-bias": {
+        "gradient: *": "the slopes are fixed, not learned, and nothing else stands in front of the bias",
+        "order: q_positions* - k_positions*": "the absolute value does not see which of the two is subtracted",
+    },
+    "t5-bucket": {
+        "comparison: r < exact → r <= exact": "at r = E the logarithm is 0: both formulas give E",
+        "left out: without clamp of r": "the logarithm of the near distances is not used, whatever it is",
+    },
+    "bonus-shaw-lean": {"sign: -1 → 1*": "q has two axes here, and the products, too: axis 1 is the last one"},
 }

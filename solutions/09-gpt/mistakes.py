@@ -28,6 +28,9 @@ TRILS = "scores.masked_fill(~self.mask[:t, :t], -torch.inf).softmax(dim=-1) @ v"
 VARIANTS = {
     "text": [
         Mistake(
+            "decode: reversed", change={"for token in tokens)": "for token in tokens.flip(0))"}, hint="in reverse order", gravity="idea"
+        ),
+        Mistake(
             "not sorted",
             change={"sorted(set(text))": "dict.fromkeys(text)"},
             hint="the characters are in the order in which they appear: sort them",
@@ -327,6 +330,12 @@ def random_batch(stream, B, T):
     ],
     "block": [
         Mistake(
+            "dropout before down",
+            change={"self.drop(self.down(F.gelu(self.up(self.norm2(x)))))": "self.down(self.drop(F.gelu(self.up(self.norm2(x)))))"},
+            hint="dropout comes after `down`",
+            gravity="part",
+        ),
+        Mistake(
             "switch not handed on",
             change={"CausalSelfAttention(D, H, T, fused)": "CausalSelfAttention(D, H, T, True)"},
             hint="has no effect on attention: pass it on",
@@ -415,6 +424,7 @@ def random_batch(stream, B, T):
         ),
     ],
     "count": [
+        Mistake("four blocks", change={"L * block": "4 * block"}, hint="the number of blocks is fixed at four", gravity="idea"),
         Mistake("output layer counted", change={"return V * D": "return 2 * V * D"}, hint="do not count it twice", gravity="part"),
         Mistake(
             "biases counted",
@@ -759,6 +769,24 @@ def evaluate(model, batches):
         ),
     ],
     "train": [
+        Mistake(
+            "watch gets a tensor",
+            change={"watch(len(losses), losses[-1])": "watch(len(losses), loss)"},
+            hint="`watch` gets a Python float",
+            gravity="edge",
+        ),
+        Mistake(
+            "the rate of one group",
+            change={"for group in optimizer.param_groups:": "for group in optimizer.param_groups[:1]:"},
+            says="the rate is set in one group of the optimiser's parameters only: matrices and gains are two groups, and both need it",
+            gravity="idea",
+        ),
+        Mistake(
+            "plain Adam",
+            change={"training.make_optimizer(model)": "torch.optim.Adam(model.parameters())"},
+            says="this is not the AdamW of training.make_optimizer: the weights do not decay",
+            gravity="idea",
+        ),
         Mistake(
             "gradients pile up",
             change={"        optimizer.zero_grad()  # or the old ones would be added\n": ""},
@@ -1438,6 +1466,12 @@ def cached_attention(layer, x, past=None):
     ],
     "grouped-attention": [
         Mistake(
+            "float32 result",
+            change={"return mixed, (k, v)": "return mixed.float(), (k, v)"},
+            hint="with float64 input digits are lost",
+            gravity="edge",
+        ),
+        Mistake(
             "repeat instead of repeat_interleave",
             change={
                 "k.repeat_interleave(share, dim=1)": "k.repeat(1, share, 1, 1)",
@@ -1963,6 +1997,12 @@ def accept_block(p, q, drafts):
     ],
     "bonus-decode": [
         Mistake(
+            "the best guess",
+            change={"torch.multinomial(q[-1], 1)": "q[-1].argmax(-1, keepdim=True)"},
+            hint="Draw each guess from the draft's softmax",
+            gravity="part",
+        ),
+        Mistake(
             "cache not cut back",
             change={"    past = [(keys[:, :, : n + a], values[:, :, : n + a]) for keys, values in past]\n": ""},
             hint="the cache should hold all tokens but the last: remove the rejected guesses",
@@ -2038,5 +2078,12 @@ def speculative_step(target, draft, tokens, k, past=None):
 }
 
 EQUIVALENT = {
+    "attention": {
+        "sign: D // self.H → D / self.H #2": "H divides D: both give the same number",
+        "number: False → True #3": "whether the mask is stored with the weights makes no difference to any result",
+        "in place: CausalSelfAttention.forward, x is changed afterwards": "the result needs gradients, and then this mutant changes nothing",
+    },
+    "block": {"in place: Block.forward, x is changed afterwards": "the result needs gradients, and then this mutant changes nothing"},
+    "gpt": {"in place: GPT.forward, tokens is changed afterwards": "the result needs gradients, and then this mutant changes nothing"},
     "cache-bytes": {"iterator: counted_bytes, past needs a length": "a cache is a list, as `cached_forward` gives it: it has a length"},
 }
