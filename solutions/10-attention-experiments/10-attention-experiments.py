@@ -850,6 +850,12 @@ with check.idea("gradient_map"):
                 "the E outputs of a row are added before the derivative: opposite signs cancel": jacobian.sum(2).norm(dim=-1),
             },
         )
+with check.edge("all digits, another point"):
+    same_f = check.keep(Mixer, mixing, spread)
+    digits = "G is rounded, or does not follow x: two points of one function have two maps"
+    for point in (at, -2 * at + 0.3):
+        exact_map = jacobian_of(mixing, spread, point).pow(2).sum((2, 3)).sqrt()
+        check.close(check.run(gradient_map, same_f, point), exact_map, digits, rtol=1e-4)
 with check.edge("one position"):
     single = check.run(gradient_map, check.keep(Mixer, mixing[:1, :1], spread), at[:1], shape=(1, 1))
     lone_map = jacobian_of(mixing[:1, :1], spread, at[:1]).pow(2).sum((2, 3)).sqrt()
@@ -977,6 +983,13 @@ with check.idea("what moves before the word"):
         check.close(
             check.run(perturbation_leak, spy, words, place, token), truth, "the changes are wrong for another place or word", wrong=slips
         )
+with check.edge("another sentence"):
+    turned_round = words.flip(0)
+    swapped = turned_round.clone()
+    swapped[4] = 2
+    new = (reader(swapped[None]) - reader(turned_round[None]))[0, :4].abs().amax(-1)
+    check.run(perturbation_leak, spy, words, 4, 2)
+    check.close(check.run(perturbation_leak, spy, turned_round, 4, 2), new, "for another sentence of the same length the changes are wrong")
 with check.edge("the first word"):
     none = check.run(lambda: len(perturbation_leak(nosy, words, 0, 1)))
     check.equal(none, 0, "before place 0 there is nothing: an empty tensor")
@@ -1156,6 +1169,10 @@ with check.idea("the prefix and nothing else"):
         all_at_once(longer, first=0.75),
         "a model that remembers how the sentence began gets the wrong losses: give it all words before, and nothing else",
     )
+with check.edge("another sentence"):
+    reading, reverse = check.keep(PeekingModel, table), longer.flip(0)
+    both = [check.run(prefix_losses, reading, words) for words in (longer, reverse)]
+    check.close(both[1], all_at_once(reverse), "for another sentence of the same length the losses are wrong")
 with check.edge("two words"):
     check.close(
         check.run(prefix_losses, check.keep(PeekingModel, table), longer[:2]), all_at_once(longer[:2]), "two words give one prediction"

@@ -1190,3 +1190,25 @@ def seeds_needed(s, difference, level=0.95):
         ),
     ],
 }
+
+# Mutants that `course verify --mutate` makes and that are no mistakes.
+ONE_AXIS = "there is one axis: 0, -0 and -1 are the same"
+NO_GRAD = "without `torch.no_grad()` the numbers are the same: the text does not forbid the memory that the graph takes"
+LISTS = "the text says that this is a list: it has a length and several starts"
+EQUIVALENT = {
+    "derive": {"axis: s.softmax, dim=-1 → 0": ONE_AXIS, "number: 1 → 0": ONE_AXIS},
+    "perturb": {
+        "global: without torch.no_grad()": NO_GRAD,
+        "sign: -1 → 1": "a matrix (place, V): axis 1 is the last",
+        "number: 0 → -1": "a batch of one: its first sentence is its last",
+        "order: model(changed[None]) - model(tokens[Non… → *": "the absolute value of a difference is the same in both directions",
+    },
+    "prefix": {
+        "global: without torch.no_grad()": NO_GRAD,
+        "axis: logits.log_softmax, dim=-1 → 0": ONE_AXIS,
+        "number: 0 → -1": "a batch of one: its first sentence is its last",
+        "number: 1 → 0 #4": ONE_AXIS,
+    },
+    "interval": {"order: value - mean → mean - value": "a square is the same for both signs"},
+    "table": {"iterator: *": LISTS},
+}
