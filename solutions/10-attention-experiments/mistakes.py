@@ -1211,4 +1211,10 @@ EQUIVALENT = {
     },
     "interval": {"order: value - mean → mean - value": "a square is the same for both signs"},
     "table": {"iterator: *": LISTS},
+    "sample": {
+        "copy: list(banned) without list": "word numbers in a list or a tuple are an index, too",
+        "sign: -1 → 1": "a matrix (B, V): axis 1 is the last",
+        "number: 0 → -1": "one column: the first is the last",
+    },
+    "bonus-repair": {"number: 1.0 → 0.5": "zeros are divided: by what does not matter"},
 }

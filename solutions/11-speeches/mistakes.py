@@ -1104,7 +1104,11 @@ EQUIVALENT = {
     },
     "pad": {"dtype: *": "a row without tokens has no number to lose: it is written into an int64 tensor"},
     "attend": {"dtype: scores.dtype → torch.float32": "the smallest float32 is hidden in float64 as well: its exponential is 0"},
-    "pool": {"dtype: x.dtype → torch.float32": "zeros and ones are exact in float32, and products with float64 are float64"},
+    "pool": {
+        "dtype: x.dtype → torch.float32": "zeros and ones are exact in float32, and products with float64 are float64",
+        "axis: *, dim=1 → -2": "of three axes, 1 and -2 are the same",
+        "left out: without to of real[:, :, None]": "numbers times booleans are numbers, and a sum of booleans is a whole number",
+    },
     "sanity": {"gradient: *": LOOKED_AT},
     "perplexities": {"gradient: *": LOOKED_AT},
     "interval": {"iterator: paired_interval, b *": "the accuracies are lists: they have a length and several starts"},

@@ -232,7 +232,7 @@ with check.idea("target_mask", share=2):
     seen = check.run(target_mask, rows, shape=(3, 1, 4, 4), hint="target_mask: the shape is (B, 1, T, T), a matrix for each sentence")
     lower = torch.ones(4, 4).tril().bool()
     check.equal(seen[0, 0], lower, "target_mask: position i may look at j ≤ i")
-    last_row = check.run(lambda: [target_mask(rows[:1])[0, 0, 3].tolist(), padding_mask(rows[:1])[0, 0, 0].tolist()])
+    last_row = check.run(lambda: [mask(rows[:1])[0, 0, -1].bool().tolist() for mask in (target_mask, padding_mask)])
     check.equal(
         last_row, [[True] * 4] * 2, "the last of four tokens sees what padding_mask shows. (If padding_mask is wrong, mend it first)"
     )
