@@ -34,9 +34,9 @@ def t_quantile(level: float, degrees: int) -> float:
     """The t with P(|X| ≤ t) = level: 12.71, 4.30, 3.18, 2.78 for level 0.95 and 1, 2, 3, 4 degrees of freedom."""
     if not 0 < level < 1:
         raise ValueError(f"level {level}: a number between 0 and 1 is expected, such as 0.95")
-    t = 0.0
+    t, area = 0.0, area_in_all(degrees)
     for _ in range(100):  # Newton's method: the probability is concave in t, so from 0 it never overshoots
-        slope = math.cos(math.atan(t / degrees**0.5)) ** (degrees + 1) / (degrees**0.5 * area_in_all(degrees))
+        slope = math.cos(math.atan(t / degrees**0.5)) ** (degrees + 1) / (degrees**0.5 * area)
         step = (level - t_probability(t, degrees)) / slope
         t += step
         if abs(step) <= 1e-13 * t:

@@ -1109,9 +1109,13 @@ EQUIVALENT = {
         "axis: *, dim=1 → -2": "of three axes, 1 and -2 are the same",
         "left out: without to of real[:, :, None]": "numbers times booleans are numbers, and a sum of booleans is a whole number",
     },
-    "sanity": {"gradient: *": LOOKED_AT},
+    "sanity": {"gradient: *": LOOKED_AT, "order: weights.sum(dim=-1) - 1 → *": "its absolute value is the same"},
     "perplexities": {"gradient: *": LOOKED_AT},
-    "interval": {"iterator: paired_interval, b *": "the accuracies are lists: they have a length and several starts"},
+    "interval": {
+        "iterator: paired_interval, b *": "the accuracies are lists: they have a length and several starts",
+        "number: True → False": "the text gives lists of the same seeds, so they are equally long",
+        "order: value - mean → mean - value": "a square is the same for both signs",
+    },
     "follow": {
         "gradient: *": LOOKED_AT,
         "dtype: weights.new_zeros *": "zero is exact in float32, and sums with float64 are float64",
