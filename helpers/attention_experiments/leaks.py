@@ -30,11 +30,18 @@ class PeekingModel:
     """A language model over a table (V, V) that looks a known number of tokens ahead, where there are any.
 
     logits[t] = table[x[t]] + table[x[t − 1]] / 2 + peeks[0] · table[x[t + 1]] + peeks[1] · table[x[t + 2]] + … With no
-    peeks it is an honest model. Tokens (B, T) to logits (B, T, V); like the real models, it takes nothing but a batch.
+    peeks it is an honest model. With `first`, first · table[x[0]] is added everywhere: the model remembers how the
+    sentence began. Tokens (B, T) to logits (B, T, V); like the real models, it takes nothing but a batch.
     """
 
-    def __init__(self, table: Tensor, peeks: Sequence[float] = ()) -> None:
-        self.table, self.peeks = table, tuple(peeks)
+    def __init__(self, table: Tensor, peeks: Sequence[float] = (), first: float = 0.0) -> None:
+        self.table, self.peeks, self.first = table, tuple(peeks), first
+
+    def eval(self) -> PeekingModel:
+        return self
+
+    def train(self, mode: bool = True) -> PeekingModel:
+        return self
 
     def __call__(self, tokens: Tensor) -> Tensor:
         if tokens.dim() != 2:
@@ -43,7 +50,7 @@ class PeekingModel:
                 " sentence is (1, T)"
             )
         rows = self.table[tokens]
-        logits = rows.clone()
+        logits = rows + self.first * rows[:, :1]
         logits[:, 1:] += rows[:, :-1] / 2
         for ahead, strength in enumerate(self.peeks, 1):
             if ahead < tokens.shape[1]:

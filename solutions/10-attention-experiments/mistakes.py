@@ -21,6 +21,12 @@ LIMIT = "next(limit for limit in sorted(set(lengths)) if covered(lengths, limit)
 VARIANTS = {
     "lengths": [
         Mistake(
+            "as many words lost as kept",
+            change={"max(0, length - limit)": "max(0, length - limit + 1)"},
+            hint="2 + 6 of the 24 words lie beyond 5",
+            gravity="idea",
+        ),
+        Mistake(
             "sorts the list",
             change={
                 "return sum(length <= limit for length in lengths) / len(lengths)": "lengths.sort()\n    return sum(length <= limit for length in lengths) / len(lengths)"
@@ -236,6 +242,7 @@ def largest_tensors(B, H, T, S, d):
         ),
     ],
     "count": [
+        Mistake("a float", change={"return V * D": "return 1.0 * V * D"}, hint="is an integer", gravity="edge"),
         Mistake("tied", change={" + D * V": ""}, hint="the output layer is not tied", gravity="part"),
         Mistake("no positions", change={" + T * D": ""}, hint="the positions are missing", gravity="part"),
         Mistake("no final norm", change={" + norm + D": " + D"}, hint="the LayerNorm after the last block is missing", gravity="part"),
@@ -313,6 +320,13 @@ def count_parameters(V, T, D, L, projections="separate"):
         ),
     ],
     "masks": [
+        Mistake("hidden by −10,000", change={"-torch.inf": "-1e4"}, hint="lower than any score", gravity="edge"),
+        Mistake(
+            "zeroed weights without gradient",
+            change={"scores.softmax(dim=-1).masked_fill(~mask, 0.0)": "scores.detach().softmax(dim=-1).masked_fill(~mask, 0.0)"},
+            hint="no gradient flows through zeroed_weights",
+            gravity="edge",
+        ),
         Mistake(
             "polarity",
             change={"masked_fill(~mask, -torch.inf)": "masked_fill(mask, -torch.inf)"},
@@ -391,6 +405,7 @@ def zeroed_weights(scores, mask):
         ),
     ],
     "derive": [
+        Mistake("shifted in place", change={"p = s.softmax": "s -= s.max()\n    p = s.softmax"}, hint=IN_PLACE, gravity="edge"),
         Mistake("sign", change={"-p[j] * p[l]": "p[j] * p[l]"}, hint="the sign: if the future key scores higher", gravity="idea"),
         Mistake(
             "own score",
@@ -445,6 +460,13 @@ def leak_derivative(s, j, l):
         Right("from log-probabilities", change={"-p[j] * p[l]": "-(s.log_softmax(0)[j] + s.log_softmax(0)[l]).exp()"}),
     ],
     "gradient": [
+        Mistake(
+            "first row only",
+            change={"G.triu(1).max().item()": "G[0, 1:].max().item() if len(G) > 1 else 0.0"},
+            hint="look at all j > i",
+            gravity="idea",
+        ),
+        Mistake("triangle in place", change={"G.triu(1).max()": "G.triu_(1).max()"}, hint=IN_PLACE, gravity="edge"),
         Mistake("transposed", change={".sqrt()": ".sqrt().T"}, hint="rows are outputs, columns are inputs", gravity="idea"),
         Mistake("no root", change={".sqrt()": ""}, hint="the root is missing", gravity="idea"),
         Mistake(
@@ -597,6 +619,26 @@ def perturbation_leak(model, tokens, place, token):
     ],
     "perplexity": [
         Mistake(
+            "a tensor",
+            change={"math.exp(sum(loss_sums) / sum(counts))": "torch.tensor(sum(loss_sums) / sum(counts)).exp()"},
+            hint="not a tensor",
+            gravity="edge",
+        ),
+        Mistake(
+            "rounded",
+            change={"return math.exp(sum(loss_sums) / sum(counts))": "return round(math.exp(sum(loss_sums) / sum(counts)), 2)"},
+            hint="the perplexity is rounded",
+            gravity="edge",
+        ),
+        Mistake(
+            "uses up the list",
+            change={
+                "return math.exp(sum(loss_sums) / sum(counts))": "total = 0\n    while loss_sums:\n        total += loss_sums.pop()\n    return math.exp(total / sum(counts))"
+            },
+            hint="your code changes the lists",
+            gravity="edge",
+        ),
+        Mistake(
             "mean of perplexities",
             change={"math.exp(sum(loss_sums) / sum(counts))": "sum(math.exp(a / b) for a, b in zip(loss_sums, counts)) / len(counts)"},
             hint="this is a mean of perplexities",
@@ -644,6 +686,13 @@ def perplexity(loss_sums, counts):
         ),
     ],
     "prefix": [
+        Mistake(
+            "two words only",
+            change={"tokens[None, : t + 1]": "tokens[None, max(0, t - 1) : t + 1]"},
+            hint="give it all words before",
+            gravity="idea",
+        ),
+        Mistake("cut off", change={"torch.stack(losses)": "torch.stack(losses).clamp(max=20)"}, hint="infinite or cut off", gravity="edge"),
         Mistake(
             "the whole sentence",
             change={"tokens[None, : t + 1])[0, -1]": "tokens[None])[0, t]"},
@@ -704,6 +753,7 @@ def prefix_losses(model, tokens):
         ),
     ],
     "smooth": [
+        Mistake("a tensor", change={"return means": "return torch.tensor(means)"}, hint="return a Python list", gravity="edge"),
         Mistake(
             "forward",
             change={"losses[max(0, i - window + 1) : i + 1]": "losses[i : i + window]"},
@@ -767,6 +817,7 @@ def smoothed(losses, window):
         ),
     ],
     "interval": [
+        Mistake("two values are too few", change={"if n == 1:": "if n <= 2:"}, hint="two values have a spread", gravity="edge"),
         Mistake(
             "normal quantile",
             change={"t_quantile(level, n - 1)": "1.959964"},
@@ -845,6 +896,12 @@ def t_interval(values, level=0.95):
     ],
     "table": [
         Mistake(
+            "every value once",
+            change={"[entry[metric] for entry in group]": "sorted({entry[metric] for entry in group})"},
+            hint="count one by one",
+            gravity="edge",
+        ),
+        Mistake(
             "one line per run",
             code="""
 def results_table(runs, metrics, level=0.95):
@@ -921,6 +978,12 @@ def results_table(runs, metrics, level=0.95):
         ),
     ],
     "paired": [
+        Mistake(
+            "verdict by the means of all",
+            change={"if mean + half < 0": "if sum(a.values()) / len(a) + half < sum(b.values()) / len(b)"},
+            hint="the verdict, too, is about the seeds that both have",
+            gravity="part",
+        ),
         Mistake("b minus a", change={"a[s] - b[s]": "b[s] - a[s]"}, hint="yours has the other sign", gravity="idea"),
         Mistake(
             "two intervals added",
@@ -986,6 +1049,8 @@ def paired(a, b, level=0.95):
         Right("a list", change={"return mean, half, ": "return list, ", "list, ": "*(mean, half), "}),
     ],
     "sample": [
+        Mistake("a logit of −10", change={"= -torch.inf": "= -10.0"}, hint="a banned word comes out", gravity="part"),
+        Mistake("a list", change={", 1)[:, 0]": ", 1)[:, 0].tolist()"}, hint="word numbers are an int64 tensor", gravity="edge"),
         Mistake(
             "temperature ignored", change={"logits / temperature": "logits.clone()"}, hint="the temperature is ignored", gravity="part"
         ),
@@ -1124,4 +1189,32 @@ def seeds_needed(s, difference, level=0.95):
             change={"t_quantile(level, n - 1) * s / n**0.5 > difference": "(t_quantile(level, n - 1) * s) ** 2 > n * difference**2"},
         ),
     ],
+}
+
+# Mutants that `course verify --mutate` makes and that are no mistakes.
+ONE_AXIS = "there is one axis: 0, -0 and -1 are the same"
+NO_GRAD = "without `torch.no_grad()` the numbers are the same: the text does not forbid the memory that the graph takes"
+LISTS = "the text says that this is a list: it has a length and several starts"
+EQUIVALENT = {
+    "derive": {"axis: s.softmax, dim=-1 → 0": ONE_AXIS, "number: 1 → 0": ONE_AXIS},
+    "perturb": {
+        "global: without torch.no_grad()": NO_GRAD,
+        "sign: -1 → 1": "a matrix (place, V): axis 1 is the last",
+        "number: 0 → -1": "a batch of one: its first sentence is its last",
+        "order: model(changed[None]) - model(tokens[Non… → *": "the absolute value of a difference is the same in both directions",
+    },
+    "prefix": {
+        "global: without torch.no_grad()": NO_GRAD,
+        "axis: logits.log_softmax, dim=-1 → 0": ONE_AXIS,
+        "number: 0 → -1": "a batch of one: its first sentence is its last",
+        "number: 1 → 0 #4": ONE_AXIS,
+    },
+    "interval": {"order: value - mean → mean - value": "a square is the same for both signs"},
+    "table": {"iterator: *": LISTS},
+    "sample": {
+        "copy: list(banned) without list": "word numbers in a list or a tuple are an index, too",
+        "sign: -1 → 1": "a matrix (B, V): axis 1 is the last",
+        "number: 0 → -1": "one column: the first is the last",
+    },
+    "bonus-repair": {"number: 1.0 → 0.5": "zeros are divided: by what does not matter"},
 }

@@ -18,6 +18,12 @@ def layer_parameters(D, hidden):
 VARIANTS = {
     "vocabulary": [
         Mistake(
+            "train without the underscore",
+            change={'"train_"': '"train"'},
+            hint="a training file is one whose *name begins*",
+            gravity="edge",
+        ),
+        Mistake(
             "new words are added",
             change={
                 "return [place.get(token, 1) for token in speeches.tokens(text)]": "numbers = [place.get(token, 1) for token in speeches.tokens(text)]\n    words += [token for token in speeches.tokens(text) if token not in place]\n    return numbers"
@@ -136,6 +142,15 @@ def encode(text, words):
     ],
     "pad": [
         Mistake(
+            "lists",
+            code="""
+def pad(rows, T):
+    return [(list(row) + [0] * T)[:T] for row in rows]
+""",
+            hint="the result is an int64 tensor",
+            gravity="edge",
+        ),
+        Mistake(
             "filler in front",
             change={"out[i, : len(row[:T])] =": "out[i, T - len(row[:T]) :] ="},
             hint="the filler is in front",
@@ -160,7 +175,7 @@ def encode(text, words):
             hint="do not cut at the longest list",
             gravity="part",
         ),
-        Mistake("floats", change={"T, dtype=torch.long)": "T)"}, hint="the numbers are int64", gravity="edge"),
+        Mistake("floats", change={"T, dtype=torch.long)": "T)"}, hint="the result is an int64 tensor", gravity="edge"),
         Mistake(
             "not cut",
             change={"len(row[:T])": "len(row)", "torch.tensor(row[:T]": "torch.tensor(row"},
@@ -300,6 +315,14 @@ def decoder_parameters(V, T, D, L, hidden):
     ],
     "attend": [
         Mistake(
+            "exp overflows",
+            change={
+                "return scores.softmax(dim=-1) @ v\n": "grown = scores.exp()\n        return grown / grown.sum(-1, keepdim=True) @ v\n"
+            },
+            hint="exp alone overflows",
+            gravity="edge",
+        ),
+        Mistake(
             "bias detached",
             change={"scores = scores + bias": "scores = scores + bias.detach()"},
             hint="the gradients do not reach the bias",
@@ -399,6 +422,12 @@ def attend(q, k, v, mask=None, bias=None):
     ],
     "pool": [
         Mistake(
+            "zeros are left out",
+            change={"kept = real[:, :, None].to(x.dtype)": "kept = (real[:, :, None] & (x != 0)).to(x.dtype)"},
+            hint="a number 0 at a real position counts",
+            gravity="edge",
+        ),
+        Mistake(
             "all positions",
             code="""
 def mean_over_real(x, real):
@@ -474,6 +503,20 @@ def mean_over_real(x, real):
         ),
     ],
     "evaluate": [
+        Mistake(
+            "repeats count once",
+            change={
+                "return torch.bincount(labels * K + guesses, minlength=K * K).view(K, K)": "counts = torch.zeros(K, K, dtype=torch.long)\n    counts[labels, guesses] += 1\n    return counts"
+            },
+            hint="entry [a, b] counts the segments",
+            gravity="idea",
+        ),
+        Mistake(
+            "the first training label",
+            change={"train_labels.bincount().argmax()": "train_labels[0]"},
+            hint="use the most frequent one in training",
+            gravity="idea",
+        ),
         Mistake(
             "divided in place",
             change={
@@ -596,6 +639,12 @@ def majority_accuracy(train_labels, test_labels):
         ),
     ],
     "sanity": [
+        Mistake(
+            "sums over real keys",
+            change={"weights.sum(dim=-1)": "(weights * real[:, None, None, :]).sum(dim=-1)"},
+            hint="a weight on a padding key counts in its row's sum",
+            gravity="part",
+        ),
         Mistake(
             "future of real queries only",
             change={".triu(1) * causal": ".triu(1) * causal * real[:, None, :, None]"},
@@ -1055,10 +1104,18 @@ EQUIVALENT = {
     },
     "pad": {"dtype: *": "a row without tokens has no number to lose: it is written into an int64 tensor"},
     "attend": {"dtype: scores.dtype → torch.float32": "the smallest float32 is hidden in float64 as well: its exponential is 0"},
-    "pool": {"dtype: x.dtype → torch.float32": "zeros and ones are exact in float32, and products with float64 are float64"},
-    "sanity": {"gradient: *": LOOKED_AT},
+    "pool": {
+        "dtype: x.dtype → torch.float32": "zeros and ones are exact in float32, and products with float64 are float64",
+        "axis: *, dim=1 → -2": "of three axes, 1 and -2 are the same",
+        "left out: without to of real[:, :, None]": "numbers times booleans are numbers, and a sum of booleans is a whole number",
+    },
+    "sanity": {"gradient: *": LOOKED_AT, "order: weights.sum(dim=-1) - 1 → *": "its absolute value is the same"},
     "perplexities": {"gradient: *": LOOKED_AT},
-    "interval": {"iterator: paired_interval, b *": "the accuracies are lists: they have a length and several starts"},
+    "interval": {
+        "iterator: paired_interval, b *": "the accuracies are lists: they have a length and several starts",
+        "number: True → False": "the text gives lists of the same seeds, so they are equally long",
+        "order: value - mean → mean - value": "a square is the same for both signs",
+    },
     "follow": {
         "gradient: *": LOOKED_AT,
         "dtype: weights.new_zeros *": "zero is exact in float32, and sums with float64 are float64",

@@ -228,10 +228,14 @@ with check.edge("PAD in the middle"):
     found = check.run(padding_mask, holes, shape=(2, 1, 1, 4))[:, 0, 0].bool()
     check.equal(found, holes != PAD, "padding_mask: wrong where PAD comes between tokens: compare with PAD, not with a length")
 ### END HIDDEN TESTS
-with check.idea("target_mask"):
+with check.idea("target_mask", share=2):
     seen = check.run(target_mask, rows, shape=(3, 1, 4, 4), hint="target_mask: the shape is (B, 1, T, T), a matrix for each sentence")
     lower = torch.ones(4, 4).tril().bool()
     check.equal(seen[0, 0], lower, "target_mask: position i may look at j ≤ i")
+    last_row = check.run(lambda: [mask(rows[:1])[0, 0, -1].bool().tolist() for mask in (target_mask, padding_mask)])
+    check.equal(
+        last_row, [[True] * 4] * 2, "the last of four tokens sees what padding_mask shows. (If padding_mask is wrong, mend it first)"
+    )
     ### BEGIN HIDDEN TESTS
     full = randint(1, 9, (2, 6))
     square = check.run(target_mask, full, shape=(2, 1, 6, 6))
@@ -401,6 +405,11 @@ with check.part("mask in weights"):
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
+with check.edge("very low scores"):
+    deep = torch.tensor([[[40.0, 0, 0, 0]]]), torch.tensor([[[-40.0, 0, 0, 0], [-39.0, 0, 0, 0], [40.0, 0, 0, 0]]])
+    faint = check.run(plain.weights, *deep, torch.tensor([[[[True, True, False]]]]))
+    lowest = "weights: where all visible scores are very low, hidden words get weight: mask with −∞"
+    check.close(faint, [[[[0.0, 1.0, 0.0]]]], lowest, atol=1e-4)
 with check.edge("a mask for every query"):
     each = (rand(2, 1, 4, 5) > 0.4) | (torch.arange(5) == 0)
     single = check.run(layer.weights, x, memory, each)
@@ -410,7 +419,7 @@ with check.edge("a mask for every query"):
     flat = check.run(layer.weights, x, memory, each[0, 0])
     check.close(flat, by_hand(each[:1])[0], "weights: a mask (T, S) broadcasts to (B, H, T, S): do not index into the mask")
 ### END HIDDEN TESTS
-with check.idea("forward"):
+with check.idea("forward", share=2):
     merged = "forward: (B, T, D), as long as x, not as the memory. Are the heads merged?"
     out = check.run(layer, x, memory, shape=(2, 4, 6), hint=merged)
     double = check.keep(CrossAttention, 4, 2)
@@ -861,7 +870,7 @@ def smallest_loss(V, epsilon):
 # %% test="smoothing" points=4
 check = Check("smoothing", points=4)
 sure = torch.tensor([[[0.0, 0.0, math.log(2.0), 0.0]]])  # p = .2, .2, .4, .2
-with check.idea("smoothed_loss", share=2):
+with check.idea("smoothed_loss"):
     even = check.run(smoothed_loss, torch.zeros(1, 2, 5), torch.tensor([[3, 4]]), 0.1)
     check.close(even, math.log(5), "with equal logits the loss is log V, whatever ε is")
     spread = "with V = 4 and ε = 0.4 the right token's label is 0.6 + 0.1, and each other token's 0.1"
@@ -949,6 +958,9 @@ with check.edge("a sentence of padding"):
 with check.idea("smallest_loss"):
     entropy = "smallest_loss: the loss is smallest for p = q, and then it is the entropy of q"
     check.close(check.run(smallest_loss, 4, 0.4), -0.7 * math.log(0.7) - 3 * 0.1 * math.log(0.1), entropy)
+    equal_q = torch.tensor([[[0.1, 0.1, 0.7, 0.1]] * 2]).log()
+    reached = check.run(lambda: float(smoothed_loss(equal_q, torch.tensor([[2, 2]]), 0.4)) / smallest_loss(4, 0.4))
+    check.close(reached, 1.0, "for p = q the smoothed loss is this smallest one. (If smoothed_loss is wrong, mend it first)", rtol=1e-4)
     ### BEGIN HIDDEN TESTS
     top, rest = 0.75 + 0.25 / 9, 0.25 / 9
     check.close(
@@ -1000,7 +1012,7 @@ def factor_for(peak, D, warmup):
 
 # %% test="noam" points=3
 check = Check("noam", points=3)
-with check.idea("noam", share=2):
+with check.idea("noam"):
     rates = [check.run(noam, step, 64, 100) for step in (1, 50, 100, 400)]
     four = "with D = 64 and w = 100 the rates of steps 1, 50, 100 and 400 are 1.25e-4, 6.25e-3, 1.25e-2 and 6.25e-3"
     check.close(rates, [1.25e-4, 6.25e-3, 1.25e-2, 6.25e-3], four, rtol=1e-9)
@@ -1047,9 +1059,12 @@ with check.edge("a warm-up of one"):
     swift = [check.run(noam, step, 4, 1) for step in (1, 4)]
     check.close(swift, [0.5, 0.25], "with a warm-up of one step the rate falls from the first step on", rtol=1e-9)
 ### END HIDDEN TESTS
-with check.idea("factor_for"):
+with check.idea("factor_for", share=2):
     peak = "factor_for: the rate is largest at step w, where it is f / √(D w)"
     check.close(check.run(factor_for, 1e-3, 64, 100), 0.08, peak, rtol=1e-9)
+    highest = check.run(lambda: [factor_for(1e-3, 64, 100) * noam(s, 64, 100) for s in (25, 100, 400)])
+    back = "with this factor the rates of steps 25, 100 and 400 are 2.5e-4, 1e-3 and 5e-4. (If noam is wrong, mend it first)"
+    check.close(highest, [2.5e-4, 1e-3, 5e-4], back, rtol=1e-9)
     ### BEGIN HIDDEN TESTS
     check.close(
         [check.run(factor_for, 0.002, D, warmup) for D, warmup in [(128, 40), (512, 4000), (7, 1)]],
@@ -1529,6 +1544,9 @@ with check.part("finished ones leave the beam"):
             best_of(chances, 2, 7, alpha)[0],
             "where some sequences finish early the beam finds the wrong one: read step 3 of the text again",
             wrong={said: other[0]} if type(value) is float and abs(value - other[1]) < 1e-3 else {},
+        )
+        check.true(
+            (asked.most_rows <= 2) & (asked.calls > 0), "more than `width` beginnings are kept after one has finished: keep `width` of all"
         )
     ending = made_of({BEGIN: {3: 0.6, 4: 0.3}}, {3: {END: 0.9}, 4: {END: 0.9}})
     tokens, value, asked = tokens_and_score(ending, 2, 9, 0.0)
@@ -2039,28 +2057,7 @@ def parameter_count(source_size, target_size, D, L):
 
 # %% test="parameters" points=3
 check = Check("parameters", points=3)
-with check.idea("embeddings and final norms"):
-    ends = "without blocks there are two embeddings and two final norms: 10 · 4 + 20 · 4 + 2 · 8"
-    check.equal(check.run(parameter_count, 10, 20, 4, 0), 136, ends)
-    ### BEGIN HIDDEN TESTS
-    for s, t, D in [(11, 29, 8), (8000, 7000, 256), (5, 90, 384)]:
-        check.equal(
-            check.run(parameter_count, s, t, D, 0),
-            (s + t + 4) * D,
-            "for other sizes the count without blocks is wrong",
-            wrong={
-                "the head is counted too: it shares the target embedding's weights": (s + 2 * t + 4) * D,
-                "the head is counted too, with a bias: it shares the target embedding's weights and has no bias": (s + 2 * t + 4) * D + t,
-                "the final norms are missing: encoder and decoder each end with one": (s + t) * D,
-                "2D numbers are missing: encoder and decoder each end with a LayerNorm, which has a gain and a shift": (s + t + 2) * D,
-                "only the source embedding is counted: the target has one, too": (s + 4) * D,
-                "only the target embedding is counted: the source has one, too": (t + 4) * D,
-            },
-        )
-    ### END HIDDEN TESTS
-with check.edge("a whole number"):
-    check.true(type(check.run(parameter_count, 9, 9, 2, 0)) is int, "a number of parameters is an int: no division, no float")
-with check.idea("blocks", share=2):
+with check.idea("blocks"):
     blocks = check.run(lambda: parameter_count(0, 0, 1, 3) - parameter_count(0, 0, 1, 0))
     three = "D = 1, three blocks on each side: an encoder block has 8 + 13 + 4 numbers, a decoder block 16 + 13 + 6"
     check.equal(blocks, 3 * (25 + 35), three)
@@ -2084,6 +2081,27 @@ with check.idea("blocks", share=2):
             },
         )
     ### END HIDDEN TESTS
+with check.part("embeddings and final norms"):
+    ends = "without blocks there are two embeddings and two final norms: 10 · 4 + 20 · 4 + 2 · 8"
+    check.equal(check.run(parameter_count, 10, 20, 4, 0), 136, ends)
+    ### BEGIN HIDDEN TESTS
+    for s, t, D in [(11, 29, 8), (8000, 7000, 256), (5, 90, 384)]:
+        check.equal(
+            check.run(parameter_count, s, t, D, 0),
+            (s + t + 4) * D,
+            "for other sizes the count without blocks is wrong",
+            wrong={
+                "the head is counted too: it shares the target embedding's weights": (s + 2 * t + 4) * D,
+                "the head is counted too, with a bias: it shares the target embedding's weights and has no bias": (s + 2 * t + 4) * D + t,
+                "the final norms are missing: encoder and decoder each end with one": (s + t) * D,
+                "2D numbers are missing: encoder and decoder each end with a LayerNorm, which has a gain and a shift": (s + t + 2) * D,
+                "only the source embedding is counted: the target has one, too": (s + 4) * D,
+                "only the target embedding is counted: the source has one, too": (t + 4) * D,
+            },
+        )
+    ### END HIDDEN TESTS
+with check.edge("a whole number"):
+    check.true(type(check.run(parameter_count, 9, 9, 2, 0)) is int, "a number of parameters is an int: no division, no float")
 check.score()
 
 # %% [markdown]
@@ -2197,6 +2215,9 @@ with check.part("impossible settings"):
     check.raises(settings_table, first, [{"epochs": 2}, {"witdh": 64}], 5, 5, error="KeyError", hint=spelling)
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
+with check.edge("whole head widths"):
+    kinds_of = check.run(lambda: [type(line["head_width"]) is int for line in settings_table(first, [{"heads": 8}], 9, 9)])
+    check.equal(kinds_of, [True, True], "head_width is a whole number: divide with //")
 with check.edge("the base alone"):
     check.equal(
         check.run(lambda: [line["name"] for line in settings_table({**first, "width": 96, "heads": 6}, [], 5, 5)]),
@@ -2420,7 +2441,7 @@ lines = [
     {"run": "wide", "layers": 6, "heads": 8, "width": 512, "feed_forward": 2048, "dropout": 0.35, "epochs": 10},
 ]
 said = [("base", "layers", 4), ("base", "heads", 6), ("base", "width", 256), ("wide", "layers", 4), ("wide", "dropout", 0.1)]
-with check.idea("claims against the table", share=2):
+with check.idea("claims against the table"):
     found = check.run(contradictions, lines, said)
     both = found if type(found) in (tuple, list) and len(found) == 2 else [found] * 2
     text = 'the text says 6 heads where the table says 8, and "keeps everything else" means 4 layers and dropout .1 where the table says 6 and .35'
@@ -2457,7 +2478,7 @@ with check.edge("an empty table"):
     empty = check.run(lambda: [list(part) for part in contradictions([], [("base", "layers", 4)])])
     check.equal(empty, [[0], []], "an empty table contradicts every claim")
 ### END HIDDEN TESTS
-with check.idea("rows against themselves"):
+with check.part("rows against themselves"):
     no_fault = "no row of this table contradicts itself"
     check.equal(check.run(lambda: list(both[1])) if type(both[1]) in (tuple, list) else both[1], [], no_fault)
     six = check.run(contradictions, [{**lines[0], "heads": 6}, {**lines[2], "run": "odd", "feed_forward": 1024}], [])
@@ -2528,7 +2549,7 @@ def fact(name, p, layers):
     return check.run(lambda: facts[name]) if type(facts) is dict else facts
 
 
-with check.idea("never_dropped"):
+with check.idea("never_dropped, mean, evaluation"):
     check.close(fact("never_dropped", 0.5, 3), 0.125, "never_dropped: all three layers must let it pass: ½ · ½ · ½", rtol=1e-9)
     ### BEGIN HIDDEN TESTS
     for p, layers in [(0.1, 6), (0.35, 6), (0.2, 12), (0.3, 1)]:
@@ -2545,7 +2566,6 @@ with check.idea("never_dropped"):
             },
         )
     ### END HIDDEN TESTS
-with check.idea("training_mean and evaluation"):
     mean = "training_mean: with probability (1 − p)^L it comes out as 1/(1 − p)^L, else as 0"
     check.close(fact("training_mean", 0.5, 3), 1.0, mean, rtol=1e-9)
     check.close(fact("evaluation", 0.5, 3), 1.0, "evaluation: dropout does nothing in evaluation", rtol=1e-9)
@@ -2574,7 +2594,7 @@ with check.idea("training_mean and evaluation"):
             },
         )
     ### END HIDDEN TESTS
-with check.idea("training_variance"):
+with check.part("training_variance"):
     square = "training_variance: E[y²] − E[y]², where y is 1/(1 − p)^L with probability (1 − p)^L: here 8 with ⅛, so 8 − 1"
     check.close(fact("training_variance", 0.5, 3), 7.0, square, rtol=1e-9)
     ### BEGIN HIDDEN TESTS
@@ -2688,7 +2708,7 @@ check = Check("bonus-bootstrap", points=4)
 half, full = [7, 5, 3, 1, 8, 7, 6, 5, 8, 8], [8, 7, 6, 5, 8, 7, 6, 5, 8, 8]  # BLEU 50 and 100, as in 5.2
 known = check.run(bootstrap, torch.tensor([half, full]), torch.tensor([full, half]), torch.tensor([[0, 0, 0], [1, 1, 1], [0, 0, 1]]))
 three = known if type(known) in (tuple, list) and len(known) == 3 else [known] * 3
-with check.idea("BLEU of every draw", share=3):
+with check.idea("BLEU of every draw"):
     scores = [check.run(lambda part=part: part.double()) if type(part) is torch.Tensor else part for part in three[:2]]
     drawn = "the first system's sentences have BLEU 50 and 100: draws of one of them give 50 and 100, the mixed draw 69.317"
     check.close(scores[0], torch.tensor([50.0, 100.0, 69.316902]).double(), drawn, atol=1e-4)
@@ -2757,7 +2777,7 @@ with check.edge("all digits"):
 ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(bootstrap, torch.tensor([half, full]), torch.tensor([full, half]), torch.tensor([[0, 1], [1, 1]]))
-with check.idea("share of draws"):
+with check.part("share of draws"):
     won = "the second is strictly better in two of the three draws: the share is 2/3"
     check.close(check.run(lambda: float(three[2])), 2 / 3, won, rtol=1e-6)
     ### BEGIN HIDDEN TESTS

@@ -195,6 +195,7 @@ def target_mask(inputs):
         ),
     ],
     "cross-attention": [
+        Mistake("hidden by −100", change={"-torch.inf": "-100.0"}, hint="mask with −∞", gravity="edge"),
         Mistake("no scale", change={" / q.shape[-1] ** 0.5": ""}, hint="weights: the scores are not divided by √(D/H)", gravity="idea"),
         Mistake(
             "scale by √D",
@@ -747,6 +748,12 @@ def greedy(step, B, limit):
         ),
     ],
     "beam": [
+        Mistake(
+            "wider with every finished one",
+            change={"topk(min(width, candidates": "topk(min(width + len(finished), candidates"},
+            hint="more than `width` beginnings are kept",
+            gravity="part",
+        ),
         Mistake("not normalised", change={"total / length**alpha": "total"}, hint="the score is not divided by n^α", gravity="part"),
         Mistake("BEGIN counted", change={"length**alpha": "(length + 1) ** alpha"}, hint="BEGIN is counted in n", gravity="part"),
         Mistake("END not counted", change={"length**alpha": "max(1, length - 1) ** alpha"}, hint="END is not counted in n", gravity="part"),
@@ -1069,14 +1076,14 @@ def bleu(hypotheses, references):
             "head counted",
             change={"(source_size + target_size) * D": "(source_size + 2 * target_size) * D"},
             hint="the head is counted too",
-            gravity="idea",
+            gravity="part",
         ),
-        Mistake("no final norms", change={" + 2 * norm\n    ### END": "\n    ### END"}, hint="the final norms are missing", gravity="idea"),
+        Mistake("no final norms", change={" + 2 * norm\n    ### END": "\n    ### END"}, hint="the final norms are missing", gravity="part"),
         Mistake(
             "one final norm",
             change={" + 2 * norm\n    ### END": " + norm\n    ### END"},
             hint="2D numbers are missing: encoder and decoder each end with a LayerNorm",
-            gravity="idea",
+            gravity="part",
         ),
         Mistake(
             "no biases",
@@ -1125,6 +1132,12 @@ def parameter_count(source_size, target_size, D, L):
         ),
     ],
     "table": [
+        Mistake(
+            "a head width with a decimal point",
+            change={'row["width"] // row["heads"]': 'row["width"] / row["heads"]'},
+            hint="head_width is a whole number",
+            gravity="edge",
+        ),
         Mistake("no base row", change={"[{}, *changes]": "changes"}, hint="the base has no row", gravity="idea"),
         Mistake(
             "changes pile up",
@@ -1307,13 +1320,13 @@ def proposals(base):
             "heads only",
             change={' or row["feed_forward"] != 4 * row["width"]': ""},
             hint="the feed-forward width must be four times",
-            gravity="idea",
+            gravity="part",
         ),
         Mistake(
             "feed-forward only",
             change={'row["width"] % row["heads"] or ': ""},
             hint="the heads must divide the width: check that, too",
-            gravity="idea",
+            gravity="part",
         ),
         Mistake(
             "unknown passed over",
@@ -1395,21 +1408,21 @@ def contradictions(table, claims):
             gravity="idea",
         ),
         Mistake("added up", change={"(1 - p) ** layers": "1 - p * layers"}, hint="the layers do not add up, they multiply", gravity="idea"),
-        Mistake("second moment", change={"1 / survives - 1": "1 / survives"}, hint="this is E[y²]", gravity="idea"),
+        Mistake("second moment", change={"1 / survives - 1": "1 / survives"}, hint="this is E[y²]", gravity="part"),
         Mistake(
             "variances added",
             change={"1 / survives - 1": "layers * p / (1 - p)"},
             hint="the variances of the layers do not add up",
-            gravity="idea",
+            gravity="part",
         ),
         Mistake(
             "variance of the coin",
             change={"1 / survives - 1": "survives * (1 - survives)"},
             hint="the variance of the 0–1 variable",
-            gravity="idea",
+            gravity="part",
         ),
         Mistake(
-            "deviation", change={"1 / survives - 1": "(1 / survives - 1) ** 0.5"}, hint="this is the standard deviation", gravity="idea"
+            "deviation", change={"1 / survives - 1": "(1 / survives - 1) ** 0.5"}, hint="this is the standard deviation", gravity="part"
         ),
         Right(
             "layer by layer",
@@ -1435,9 +1448,9 @@ def dropout_facts(p, layers):
         ),
     ],
     "bonus-bootstrap": [
-        Mistake("the first wins", change={"(b > a)": "(a > b)"}, hint="the share in which the first is better", gravity="idea"),
+        Mistake("the first wins", change={"(b > a)": "(a > b)"}, hint="the share in which the first is better", gravity="part"),
         Mistake("ties count", change={"(b > a)": "(b >= a)"}, hint="ties do not count as better", gravity="edge"),
-        Mistake("a count", change={".double().mean())": ".double().sum())"}, hint="this is a count", gravity="idea"),
+        Mistake("a count", change={".double().mean())": ".double().sum())"}, hint="this is a count", gravity="part"),
         Mistake(
             "each sentence once",
             change={"stats[draw].sum(0)": "stats[draw.unique()].sum(0)"},
