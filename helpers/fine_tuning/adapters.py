@@ -5,6 +5,7 @@ The functions run where the adapter lives, so that they see its parameters thems
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Sequence
 
 import torch
@@ -51,3 +52,12 @@ def filled(choose: Callable[[nn.Module], Iterable[Tensor]], model: nn.Module, nu
         for parameter in choose(model):
             parameter.fill_(number)
     return {name: parameter.flatten()[0].item() for name, parameter in model.named_parameters()}
+
+
+def leaves_generator(function: Callable[..., object], *arguments: object) -> bool:
+    """Whether Python's global generator goes on after a call as if there had been none."""
+    random.seed(14)
+    undisturbed = random.random()
+    random.seed(14)
+    function(*arguments)
+    return random.random() == undisturbed

@@ -101,6 +101,56 @@ def rolled_back(steps, every, poison, number=0, patience=5):
 
 VARIANTS = {
     "sgd": [
+        Mistake(
+            "one velocity for equal shapes",
+            change={"self.state[p]": "self.state[str(p.shape)]"},
+            says="two parameters of the same shape share a velocity: keep it in self.state[p]",
+            gravity="idea",
+        ),
+        Mistake(
+            "damped start",
+            change={
+                'group["momentum"] * self.state[p].get("v", 0) + d': '(group["momentum"] * self.state[p]["v"] + d) if "v" in self.state[p] else (1 - group["momentum"]) * d'
+            },
+            says="the first velocity is damped by 1 − μ: with v₀ = 0 it is the whole gradient",
+            gravity="idea",
+        ),
+        Mistake(
+            "last step's velocity",
+            change={
+                'p.sub_(group["lr"] * v)': 'p.sub_(group["lr"] * self.state[p].get("o", 0 * v))\n                        self.state[p]["o"] = v'
+            },
+            says="the parameter moves by the velocity of the step before: update the velocity first, then move",
+            gravity="idea",
+        ),
+        Mistake(
+            "momentum ignored",
+            change={'group["momentum"]': "0.9"},
+            says="the momentum is always 0.9: read group['momentum']",
+            gravity="idea",
+        ),
+        Mistake(
+            "stops at a missing gradient",
+            change={"if p.grad is not None:": "if p.grad is None:\n                        break\n                    else:"},
+            says="after a parameter without a gradient all others of the group are skipped",
+            gravity="part",
+        ),
+        Mistake(
+            "the first group only",
+            change={"for group in self.param_groups:": "for group in self.param_groups[:1]:"},
+            says="only the first group takes a step: go through all of self.param_groups",
+            gravity="part",
+        ),
+        Mistake(
+            "decay after the step",
+            change={
+                'd = p.grad + group["weight_decay"] * p': "d = p.grad",
+                'p.sub_(group["lr"] * v)': 'p.sub_(group["lr"] * v)\n                        p.sub_(group["lr"] * group["weight_decay"] * p)',
+            },
+            says="the weight decay acts on the parameter after the step: λθ is added to the gradient, before the velocity",
+            gravity="part",
+        ),
+        Mistake("in float32", change={"p.grad + ": "p.grad.float() + "}, hint="with float64 parameters digits are lost", gravity="edge"),
         Mistake("uphill", change={"p.sub_(": "p.add_("}, hint="the parameter moved along the gradient", gravity="idea"),
         Mistake("a new name", change={'p.sub_(group["lr"] * v)': 'p = p - group["lr"] * v'}, hint="only binds a new name", gravity="idea"),
         Mistake("no momentum", change={'self.state[p].get("v", 0)': "0"}, hint="there is no momentum", gravity="idea"),
@@ -196,6 +246,48 @@ for group in self.param_groups:
         Right("by .data", change={'p.sub_(group["lr"] * v)': 'p.data = p.data - group["lr"] * v'}),
     ],
     "first-step": [
+        Mistake(
+            "in float32",
+            change={"b1, b2 = betas": "b1, b2 = betas\n    g = g.float()"},
+            says="digits are lost: a float64 gradient has a float64 step, so keep the dtype of g",
+            gravity="edge",
+        ),
+        Mistake(
+            "betas ignored",
+            change={"b1, b2 = betas": "b1, b2 = 0.9, 0.999"},
+            says="the argument `betas` is not used: the factors are always those of 0.9 and 0.999",
+            gravity="part",
+        ),
+        Mistake(
+            "betas swapped",
+            change={"b1, b2 = betas": "b2, b1 = betas"},
+            says="the betas are swapped: β₁ belongs to m, β₂ to v",
+            gravity="part",
+        ),
+        Mistake(
+            "epsilon inside the factor",
+            change={"(1 - b2) ** 0.5 * g.abs() + eps": "(1 - b2) ** 0.5 * (g.abs() + eps)"},
+            says="ε is multiplied by the factor of the root: without the correction it is added to √v₁ as it is",
+            gravity="edge",
+        ),
+        Mistake(
+            "the norm for the size",
+            change={"g.abs()": "g.norm()"},
+            says="you divide by the norm of the whole gradient: Adam works element by element, √v̂ = |g| for each entry",
+            gravity="idea",
+        ),
+        Mistake(
+            "the flag inverted",
+            change={"if corrected": "if not corrected"},
+            says="the two cases are exchanged: `corrected=True` is the one with the hats",
+            gravity="idea",
+        ),
+        Mistake(
+            "rate ignored",
+            change={"lr * g / (g.abs() + eps)": "1e-1 * g / (g.abs() + eps)"},
+            says="the argument `lr` is not used in the corrected step",
+            gravity="idea",
+        ),
         Mistake("sign", change={"return lr * g /": "return -lr * g /"}, hint="it has the same sign as the gradient", gravity="idea"),
         Mistake(
             "m not corrected",
@@ -251,6 +343,86 @@ def first_adam_step(g, lr, betas=(0.9, 0.999), eps=1e-8, corrected=True):
         ),
     ],
     "adam": [
+        Mistake(
+            "one state for equal shapes",
+            change={"state = self.state[p]": "state = self.state[str(p.shape)]"},
+            says="two parameters of the same shape share their running means: keep them in self.state[p]",
+            gravity="idea",
+        ),
+        Mistake(
+            "one beta for both",
+            change={"b2 * state": "b1 * state", "(1 - b2) * g": "(1 - b1) * g", "b2**t": "b1**t"},
+            says="v uses β₁ as m does: its running mean has β₂",
+            gravity="idea",
+        ),
+        Mistake(
+            "correction kept in the state",
+            change={"root = (v / (1 - b2**t)).sqrt()": 'v = state["v"] = v / (1 - b2**t)\n                    root = v.sqrt()'},
+            says="the corrected v̂ is kept in the state: keep v itself, and correct it only for this step",
+            gravity="idea",
+        ),
+        Mistake(
+            "AMSGrad",
+            change={
+                "root = (v / (1 - b2**t)).sqrt()": 'x = state["x"] = torch.maximum(state.get("x", torch.zeros_like(v)), v)\n                    root = (x / (1 - b2**t)).sqrt()'
+            },
+            says="this is AMSGrad, which keeps the largest v so far: use v itself",
+            gravity="idea",
+        ),
+        Mistake(
+            "a sum of squares",
+            change={"b2 * state.get": "state.get", "(1 - b2) * g * g": "g * g", "(v / (1 - b2**t))": "v"},
+            says="v adds up all squares, as Adagrad does: it is a running mean, β₂ v + (1 − β₂) g²",
+            gravity="idea",
+        ),
+        Mistake(
+            "squared distance from the mean",
+            change={"(1 - b2) * g * g": "(1 - b2) * (g - m) ** 2"},
+            says="v is the running mean of g², not of the distance from m",
+            gravity="idea",
+        ),
+        Mistake(
+            "Nadam",
+            change={'group["lr"] * m / (1 - b1**t)': 'group["lr"] * (b1 * m + (1 - b1) * g) / (1 - b1**t)'},
+            says="this looks one step ahead, as Nadam does: the step uses m̂ itself",
+            gravity="idea",
+        ),
+        Mistake(
+            "betas ignored",
+            change={'b1, b2 = group["betas"]': "b1, b2 = 0.9, 0.999"},
+            says="the betas are always 0.9 and 0.999: read group['betas']",
+            gravity="idea",
+        ),
+        Mistake(
+            "rate ignored",
+            change={'group["lr"] * m': "0.02 * m"},
+            says="the rate is a constant of your own: read group['lr']",
+            gravity="idea",
+        ),
+        Mistake(
+            "decay in m only",
+            change={"(1 - b2) * g * g": "(1 - b2) * p.grad * p.grad"},
+            says="the weight decay is in m only: g + λθ takes the place of g in v, too",
+            gravity="part",
+        ),
+        Mistake(
+            "decay times the rate",
+            change={'group["weight_decay"] * p': 'group["lr"] * group["weight_decay"] * p'},
+            says="the decay is multiplied by the rate before it enters the gradient: add λθ, and the rate comes later",
+            gravity="part",
+        ),
+        Mistake(
+            "stops at a missing gradient",
+            change={"continue": "break"},
+            says="after a parameter without a gradient all others are skipped: `continue`, not `break`",
+            gravity="part",
+        ),
+        Mistake(
+            "the gradient decayed in place",
+            change={'g = p.grad + group["weight_decay"] * p': 'g = p.grad.add_(group["weight_decay"] * p)'},
+            hint="the step has changed a gradient",
+            gravity="edge",
+        ),
         Mistake("uphill", change={"p.sub_(": "p.add_("}, hint="the parameter moved along the gradient", gravity="idea"),
         Mistake(
             "no correction",
@@ -334,6 +506,48 @@ def first_adam_step(g, lr, betas=(0.9, 0.999), eps=1e-8, corrected=True):
         Right("powers", change={"* g * g": "* g.pow(2)", ".sqrt() +": ".pow(0.5) +"}),
     ],
     "adamw": [
+        Mistake(
+            "decay with the first rate",
+            change={'p.mul_(1 - group["lr"] * ': 'p.mul_(1 - self.defaults["lr"] * '},
+            says="the decay always uses the first rate: multiply by 1 − ηλ with the group's rate of this step",
+            gravity="part",
+        ),
+        Mistake(
+            "decay also in m",
+            change={"(1 - b1) * p.grad": '(1 - b1) * (p.grad + group["weight_decay"] * p)'},
+            says="the decay acts twice: on the parameter, and in m through the gradient. m and v see the pure gradient",
+            gravity="idea",
+        ),
+        Mistake(
+            "a constant decay",
+            change={'group["weight_decay"]': "0.01"},
+            says="the decay is always 0.01: read group['weight_decay']",
+            gravity="idea",
+        ),
+        Mistake(
+            "decay that does not scale",
+            change={'p.mul_(1 - group["lr"] * group["weight_decay"])': 'p.sub_(group["lr"] * group["weight_decay"])'},
+            says="ηλ itself is subtracted: the decay is ηλ times the parameter",
+            gravity="idea",
+        ),
+        Mistake(
+            "only matrices decay",
+            change={'p.mul_(1 - group["lr"] * group["weight_decay"])': 'p.mul_(1 - group["lr"] * group["weight_decay"] * (p.dim() > 1))'},
+            says="only matrices decay: which parameters decay is said by the groups, not by their shape",
+            gravity="idea",
+        ),
+        Mistake(
+            "a new name",
+            change={"p.sub_(": "p = p - ("},
+            says="Adam's own step does not arrive: change the parameter in place, as p.sub_(…); `p = p − …` only binds a new name",
+            gravity="idea",
+        ),
+        Mistake(
+            "no decay by default",
+            change={"weight_decay=0.01)": "weight_decay=0.0)"},
+            hint="the default weight decay is 0.01",
+            gravity="edge",
+        ),
         Mistake(
             "decay in the gradient",
             change={
@@ -431,6 +645,48 @@ def first_adam_step(g, lr, betas=(0.9, 0.999), eps=1e-8, corrected=True):
     ],
     "cosine": [
         Mistake(
+            "no π",
+            change={"math.pi * share": "share"},
+            says="π is missing in the cosine: half a cosine goes from cos 0 to cos π",
+            gravity="idea",
+        ),
+        Mistake(
+            "a whole cosine",
+            change={"math.pi * share": "2 * math.pi * share"},
+            says="this is a whole cosine, which is back at the peak at T_c: half a one ends at the minimum",
+            gravity="idea",
+        ),
+        Mistake(
+            "rises",
+            change={"1 + math.cos": "1 - math.cos"},
+            says="after the warm-up the rate rises from min_lr: the sign of the cosine is wrong",
+            gravity="idea",
+        ),
+        Mistake(
+            "no warm-up",
+            change={"it / warmup_iters * max_lr": "max_lr"},
+            says="the rate is at the peak from the start: during the warm-up it grows from 0",
+            gravity="idea",
+        ),
+        Mistake(
+            "zero after the end",
+            change={"        return min_lr\n": "        return 0.0\n"},
+            says="after the end the rate is 0: it stays at min_lr",
+            gravity="part",
+        ),
+        Mistake(
+            "the end a little late",
+            change={"it >= cosine_cycle_iters": "it > cosine_cycle_iters + 2"},
+            hint="right after the end",
+            gravity="part",
+        ),
+        Mistake(
+            "whole numbers",
+            change={"it / warmup_iters * max_lr": "it // warmup_iters * max_lr"},
+            says="`//` cuts the share of the warm-up to 0: divide with `/`",
+            gravity="idea",
+        ),
+        Mistake(
             "warm-up from one", change={"it / warmup_iters": "(it + 1) / warmup_iters"}, hint="the warm-up counts from 1", gravity="idea"
         ),
         Mistake(
@@ -496,6 +752,53 @@ def cosine_rate(it, max_lr, min_lr, warmup_iters, cosine_cycle_iters):
         ),
     ],
     "clip": [
+        Mistake(
+            "sum of absolute values",
+            change={"g.double().square().sum().item()": "g.double().abs().sum().item()", "math.sqrt(sum": "(sum"},
+            says="this norm adds absolute values: square, add up, then take the root",
+            gravity="idea",
+        ),
+        Mistake(
+            "mean of squares",
+            change={
+                "norm = math.sqrt(sum(g.double().square().sum().item() for g in gradients if g is not None))": "norm = torch.cat([g.flatten() for g in gradients if g is not None]).double().square().mean().sqrt().item()"
+            },
+            says="this is the root of the mean of the squares: the norm is the root of their sum",
+            gravity="idea",
+        ),
+        Mistake(
+            "only the first",
+            change={"[None if g is None else g * factor for g in gradients]": "[gradients[0] * factor] + list(gradients[1:])"},
+            says="only the first gradient is scaled: the factor belongs to all",
+            gravity="idea",
+        ),
+        Mistake(
+            "results exchanged",
+            change={
+                "return [None if g is None else g * factor for g in gradients], norm": "return norm, [None if g is None else g * factor for g in gradients]"
+            },
+            says="the two results are exchanged: first the gradients, then the norm",
+            gravity="idea",
+        ),
+        Mistake(
+            "flattened", change={"g * factor for": "(g * factor).flatten() for"}, hint="each gradient keeps its own shape", gravity="part"
+        ),
+        Mistake("norm in a list", change={"], norm": "], [norm]"}, hint="the result does not have the required form", gravity="part"),
+        Mistake(
+            "squared norm returned",
+            change={"], norm": "], norm**2"},
+            says="the second result is the squared norm: take the root",
+            gravity="part",
+        ),
+        Mistake(
+            "in float32", change={"g * factor for": "(g * factor).float() for"}, hint="digits are lost: keep the dtype", gravity="edge"
+        ),
+        Mistake(
+            "10⁻⁶ under the root",
+            change={"norm = math.sqrt(sum(": "norm = math.sqrt(1e-6 + sum(", "(norm + 1e-6)": "norm"},
+            says="the 10⁻⁶ is added under the root: add it to the norm",
+            gravity="edge",
+        ),
         Mistake(
             "sum of norms",
             change={
@@ -571,6 +874,44 @@ def clip_gradients(gradients, max_norm):
         ),
     ],
     "spikes": [
+        Mistake("smallest", change={"statistics.median": "min"}, hint="this compares with the smallest norm", gravity="part"),
+        Mistake("largest", change={"statistics.median": "max"}, hint="this compares with the largest norm", gravity="part"),
+        Mistake(
+            "the first window",
+            change={"accepted[-window:]": "accepted[:window]"},
+            says="the first `window` accepted norms are the bar for ever: take the last ones",
+            gravity="part",
+        ),
+        Mistake(
+            "infinity accepted",
+            change={"if not spike:\n            accepted": "if not spike or norm == math.inf:\n            accepted"},
+            hint="infinity and NaN must not count among the accepted norms",
+            gravity="part",
+        ),
+        Mistake(
+            "a window of three",
+            change={"accepted[-window:]": "accepted[-3:]", ">= window": ">= 3"},
+            hint="the argument `window` is not used",
+            gravity="part",
+        ),
+        Mistake(
+            "judged with itself",
+            change={"accepted[-window:]": "(accepted + [norm])[-window:]"},
+            says="the norm itself is among those of the median: judge it by the ones before it",
+            gravity="part",
+        ),
+        Mistake(
+            "a distance for a ratio",
+            change={"norm > factor * statistics.median(accepted[-window:])": "norm > factor + statistics.median(accepted[-window:])"},
+            says="the factor is added to the median: multiply",
+            gravity="idea",
+        ),
+        Mistake(
+            "places",
+            change={"return found": "return [i for i, f in enumerate(found) if f]"},
+            says="these are the places of the spikes: return one bool for every norm",
+            gravity="idea",
+        ),
         Mistake("never", change={"found.append(spike)": "found.append(False)"}, hint="the 10 is missed", gravity="idea"),
         Mistake(
             "judged too late",
@@ -619,6 +960,47 @@ def find_spikes(norms, window=11, factor=3.0):
     ],
     "atomic": [
         Mistake(
+            "the folder for the file",
+            change={'disk.sync(name + ".tmp")': "disk.sync_folder()"},
+            hint="sync it before you rename it",
+            gravity="part",
+        ),
+        Mistake(
+            "the folder too early",
+            change={
+                '    disk.rename(name + ".tmp", name)\n    disk.sync_folder()': '    disk.sync_folder()\n    disk.rename(name + ".tmp", name)'
+            },
+            hint="after the rename, sync the folder",
+            gravity="part",
+        ),
+        Mistake(
+            "renamed the wrong way",
+            change={'disk.rename(name + ".tmp", name)': 'disk.rename(name, name + ".tmp")'},
+            says="the arguments of `rename` are exchanged: the old name first, then the new one",
+            gravity="idea",
+        ),
+        Mistake(
+            "one name for all files",
+            change={'name + ".tmp"': '"run.pt.tmp"', ", name)\n": ', "run.pt")\n'},
+            hint="the first save",
+            gravity="idea",
+        ),
+        Mistake(
+            "a backup, then in place",
+            code="""
+def save_atomically(disk, name, data):
+    if name in disk.names():
+        disk.write(name + ".bak", disk.read(name))
+        disk.sync(name + ".bak")
+        disk.sync_folder()
+    disk.write(name, data)
+    disk.sync(name)
+    disk.sync_folder()
+""",
+            hint="the file is written in place",
+            gravity="idea",
+        ),
+        Mistake(
             "in place",
             code="def save_atomically(disk, name, data):\n    disk.write(name, data)\n    disk.sync(name)\n    disk.sync_folder()",
             hint="the file is written in place",
@@ -665,10 +1047,59 @@ def save_atomically(disk, name, data):
             "folder synced twice",
             change={'    disk.rename(name + ".tmp", name)\n': '    disk.sync_folder()\n    disk.rename(name + ".tmp", name)\n'},
         ),
+        Right(
+            "read back before the rename",
+            change={"    disk.rename(name": '    assert disk.read(name + ".tmp") == data\n    disk.rename(name'},
+        ),
         Right("another temporary name", change={'name + ".tmp"': '"." + name + ".part"'}),
         Right("synced once more", change={"    disk.sync_folder()\n": "    disk.sync(name)\n    disk.sync_folder()\n"}),
     ],
     "snapshot": [
+        Mistake(
+            "no optimiser, no schedule",
+            change={
+                '    run.optimiser.load_state_dict(state["optimiser"])\n': "",
+                '    run.schedule.load_state_dict(state["schedule"])\n': "",
+            },
+            hint="the optimiser starts from scratch",
+            gravity="part",
+        ),
+        Mistake(
+            "no generators",
+            change={
+                '    torch.set_rng_state(state["torch"])\n': "",
+                '    random.setstate(state["python"])\n': "",
+                '    run.generator.set_state(state["generator"])\n': "",
+            },
+            hint="torch's global generator is not restored",
+            gravity="part",
+        ),
+        Mistake(
+            "a batch too far",
+            change={"    return {\n": "    run.next_batch()\n    return {\n"},
+            hint="does `snapshot` or `restore` draw a number",
+            gravity="part",
+        ),
+        Mistake(
+            "the rate only",
+            change={
+                '    run.optimiser.load_state_dict(state["optimiser"])\n': '    run.optimiser.param_groups[0]["lr"] = state["optimiser"]["param_groups"][0]["lr"]\n'
+            },
+            says="only the rate of the optimiser is restored: its running means start from scratch",
+            gravity="part",
+        ),
+        Mistake(
+            "a step too far",
+            change={'    random.setstate(state["python"])\n': '    random.setstate(state["python"])\n    run.advance()\n'},
+            hint="run.step must say 30",
+            gravity="idea",
+        ),
+        Right(
+            "the schedule first",
+            change={
+                '    run.optimiser.load_state_dict(state["optimiser"])\n    run.schedule.load_state_dict(state["schedule"])\n': '    run.schedule.load_state_dict(state["schedule"])\n    run.optimiser.load_state_dict(state["optimiser"])\n'
+            },
+        ),
         Mistake(
             "no weights",
             change={'    run.model.load_state_dict(state["model"])\n': ""},
@@ -768,6 +1199,48 @@ def restore(run, state):
         ),
     ],
     "rollback": [
+        Mistake(
+            "a snapshot in every step",
+            change={"if run.step % every == 0:": "if True:"},
+            hint="you take a snapshot in every step",
+            gravity="part",
+        ),
+        Mistake(
+            "another error",
+            change={"FloatingPointError": "ValueError"},
+            hint="raise a FloatingPointError after more than `patience` rollbacks",
+            gravity="part",
+        ),
+        Mistake(
+            "patience ignored",
+            change={"len(undone) > patience": "len(undone) > 5"},
+            hint="with patience 1 the second rollback is one too many",
+            gravity="part",
+        ),
+        Mistake(
+            "all losses dropped",
+            change={"del losses[run.step :]": "losses.clear()"},
+            says="all losses are dropped in a rollback: only those of the steps that are undone",
+            gravity="part",
+        ),
+        Mistake(
+            "one loss too many",
+            change={"del losses[run.step :]": "del losses[run.step + 1 :]"},
+            hint="drop the losses of the steps that are undone",
+            gravity="part",
+        ),
+        Mistake(
+            "one step more",
+            change={"while run.step < steps": "while run.step <= steps"},
+            says="the loop does one step too many: stop when `run.step` is `steps`",
+            gravity="idea",
+        ),
+        Mistake(
+            "only the number of rollbacks",
+            change={"return losses, undone": "return losses, len(undone)"},
+            says="the second result is the number of rollbacks: return a list, one number of steps for each",
+            gravity="idea",
+        ),
         Mistake(
             "no reshuffling",
             change={"        run.reshuffle(len(undone))\n": ""},
@@ -981,4 +1454,14 @@ def largest_rate(momentum, steepness):
 """,
         ),
     ],
+}
+
+EQUIVALENT = {
+    "bonus-edge": {
+        "comparison: inside < 0 *": "where the two roots are equal both lines give √μ",
+        "order: 1 + momentum - rate * steepness *": "the roots change their sign, and only their sizes count",
+    },
+    "clip": {"left out: without double of g": "the last digits of a float32 norm are not asked for"},
+    "cosine": {"order: *": "the cosine is the same for a negative share"},
+    "spikes": {"iterator: find_spikes, norms needs a length": "the text gives a list"},
 }

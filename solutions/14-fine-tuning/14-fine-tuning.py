@@ -350,6 +350,11 @@ with check.edge("unequal numbers"):
 ### BEGIN HIDDEN TESTS
 with check.edge("one sentence"):
     check.equal(items_from([[101, 102]], [0]), [{"input_ids": [101, 102], "label": 0}], "a data set of one sentence")
+with check.edge("whole labels"):
+    whole = "a label is a float: keep it as it was given, or the batch gets float labels"
+    check.true(
+        all(type(item["label"]) is not float for item in listed) if kinds == [["input_ids", "label"]] * 3 else listed and False, whole
+    )
 with check.edge("two data sets"):
     first_kept, second_kept = check.keep(ReviewDataset, some_rows, some_labels), check.keep(ReviewDataset, [[5]], [0])
     again = first_kept if type(first_kept) is Failed else check.run(all_items, first_kept)
@@ -459,7 +464,7 @@ with check.edge("mask from the lengths"):
     check.equal(entry(inside, "attention_mask"), [[1, 1, 1], [1, 0, 0]], alike)
 ### END HIDDEN TESTS
 with check.edge("int64"):
-    types = check.run(lambda items: sorted({str(v.dtype) for v in collate(items).values()}), three)
+    types = check.run(lambda items: sorted({str(getattr(v, "dtype", type(v).__name__)) for v in collate(items).values()}), three)
     check.equal(types, ["torch.int64"], "all three are int64: ids and labels are used as indices, and the mask has their type")
 with check.edge("items unchanged"):
     check.unchanged(collate, three, hint="your code changes the rows of the data set: build new ones, do not append to them")
@@ -696,6 +701,9 @@ with check.part("the seed"):
     check.true(unlike, "length_buckets: every seed gives the same order of batches: use `random.Random(seed)`")
     alike = "length_buckets: the same seed gives two different orders: use `random.Random(seed)`, not the global generator"
     check.equal(plans[3], plans[0], alike)
+with check.edge("the global generator"):
+    own = "length_buckets draws from Python's global generator, or seeds it: use `random.Random(seed)`"
+    check.true(check.measure(checks.value, check.keep(adapters.leaves_generator, length_buckets, sizes, 3, 0)), own)
 ### END HIDDEN TESTS
 with check.edge("lengths unchanged"):
     check.unchanged(length_buckets, sizes, 3, 0)
@@ -2435,6 +2443,16 @@ with check.part("the seed"):
     check.true(repeated == drawn if good else rates and False, "the same seed gives a different list: draw from `random.Random(seed)`")
     reseeded = check.run(lambda: [sample_settings(3, 1e-5, 1e-3, [8], [1], s)[0]["rate"] for s in (1, 2, 3)])
     check.true(len(set(reseeded)) == 3 if reseeded else reseeded, "different seeds give the same list: use the seed")
+with check.part("every value drawn"):
+    plans = check.run(lambda: [sample_settings(40, 1.0, 2.0, [8, 16, 32], [1, 2], s) for s in (1, 2)])
+    for key in ("batch_size", "epochs"):
+        columns = [[s[key] for s in plan] for plan in plans] if good and plans else plans
+        check.true(
+            columns[0] != columns[1] if columns else columns, f"two seeds give the same list of `{key}`: draw it, too, for every trial"
+        )
+with check.edge("the global generator"):
+    own = "your code draws from Python's global generator, or seeds it: use your own `random.Random(seed)`"
+    check.true(check.measure(checks.value, check.keep(adapters.leaves_generator, sample_settings, 2, 0.5, 1.0, [4], [7], 5)), own)
 with check.edge("no trials"):
     check.equal(check.run(sample_settings, 0, 1e-5, 1e-3, [8], [1], 0), [], "no trials: an empty list")
 ### END HIDDEN TESTS
@@ -2698,7 +2716,7 @@ def wilson(correct, total, z=1.96):
 check = Check("wilson", points=3)
 with check.idea("Wilson's interval"):
     ends = check.run(wilson, 8, 10)
-    check.close(ends, [0.490157, 0.943318], "8 of 10: the interval goes from 0.490 to 0.943", rtol=1e-4)
+    check.close(ends, [0.490157, 0.943318], "8 of 10: the interval goes from 0.490 to 0.943", rtol=3e-3)
     ### BEGIN HIDDEN TESTS
     z, many, p = 1.96, 23, 17 / 23
     middle, half, root = p + z**2 / (2 * many), z * math.sqrt(p * (1 - p) / many + z**2 / (4 * many**2)), z * math.sqrt(p * (1 - p) / many)
@@ -2707,7 +2725,7 @@ with check.idea("Wilson's interval"):
         check.run(wilson, 17, 23),
         [(middle - half) / divisor, (middle + half) / divisor],
         "17 of 23: the ends do not solve (p̂ − p)² = z² p(1 − p)/n",
-        rtol=1e-6,
+        rtol=3e-3,
         wrong={
             "this is the textbook interval, p ± z √(p(1 − p)/n): use Wilson's": [p - root, p + root],
             "the division by 1 + z²/n is missing": [middle - half, middle + half],
@@ -2721,7 +2739,7 @@ with check.idea("Wilson's interval"):
     ### END HIDDEN TESTS
 with check.edge("none right"):
     zero = "0 of 10: the interval starts at 0 and ends at 0.278: its length is not 0"
-    check.close(check.run(wilson, 0, 10), [0.0, 0.277533], zero, rtol=1e-4, atol=1e-9)
+    check.close(check.run(wilson, 0, 10), [0.0, 0.277533], zero, rtol=3e-3, atol=1e-9)
 ### BEGIN HIDDEN TESTS
 
 
@@ -2736,8 +2754,12 @@ def solves(right_ones, many_ones, level, hint):
 
 
 with check.part("another z"):
-    solves(818, 872, 2.576, "818 of 872 with z = 2.576: an end does not solve (p̂ − p)² = z² p(1 − p)/n. Is `z` used?")
-    solves(3, 7, 1.0, "3 of 7 with z = 1: an end does not solve (p̂ − p)² = z² p(1 − p)/n. Is `z` used?")
+    check.close(check.run(wilson, 3, 7, 1.0), [0.262309, 0.612691], "3 of 7 with z = 1: the interval goes from 0.262 to 0.613", rtol=3e-3)
+    check.close(check.run(wilson, 818, 872, 2.576), [0.913559, 0.955970], "818 of 872 with z = 2.576: the interval is wrong", rtol=3e-3)
+with check.edge("all digits"):
+    digits = "an end is almost right, but digits are lost: do not round"
+    solves(818, 872, 2.576, digits)
+    solves(3, 7, 1.0, digits)
 with check.edge("all right"):
     solves(10, 10, 1.96, "10 of 10: the high end is 1, and the low one solves (p̂ − p)² = z² p(1 − p)/n")
     solves(1, 1, 1.96, "1 of 1: the high end is 1, and the low one solves (p̂ − p)² = z² p(1 − p)/n")

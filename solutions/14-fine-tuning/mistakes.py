@@ -115,6 +115,13 @@ def row_lengths(counts, padding, truncation, max_length):
         ),
     ],
     "dataset": [
+        Mistake("labels as floats", change={"self.labels[i]}": "float(self.labels[i])}"}, hint="a label is a float", gravity="edge"),
+        Mistake(
+            "the label of the row before",
+            change={"self.labels[i]": "self.labels[i - 1]"},
+            says="row i has the label of the row before it: both have the same index",
+            gravity="idea",
+        ),
         Mistake(
             "one short", change={"return len(self.rows)": "return len(self.rows) - 1"}, hint="an item is missing at the end", gravity="idea"
         ),
@@ -172,6 +179,36 @@ def all_items(dataset):
         Right("tensors", change={'"input_ids": self.rows[i]': '"input_ids": torch.tensor(self.rows[i])'}),
     ],
     "collate": [
+        Mistake(
+            "as long as the first row",
+            change={'T = max(len(item["input_ids"]) for item in items)': 'T = len(items[0]["input_ids"])'},
+            says="the batch is as long as its first row: the longest one decides",
+            gravity="idea",
+        ),
+        Mistake(
+            "a fixed length",
+            change={'T = max(len(item["input_ids"]) for item in items)': "T = 64"},
+            says="every batch has the same length: pad to the longest row of this one",
+            gravity="idea",
+        ),
+        Mistake(
+            "sorted",
+            change={"    T = max": "    items = sorted(items, key=lambda item: -len(item['input_ids']))\n    T = max"},
+            says="the rows are sorted by length: row i of the batch is item i",
+            gravity="idea",
+        ),
+        Mistake(
+            "one column of labels",
+            change={'[item["label"] for item in items])': '[[item["label"]] for item in items])'},
+            says="the labels have the shape (B, 1): they must have the shape (B,)",
+            gravity="part",
+        ),
+        Mistake(
+            "ids as a list",
+            change={'"input_ids": input_ids,': '"input_ids": input_ids.tolist(),'},
+            hint="all three are int64",
+            gravity="edge",
+        ),
         Mistake(
             "label in the singular",
             change={'"labels": torch': '"label": torch'},
@@ -351,6 +388,12 @@ def ids_in(loader):
         ),
     ],
     "buckets": [
+        Mistake(
+            "the global generator seeded",
+            change={"random.Random(seed).shuffle(batches)": "random.seed(seed)\n    random.shuffle(batches)"},
+            hint="draws from Python's global generator, or seeds it",
+            gravity="edge",
+        ),
         Mistake("share of tokens", change={"return 1 - tokens": "return tokens"}, hint="that is the share of tokens", gravity="idea"),
         Mistake(
             "per token",
@@ -741,6 +784,20 @@ def parameter_settings(names, rate, decay, head_factor=10.0):
     ],
     "calls": [
         Mistake(
+            "the squared distance without its half",
+            change={"(w - c)": "2 * (w - c)"},
+            says="the gradient of ½ (w − c)² is w − c: the 2 and the ½ cancel",
+            gravity="idea",
+        ),
+        Mistake("the sign", change={"(w - c)": "(c - w)"}, says="the gradient has the wrong sign: it is w − c", gravity="idea"),
+        Mistake("c ignored", change={"(w - c)": "w"}, says="the argument `c` is not used: the gradient is w − c", gravity="idea"),
+        Mistake(
+            "zero_grad moves the weight",
+            change={"            g = 0.0\n        elif": "            g = w = 0.0\n        elif"},
+            says="zero_grad also sets the weight to 0: it changes only the gradient",
+            gravity="part",
+        ),
+        Mistake(
             "step clears", change={"w = w - rate * g": "w, g = w - rate * g, 0.0"}, hint="step does not clear the gradient", gravity="idea"
         ),
         Mistake("uphill", change={"w - rate * g": "w + rate * g"}, hint="step goes downhill", gravity="idea"),
@@ -850,6 +907,12 @@ def after_calls(calls, w, c, rate):
         ),
     ],
     "evaluate": [
+        Mistake(
+            "tokens for sentences",
+            change={'n = len(batch["labels"])': 'n = batch["input_ids"].numel()'},
+            says="the weights are numbers of tokens: count sentences, len(batch['labels'])",
+            gravity="idea",
+        ),
         Mistake("training mode", change={"    model.eval()\n": ""}, hint="the model is in training mode", gravity="part"),
         Mistake(
             "mean of means",
@@ -945,6 +1008,18 @@ def evaluate(model, batches):
         ),
     ],
     "early-stopping": [
+        Mistake(
+            "the lowest of the whole list",
+            change={"best = 0": "best = 0\n    lowest = losses.index(min(losses))", "return best, epoch": "return lowest, epoch"},
+            says="the best epoch was looked for in the whole list: later epochs would never have been run",
+            gravity="idea",
+        ),
+        Mistake(
+            "the length of the list",
+            change={"len(losses) - 1": "len(losses)"},
+            says="where the list ends first, the last epoch is the number of losses minus one: epochs are counted from 0",
+            gravity="idea",
+        ),
         Mistake(
             "lowest of all",
             change={"        if epoch - best >= patience:\n            return best, epoch\n": ""},
@@ -1387,6 +1462,24 @@ def trainable(model):
     ],
     "sample": [
         Mistake(
+            "batch sizes in turn",
+            change={"draw.choice(batch_sizes)": "batch_sizes[_ % len(batch_sizes)]"},
+            hint="two seeds give the same list of `batch_size`",
+            gravity="part",
+        ),
+        Mistake(
+            "the global generator seeded",
+            change={"draw = random.Random(seed)": "random.seed(seed)\n    draw = random"},
+            hint="draws from Python's global generator, or seeds it",
+            gravity="edge",
+        ),
+        Mistake(
+            "one trial more",
+            change={"range(count)": "range(count + 1)"},
+            says="there is one setting too many: give exactly `count`",
+            gravity="idea",
+        ),
+        Mistake(
             "uniform rates",
             change={"low * (high / low) ** draw.random()": "low + (high - low) * draw.random()"},
             hint="a tenth of the rates is below 1e-4: their logarithms should be uniform",
@@ -1628,6 +1721,26 @@ def final_test(results, predictions, sealed):
     ],
     "wilson": [
         Mistake(
+            "rounded",
+            change={
+                "return (middle - half) / (1 + z**2 / total), (middle + half) / (1 + z**2 / total)": "d = 1 + z**2 / total\n    return round((middle - half) / d, 3), round((middle + half) / d, 3)"
+            },
+            hint="digits are lost: do not round",
+            gravity="edge",
+        ),
+        Mistake(
+            "z not squared",
+            change={"z**2 / (2 * total)": "z / (2 * total)"},
+            says="the shift of the middle is z²/2n: the square is missing",
+            gravity="idea",
+        ),
+        Mistake(
+            "one sentence less",
+            change={"p = correct / total": "p = correct / total\n    total = total - 1"},
+            says="you divide by n − 1: n is the number of all sentences",
+            gravity="idea",
+        ),
+        Mistake(
             "the textbook interval",
             code="""
 def wilson(correct, total, z=1.96):
@@ -1660,7 +1773,12 @@ def wilson(correct, total, z=1.96):
             hint="z²/4n² is missing under the root",
             gravity="idea",
         ),
-        Mistake("z ignored", change={"    p = correct": "    z = 1.96\n    p = correct"}, hint="does not solve", gravity="part"),
+        Mistake(
+            "z ignored",
+            change={"    p = correct": "    z = 1.96\n    p = correct"},
+            says="the argument `z` is not used: the interval is always that of one z",
+            gravity="part",
+        ),
         Mistake(
             "n not squared", change={"4 * total**2": "4 * total"}, hint="8 of 10: the interval goes from 0.490 to 0.943", gravity="idea"
         ),

@@ -224,6 +224,14 @@ with check.edge("tensors of any shape"):
     check.equal(lone, torch.tensor(-1.5, dtype=torch.float64), "a single pattern, a tensor without axes, is wrong")
 with check.edge("a float64 tensor"):
     check.equal(check.run(lambda: str(decode_bits(torch.tensor([1]), 5, 10).dtype)), "torch.float64", "the result is a float64 tensor")
+    fine = randn(40, dtype=torch.float64).abs() * torch.exp2(randint(-900, 900, (40,)).double())
+    check.close(
+        check.run(decode_bits, fine.view(torch.int64), 11, 52),
+        fine,
+        "patterns of fp64, E = 11 and M = 52: compute in float64",
+        rtol=0,
+        atol=0,
+    )
 ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(decode_bits, torch.tensor([1, 2, 0x7FFF]), 5, 10)
@@ -362,6 +370,14 @@ with check.edge("rounding twice"):
     check.equal(check.run(lambda: round_to(once, 8, 10)) if once is not None else once, once, "rounding twice must change nothing: tf32")
 with check.edge("a float64 tensor"):
     check.equal(check.run(lambda: str(round_to(torch.ones(2), 5, 10).dtype)), "torch.float64", "the result is a float64 tensor")
+    fine = randn(40, dtype=torch.float64) * torch.exp2(randint(-900, 900, (40,)).double())
+    check.close(
+        check.run(round_to, fine, 11, 52),
+        fine,
+        "E = 11 and M = 52, fp64 itself: every float64 stays as it is. Compute in float64",
+        rtol=0,
+        atol=0,
+    )
 ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(round_to, x, 5, 10)
@@ -439,6 +455,7 @@ with check.part("ties to even"):
 with check.part("any number of bits"):
     slips = {"ten bits are always kept: use `mantissa_bits`": tf32}
     check.equal(check.run(round_by_mask, some, 7), some.bfloat16().float(), "with 7 bits the result is not torch's bfloat16", wrong=slips)
+    check.equal(check.run(round_by_mask, -2 * some, 7), (-2 * some).bfloat16().float(), "a second call with other numbers is wrong")
     few = ((bits + 2**18 - 1 + ((bits >> 19) & 1)) & -(2**19)).view(torch.float32)
     check.equal(check.run(round_by_mask, some, 4), few, "with 4 bits the result is wrong: 19 bits are dropped")
 with check.edge("23 bits"):
@@ -530,6 +547,9 @@ with check.part("unscale: overflow"):
 with check.edge("unscale: float32"):
     check.equal(craft.then(pair, lambda r: str(r[1][1].dtype)), "torch.float32", "float32 gradients come back")
 ### BEGIN HIDDEN TESTS
+with check.edge("unscale: gradients with an overflow"):
+    fine_ones = craft.then(check.run(lambda: unscale([torch.tensor([math.inf]).half(), torch.ones(2).half()], 8.0)), lambda r: r[1][1])
+    check.close(fine_ones, [0.125, 0.125], "after an overflow the gradients come back, too, divided by the scale")
 with check.edge("unscale: inputs unchanged"):
     given = [torch.full((2,), 8.0).half(), torch.ones(3)]
     after = check.measure(checks.inout, unscale, given, 8.0)[1]
@@ -752,10 +772,10 @@ with check.idea("a step for each row, and back"):
     check.close(check.run(int8_linear, torch.tensor([[1.0, 2.0, 0.0]]), q, s), [[0.27, -2.0]], worked)
     ### BEGIN HIDDEN TESTS
     W = randn(6, 9) * torch.exp2(randint(-6, 6, (6, 1)).float())
-    got, exact = check.run(quantize_rows, W), W.abs().amax(1) / 127
+    got, exact_steps = check.run(quantize_rows, W), W.abs().amax(1) / 127
     largest = "with another weight the steps are wrong: of each row, the largest absolute value decides"
-    check.close(craft.then(got, lambda r: r[1]), exact, largest)
-    off = craft.then(got, lambda r: r[0].double() * (r[1] / exact)[:, None] - W / exact[:, None])
+    check.close(craft.then(got, lambda r: r[1]), exact_steps, largest)
+    off = craft.then(got, lambda r: r[0].double() * (r[1] / exact_steps)[:, None] - W / exact_steps[:, None])
     # at most half a step; the quotient is rounded in float32
     check.close(off, torch.zeros(6, 9), "step · q is more than half a step away from W: round to the nearest", rtol=0, atol=0.5001)
     q, s, b = randint(-127, 128, (5, 7)).to(torch.int8), randn(5).abs() + 0.1, randn(5)
@@ -785,11 +805,30 @@ with check.edge("inputs unchanged"):
     check.unchanged(quantize_rows, tiny_weight)
 ### BEGIN HIDDEN TESTS
 with check.edge("batch axes"):
+    check.close(check.run(int8_linear, -xs.view(2, 2, 7), q, s), -right.view(2, 2, 5), "x (2, 2, 7) gives (2, 2, 5)", rtol=1e-4, atol=1e-3)
     check.close(check.run(int8_linear, xs.view(2, 2, 7), q, s), right.view(2, 2, 5), "x (2, 2, 7) gives (2, 2, 5)", rtol=1e-4, atol=1e-3)
 with check.edge("float64"):
     fine = randn(3, 4, dtype=torch.float64)
     digits = "a float64 weight has float64 steps: digits are lost"
     check.close(craft.then(check.run(quantize_rows, fine), lambda r: r[1].double()), fine.abs().amax(1) / 127, digits, rtol=1e-12)
+    long_x = randn(4, 7, dtype=torch.float64)
+    exact = long_x @ q.double().T * s.double()
+    check.close(
+        check.run(int8_linear, long_x, q, s.double()),
+        exact,
+        "the output for a float64 x loses digits: convert q to the dtype of x",
+        rtol=1e-12,
+    )
+    kinds = [
+        str(check.run(lambda w=w: quantize_rows(w)[1].dtype)) for w in (torch.eye(2), torch.zeros(2, 2).double(), torch.eye(2).double())
+    ]
+    check.equal(kinds, ["torch.float32", "torch.float64", "torch.float64"], "the steps have the dtype of W")
+    check.equal(check.run(lambda: str(int8_linear(xs, q, s).dtype)), "torch.float32", "the output has the dtype of x")
+with check.edge("nothing changed, nothing kept"):
+    check.unchanged(int8_linear, xs, q, s, b)
+    check.close(
+        craft.then(check.run(quantize_rows, 2 * W), lambda r: r[1]), 2 * exact_steps, "a second weight of the same shape gets wrong steps"
+    )
 ### END HIDDEN TESTS
 check.score()
 
@@ -916,6 +955,12 @@ with check.edge("dtype of the gradients"):
         check.equal(
             craft.then(one, lambda r: str(r[0].dtype)), str(kind), f"gradients in {str(kind)[6:]} must come back in {str(kind)[6:]}"
         )
+        lone = check.measure(checks.inout, average_gradients, [torch.tensor(1 / 3, dtype=kind)], 3, torch.clone)[0]
+        check.equal(
+            craft.then(lone, lambda r: str(r[0].dtype)),
+            str(kind),
+            f"a gradient without axes, in {str(kind)[6:]}, comes back in another dtype",
+        )
 ### END HIDDEN TESTS
 check.score()
 
@@ -1004,8 +1049,8 @@ with check.edge("inputs unchanged"):
 ### BEGIN HIDDEN TESTS
 with check.edge("all digits of float64"):
     given = [[randn(5, dtype=torch.float64)] for _ in range(2)]
-    got = craft.then(check.run(all_workers_at_once, given, [2, 5]), lambda r: r[0][0])
-    check.close(got, (2 * given[0][0] + 5 * given[1][0]) / 7, "digits are lost in float32: keep the dtype of the gradients")
+    got = craft.then(check.run(all_workers_at_once, given, [2, 5]), lambda r: r[0][0].double())
+    check.close(got, (2 * given[0][0] + 5 * given[1][0]) / 7, "digits are lost in float32: keep the dtype of the gradients", rtol=1e-12)
 with check.edge("no examples, one worker"):
     got = check.run(all_workers_at_once, [[torch.full((2,), 6.0)], [torch.zeros(2)]], [4, 0])
     check.close(craft.then(got, lambda r: r[1][0]), [6.0, 6.0], "a worker without examples (count 0, gradients 0) takes part")
@@ -1210,6 +1255,8 @@ with check.part("interpolation"):
     ### BEGIN HIDDEN TESTS
     got = check.run(times_cheaper, [1.0, 64.0], [5.0, 2.25], [4.0, 64.0], [3.0, 2.0])
     slips = {"the interpolation runs backwards: close to the later loss means close to the later FLOPs": 64 / (4 * 16**0.25)}
+    later = check.run(times_cheaper, [1.0, 64.0], [5.0, 2.25], [1.0, 2.0, 4.0, 64.0, 99.0], [4.0, 3.5, 3.0, 2.0, 1.0])
+    check.close(later, 64 / (4 * 16**0.75), "between B's third and fourth point: the interpolation is wrong", rtol=1e-9)
     check.close(got, 64 / (4 * 16**0.75), "three quarters of the way: the interpolation is wrong", rtol=1e-9, wrong=slips)
     ### END HIDDEN TESTS
 with check.part("never reached"):
@@ -1229,7 +1276,7 @@ with check.part("A's last loss"):
         got, 2.0, "A's last loss counts, even if it was lower before", rtol=1e-9, wrong={"you use A's lowest loss: use its last one": 1.0}
     )
 with check.edge("B's very first point"):
-    got = check.run(times_cheaper, [1.0, 50.0], [4.0, 3.0], [5.0, 20.0], [2.0, 1.0])
+    got = check.run(times_cheaper, [1.0, 7.0, 50.0], [4.0, 3.5, 3.0], [5.0, 20.0], [2.0, 1.0])
     check.close(got, 10.0, "B is better at its very first point: use that point's FLOPs", rtol=1e-9)
 ### END HIDDEN TESTS
 check.score()

@@ -36,6 +36,30 @@ def all_workers_at_once(gradients, counts):
 VARIANTS = {
     "limits": [
         Mistake(
+            "always fp16",
+            change={"    bias = ": "    exponent_bits, mantissa_bits = (5, 10) if not finite else (4, 3)\n    bias = "},
+            says="these are always the limits of fp16: use the arguments",
+            gravity="idea",
+        ),
+        Mistake(
+            "no hidden one",
+            change={"(1 + mantissa / 2**mantissa_bits)": "(mantissa / 2**mantissa_bits)"},
+            says="the hidden one is missing: a normal number is (1 + m / 2^M) · 2^(e − b)",
+            gravity="idea",
+        ),
+        Mistake(
+            "smallest ones exchanged",
+            change={"2.0 ** (1 - bias), 2.0 ** (1 - bias - mantissa_bits)": "2.0 ** (1 - bias - mantissa_bits), 2.0 ** (1 - bias)"},
+            says="the smallest normal and the smallest subnormal number are exchanged",
+            gravity="part",
+        ),
+        Mistake(
+            "no subnormal numbers",
+            change={"2.0 ** (1 - bias - mantissa_bits),": "2.0 ** (1 - bias),"},
+            says="the smallest subnormal number is given as the smallest normal one: with e = 0 and m = 1 it is 2^−M times as large",
+            gravity="part",
+        ),
+        Mistake(
             "the reserved exponent",
             change={"(2**exponent_bits - 2, 2**mantissa_bits - 1)": "(2**exponent_bits - 1, 2**mantissa_bits - 1)"},
             hint="this is twice too large: the highest exponent is for infinity and NaN (and the bias is 2^(E−1) − 1)",
@@ -107,6 +131,24 @@ def limits(exponent_bits, mantissa_bits, finite=False):
         ),
     ],
     "decode": [
+        Mistake(
+            "NaN for infinity",
+            change={"torch.where(m[top] == 0, torch.inf, torch.nan).double()": "torch.nan"},
+            says="infinity is missing: with the highest exponent m = 0 stands for infinity",
+            gravity="part",
+        ),
+        Mistake(
+            "infinity for NaN",
+            change={"torch.where(m[top] == 0, torch.inf, torch.nan).double()": "torch.inf"},
+            says="NaN is missing: with the highest exponent every m but 0 stands for NaN",
+            gravity="part",
+        ),
+        Mistake(
+            "ten mantissa bits",
+            change={"m.double() / 2**mantissa_bits": "m.double() / 1024"},
+            says="the mantissa is always divided by 2¹⁰: use `mantissa_bits`",
+            gravity="idea",
+        ),
         Mistake("always a hidden one", change={"+ (e > 0)": "+ 1"}, hint="e = 0 has no hidden one", gravity="part"),
         Mistake("subnormal exponent", change={"e.clamp(min=1)": "e"}, hint="for e = 0 the exponent is 1 − b", gravity="part"),
         Mistake("no sign", change={"return sign * value": "return value"}, hint="the sign is not used: the highest bit", gravity="idea"),
@@ -161,6 +203,21 @@ def decode_bits(bits, exponent_bits, mantissa_bits, finite=False):
         Right("division for shifts", change={"(bits >> mantissa_bits) &": "torch.div(bits, 2**mantissa_bits, rounding_mode='floor') &"}),
     ],
     "round": [
+        Mistake(
+            "floor",
+            change={"torch.round(x / gap)": "torch.floor(x / gap)"},
+            says="numbers are rounded down, negative ones away from 0: round to the nearest",
+            gravity="idea",
+        ),
+        Mistake(
+            "infinity stays",
+            change={"x.sign() * over, y)": "torch.where(x.isinf(), x, x.sign() * over), y)"},
+            says="infinity stays infinite where it may not: with `saturate` it becomes the largest number, in a finite format NaN",
+            gravity="part",
+        ),
+        Mistake(
+            "sign lost", change={"x.sign() * over": "torch.full_like(x, over)"}, says="an overflow loses the sign of x", gravity="part"
+        ),
         Mistake(
             "cut off",
             change={"torch.round(x / gap)": "torch.trunc(x / gap)"},
@@ -241,6 +298,18 @@ def round_to(x, exponent_bits, mantissa_bits, finite=False, saturate=False):
         ),
     ],
     "mask": [
+        Mistake(
+            "always bfloat16",
+            change={"    bits = x.view": "    return x.bfloat16().float()\n    bits = x.view"},
+            says="this is always bfloat16, with 7 bits: use `mantissa_bits`",
+            gravity="idea",
+        ),
+        Mistake(
+            "sign lost",
+            change={"x.view(torch.int32)": "x.abs().view(torch.int32)"},
+            says="the sign is lost: work on the bits of x itself",
+            gravity="idea",
+        ),
         Mistake("cut off", change={"(bits + 2 ** (drop - 1) - 1 + stays) &": "bits &"}, hint="the bits are cut off", gravity="idea"),
         Mistake("ties up", change={"2 ** (drop - 1) - 1 + stays": "2 ** (drop - 1)"}, hint="ties are rounded up", gravity="part"),
         Mistake("ties down", change={" - 1 + stays": " - 1"}, hint="the lowest bit that stays is missing", gravity="part"),
@@ -292,6 +361,30 @@ def round_by_mask(x, mantissa_bits):
         Right("shifts", change={"& -(2**drop)": ">> drop << drop"}),
     ],
     "loss-scale": [
+        Mistake(
+            "only the first tensor",
+            change={"for g in gradients)\n": "for g in gradients[:1])\n"},
+            says="only the first tensor is looked at: an overflow may be in any of them",
+            gravity="part",
+        ),
+        Mistake(
+            "all tensors",
+            change={"any(not bool(g.isfinite().all())": "all(not bool(g.isfinite().all())"},
+            says="an overflow counts only if every tensor has one: one is enough",
+            gravity="part",
+        ),
+        Mistake(
+            "results exchanged",
+            change={"return overflow, [g.float() / scale for g in gradients]": "return [g.float() / scale for g in gradients], overflow"},
+            says="the two results of `unscale` are exchanged: first the overflow, then the gradients",
+            gravity="idea",
+        ),
+        Mistake(
+            "no gradients",
+            change={"return overflow, [g": "return overflow, [] if overflow else [g"},
+            hint="after an overflow the gradients come back, too",
+            gravity="edge",
+        ),
         Mistake(
             "divided in fp16",
             change={"g.float() / scale": "(g / scale).float()"},
@@ -354,6 +447,30 @@ def round_by_mask(x, mantissa_bits):
         Right("in float64 on the way", change={"g.float() / scale": "(g.double() / scale).float()"}),
     ],
     "average": [
+        Mistake(
+            "the sum weighted",
+            change={"all_sum(g * count)": "all_sum(g) * count"},
+            says="the sum over the workers is multiplied by this worker's count: multiply before all_sum",
+            gravity="idea",
+        ),
+        Mistake(
+            "the first layer only",
+            change={"for g in gradients]": "for g in gradients[:1]]"},
+            says="only the first gradient comes back: average all of them",
+            gravity="part",
+        ),
+        Mistake(
+            "flattened",
+            change={"all_sum(g * count)": "all_sum((g * count).flatten())"},
+            says="the gradients come back flat: they must keep their shapes",
+            gravity="part",
+        ),
+        Mistake(
+            "in float32",
+            change={"all_sum(g * count)": "all_sum(g.float() * count)"},
+            hint="gradients in float64 must come back in float64",
+            gravity="edge",
+        ),
         Mistake(
             "sum",
             code="def average_gradients(gradients, count, all_sum):\n    return [all_sum(g) for g in gradients]\n" + WORKERS,
@@ -429,6 +546,36 @@ def average_gradients(gradients, count, all_sum):
         ),
     ],
     "bonus-int8": [
+        Mistake(
+            "largest without its sign",
+            change={"W.abs().amax(dim=1)": "W.amax(dim=1)"},
+            says="the largest weight decides here, not the largest absolute value: negative weights do not fit",
+            gravity="idea",
+        ),
+        Mistake(
+            "columns",
+            change={"W.abs().amax(dim=1)": "W.abs().amax(dim=0)"},
+            says="the largest value of each column is taken: each row has its own step",
+            gravity="idea",
+        ),
+        Mistake(
+            "steps as a column",
+            change={", step\n": ", step[:, None]\n"},
+            says="the steps have the shape (n_out, 1): they must have the shape (n_out,)",
+            gravity="idea",
+        ),
+        Mistake(
+            "a tiny step",
+            change={"torch.where(step > 0, step, torch.ones_like(step))": "step.clamp(min=1e-8)"},
+            says="a row of zeros gets a tiny step: the text gives it the step 1",
+            gravity="edge",
+        ),
+        Mistake(
+            "steps in float32",
+            change={"step = W.abs()": "step = W.float().abs()"},
+            hint="a float64 weight has float64 steps",
+            gravity="edge",
+        ),
         Mistake(
             "one step for all",
             change={"W.abs().amax(dim=1) / 127": "W.abs().amax().expand(len(W)) / 127"},
@@ -522,6 +669,24 @@ def int8_linear(x, q, step, bias=None):
     ],
     "bonus-bucket": [
         Mistake(
+            "left in float32",
+            change={"packed = all_sum(packed)": "packed = all_sum(packed.float())"},
+            hint="digits are lost in float32",
+            gravity="edge",
+        ),
+        Mistake(
+            "without weights",
+            change={"g.flatten() * count": "g.flatten()"},
+            says="the gradients are packed without their weights: multiply by `count` first",
+            gravity="idea",
+        ),
+        Mistake(
+            "own count",
+            change={"packed[:-1] / packed[-1]": "packed[:-1] / count"},
+            says="the sum is divided by this worker's own count: the total is the last entry of the packet",
+            gravity="idea",
+        ),
+        Mistake(
             "plain mean",
             code="""
 def average_in_one_call(gradients, count, all_sum):
@@ -575,6 +740,12 @@ def average_in_one_call(gradients, count, all_sum):
         ),
     ],
     "match": [
+        Mistake(
+            "always the nearest integer",
+            change={"multiple * max(1, round(hidden * 2 / 3 / multiple))": "max(1, round(hidden * 2 / 3))"},
+            hint="the result is a multiple of `multiple`",
+            gravity="part",
+        ),
         Mistake("unchanged", change={"hidden * 2 / 3 / multiple": "hidden / multiple"}, hint="it does not stay", gravity="idea"),
         Mistake("upside down", change={"* 2 / 3": "* 3 / 2"}, hint="the factor is inverted", gravity="idea"),
         Mistake("half", change={"* 2 / 3": "/ 2"}, hint="the factor is 2/3, not 1/2", gravity="idea"),
@@ -601,6 +772,12 @@ def average_in_one_call(gradients, count, all_sum):
         ),
     ],
     "compute": [
+        Mistake(
+            "half of the keys",
+            change={"12 * layers": "6 * layers"},
+            says="only half of attention is counted: all T keys count, the masked ones too, for the scores and for the weighted sum",
+            gravity="part",
+        ),
         Mistake(
             "forward only", change={"6 * weights + 12 *": "2 * weights + 4 *"}, hint="only the forward pass is counted", gravity="idea"
         ),
@@ -645,6 +822,19 @@ def training_flops(weights, layers, width, context, tokens):
         ),
     ],
     "efficiency": [
+        Mistake(
+            "strictly below",
+            change={"if loss <= goal": "if loss < goal"},
+            says="a point whose loss equals the goal has reached it: at most, not below",
+            gravity="idea",
+        ),
+        Mistake(
+            "powers of ten",
+            change={"math.exp(log_flops)": "10**log_flops"},
+            says="the logarithm is natural, and you raise 10 to it: use `math.exp`",
+            gravity="idea",
+        ),
+        Mistake("zero for never", change={"return None": "return 0.0"}, hint="B never reaches A's last loss: return None", gravity="part"),
         Mistake(
             "upside down",
             change={"return flops_a[-1] / math.exp(log_flops)": "return math.exp(log_flops) / flops_a[-1]"},
@@ -726,4 +916,18 @@ def times_cheaper(flops_a, losses_a, flops_b, losses_b):
             change={"flops_a[-1] / math.exp(log_flops)": "flops_a[-1] / (flops_b[i - 1] * (flops_b[i] / flops_b[i - 1]) ** share)"},
         ),
     ],
+}
+
+EQUIVALENT = {
+    "average": {
+        "dtype: *": "float32 holds the counts exactly, and a number without axes changes no dtype",
+        "iterator: *": "the text gives a list",
+    },
+    "bonus-bucket": {"number: 0 → -1": "all gradients have the same dtype"},
+    "mask": {"copy: *": "with nothing to drop the text does not ask for a new tensor"},
+    "round": {
+        "left out: without x = x.double()": "the distance between neighbours is float64, and so is the quotient",
+        "left out: without double of x": "the distance between neighbours is float64, and so is the quotient",
+        "left out: (y.abs() > largest) | x.isinf() *": "infinity rounds to infinity, which is larger than the largest number",
+    },
 }
