@@ -51,7 +51,7 @@ for axis, side in (("xtick", "bottom"), ("ytick", "left")):
 
 def use_course_style() -> None:
     """Set the course's style; every helper here calls it, so a notebook needs not."""
-    mpl.rcParams.update(STYLE)
+    mpl.rcParams.update(STYLE)  # type: ignore[arg-type]
 
 
 def array(values: Any) -> np.ndarray:
