@@ -154,7 +154,8 @@ def grade(
         TextColumn("left"),
         TimeRemainingColumn(),
     ]
-    with Progress(*columns, console=err, transient=True) as progress:
+    # Time left from the pace of the whole run: the last half minute, as is usual, can be two slow submissions.
+    with Progress(*columns, console=err, transient=True, speed_estimate_period=3600) as progress:
         task = progress.add_task(f"{chosen.id}: starting", total=None)
 
         def begin(total: int, skipped: int) -> None:

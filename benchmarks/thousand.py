@@ -1,8 +1,8 @@
 """A thousand submissions, no two alike, in one go: perfect, partial, damaged and hostile, over six assignments.
 
-Every one must get a record, the memory of the process that grades must stay flat, and the time left as it seems after a
-quarter, a half and three quarters must come true. Then the same again, which runs nothing, and once more after one
-hidden test of each assignment has changed, which runs that test and no other.
+Every one must get a record, the memory of the process that grades must stay flat, and the time left that `course grade`
+shows after a quarter, a half and three quarters of an assignment must come true. Then the same again, which runs
+nothing, and once more after one hidden test of each assignment has changed, which runs that test and no other.
 GRADING_THOUSAND changes their number (60; a thousand take hours), GRADING_ASSIGNMENTS the assignments.
 """
 
@@ -51,18 +51,21 @@ class Run:
     rows: list[dict[str, Any]] = field(default_factory=list)
     skipped: int = 0
     failed: list[str] = field(default_factory=list)
-    times: list[float] = field(default_factory=list)  # when each result came
+    times: dict[str, list[float]] = field(default_factory=dict)  # by assignment: when each result came
     memory: list[float] = field(default_factory=list)  # MB of this process, at each result
     seconds: float = 0.0
 
-    def estimates(self) -> dict[str, float]:
-        """Time left as it seems at a point of the run, over the time it then took."""
-        found = {}
-        for share in (0.25, 0.5, 0.75):
-            done = max(1, round(share * len(self.times)))
-            left, took = len(self.times) - done, self.times[-1] - self.times[done - 1]
-            if left:
-                found[f"{share:.0%}"] = self.times[done - 1] / done * left / max(took, 1e-9)
+    def estimates(self) -> list[str]:
+        """Time left as `course grade` shows it at a point of each assignment, over the time it then took."""
+        found = []
+        for name, times in self.times.items():
+            ratios = []
+            for share in (0.25, 0.5, 0.75):
+                done = round(share * len(times))
+                if 2 <= done < len(times):
+                    pace = (times[done - 1] - times[0]) / (done - 1)
+                    ratios.append(f"{pace * (len(times) - done) / max(times[-1] - times[done - 1], 1e-9):.2f}")
+            found.append(f"{name} {', '.join(ratios)}")
         return found
 
     def growth(self) -> float:
@@ -150,10 +153,11 @@ def graded(made: Course, workers: int) -> Run:
     run, begun = Run(), time.monotonic()
 
     def take(row: dict[str, Any], done: int, total: int) -> None:
-        run.times.append(time.monotonic() - begun)
+        times.append(time.monotonic() - begun)
         run.memory.append(resident_mb())
 
     for assignment in made.assignments:
+        times = run.times[assignment.id] = []
         summary: Summary = grade(made, assignment, workers=workers, on_result=take)
         run.rows += [{**row, "assignment": assignment.id} for row in summary.rows]
         run.skipped += summary.skipped
@@ -186,12 +190,14 @@ def records_missing(made: Course, kinds: dict[str, dict[str, str]]) -> list[str]
 def class_of(root: Path) -> Course:
     """The chosen assignments in a course of their own."""
     this = courses.load()
-    for name in CHOSEN:
-        (assignment,) = this.select([name])
-        (root / "solutions").mkdir(exist_ok=True)
-        copy_sources(assignment, root / "solutions" / name)
+    chosen = this.select(CHOSEN)
+    (root / "solutions").mkdir()
+    for assignment in chosen:
+        copy_sources(assignment, root / "solutions" / assignment.id)
     head = f'title = "Bench"\ncourse_id = "bench"\nrepository = "{this.repository}"\ntag = "{this.tag}"\n\n'
-    entries = [f'[[assignment]]\nid = "{name}"\ntitle = "{name}"\npart = "I"\nminutes = 30\n' for name in CHOSEN]
+    entries = [
+        f'[[assignment]]\nid = "{one.id}"\ntitle = "{one.id}"\npart = "I"\nminutes = {one.minutes}\n' for one in chosen
+    ]
     (root / "course.toml").write_text(head + "\n".join(entries), encoding="utf-8")
     (root / "nbgrader_config.py").write_bytes((this.root / "nbgrader_config.py").read_bytes())
     made = courses.load(root)
@@ -214,13 +220,13 @@ def main() -> None:
         workers = os.cpu_count() or 1
         first = graded(made, workers)
         print(
-            f"{SUBMISSIONS} submissions, {len(made.assignments)} assignments, {workers} workers: {first.seconds:.0f} s"
+            f"{SUBMISSIONS} submissions, {len(made.assignments)} assignments, {workers} workers: {first.seconds:.0f} s",
+            flush=True,
         )
         print(f"  without a record: {len(records_missing(made, kinds))}; grown by {first.growth():.0f} MB")
-        estimates = ", ".join(f"{ratio:.2f} at {share}" for share, ratio in first.estimates().items())
-        print(f"  time left as it seems, over the time it took: {estimates}")
+        print(f"  time left as it seems, over the time it took: {'; '.join(first.estimates())}")
         again = graded(made, workers)
-        print(f"again: {len(again.rows)} run, {again.skipped} skipped, {again.seconds:.0f} s")
+        print(f"again: {len(again.rows)} run, {again.skipped} skipped, {again.seconds:.0f} s", flush=True)
         for assignment in made.assignments:
             change_a_test(assignment)
         changed = graded(made, workers)
@@ -228,6 +234,9 @@ def main() -> None:
         print(
             f"one test of each changed: {reused} results used again, {changed.seconds:.0f} s of {first.seconds:.0f} s"
         )
+        scores = {(row["assignment"], row["student"]): row["score"] for row in first.rows}
+        others = [row["student"] for row in changed.rows if row["score"] != scores[row["assignment"], row["student"]]]
+        print(f"  other scores than before: {', '.join(others) or 'none'}; failed: {first.failed + changed.failed}")
 
 
 if __name__ == "__main__":

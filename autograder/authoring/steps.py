@@ -11,12 +11,11 @@ from autograder.authoring.problem import Problem
 from autograder.authoring.quoting import quoted_in
 from autograder.model.course import Assignment
 from autograder.model.notebook import Cell
-from helpers.checks.steps import FILE, TITLES
-from helpers.kit.assignment import room_of
+from helpers.kit.assignment import STEP_TITLES, STEPS, room_of
 
 
 def problems(assignment: Assignment, cells: list[Cell]) -> list[Problem]:
-    path = Path("helpers", room_of(assignment.id), FILE)
+    path = Path("helpers", room_of(assignment.id), STEPS)
     try:
         text = (assignment.root / path).read_text(encoding="utf-8")
         tables = tomllib.loads(text)
@@ -33,17 +32,17 @@ def problems(assignment: Assignment, cells: list[Cell]) -> list[Problem]:
                 Problem(path, lines.of(exercise), f"steps for {exercise!r}, which no test cell is named after")
             )
         elif not are_three(steps):
-            wanted = ", ".join(f"`{key}`" for key in TITLES)
+            wanted = ", ".join(f"`{key}`" for key in STEP_TITLES)
             found.append(Problem(path, lines.of(exercise), f"the steps of {exercise!r} are not three texts: {wanted}"))
         else:
-            found += quotes(path, [(lines.of(exercise, key), steps[key]) for key in TITLES], cells)
+            found += quotes(path, [(lines.of(exercise, key), steps[key]) for key in STEP_TITLES], cells)
     return found
 
 
 def are_three(steps: object) -> bool:
     return (
         isinstance(steps, dict)
-        and steps.keys() == TITLES.keys()
+        and steps.keys() == STEP_TITLES.keys()
         and all(isinstance(text, str) and text.strip() for text in steps.values())
     )
 

@@ -39,9 +39,10 @@ def words(tree: ast.AST) -> set[str]:
     where they do: `model.eval()` and `getattr(x, "width")` do not, and `os.environ.get` changes nothing.
     """
     found: set[str] = set()
-    harmless = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call) and gets_named_attribute(node)}
-    harmless |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "get"}
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    harmless = {id(node.func) for node in nodes if isinstance(node, ast.Call) and gets_named_attribute(node)}
+    harmless |= {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and node.attr == "get"}
+    for node in nodes:
         if isinstance(node, ast.Name) and id(node) not in harmless:
             found.add(node.id)
         elif isinstance(node, ast.Attribute) and node.attr not in FUNCTIONS_THAT_REACH and id(node) not in harmless:
@@ -57,7 +58,8 @@ def words(tree: ast.AST) -> set[str]:
 def gets_named_attribute(call: ast.Call) -> bool:
     """Is this `getattr(x, "name")`?"""
     name = call.args[1].value if len(call.args) > 1 and isinstance(call.args[1], ast.Constant) else None
-    return ast.unparse(call.func) == "getattr" and isinstance(name, str) and not name.startswith("_")
+    function = call.func.id if isinstance(call.func, ast.Name) else ""
+    return function == "getattr" and isinstance(name, str) and not name.startswith("_")
 
 
 @lru_cache(maxsize=4096)
@@ -91,8 +93,9 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 def loaded(node: ast.AST) -> set[str]:
     """Names that a piece of code reads or changes."""
-    found = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Store)}
-    changed = [part.target for part in ast.walk(node) if isinstance(part, ast.AugAssign)]
+    parts = list(ast.walk(node))
+    found = {part.id for part in parts if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Store)}
+    changed = [part.target for part in parts if isinstance(part, ast.AugAssign)]
     return found | {target.id for target in changed if isinstance(target, ast.Name)}
 
 

@@ -17,20 +17,19 @@ from functools import lru_cache
 from pathlib import Path
 
 from helpers.kit import assignment
+from helpers.kit.assignment import STEP_TITLES, STEPS
 
-FILE = "steps.toml"
-TITLES = {"question": "Stuck? A question first", "idea": "The idea", "first": "The first step"}
 HELPERS = Path(__file__).parents[1]
 
 
 @lru_cache
 def texts(room: str) -> dict[str, dict[str, str]]:
     """The steps of one assignment by exercise; none where the room has no such file."""
-    path = HELPERS / room / FILE
+    path = HELPERS / room / STEPS
     return tomllib.loads(path.read_text(encoding="utf-8")) if room and path.is_file() else {}
 
 
 def of(exercise: str) -> list[tuple[str, str]]:
     """(title, text) of each step for this exercise of the notebook's assignment, in order."""
     found = texts(assignment.room_of(assignment.current())).get(exercise, {})
-    return [(title, found[key]) for key, title in TITLES.items() if key in found]
+    return [(title, found[key]) for key, title in STEP_TITLES.items() if key in found]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+STEPS = "steps.toml"  # help in steps, in an assignment's room: helpers/checks/steps.py
+STEP_TITLES = {"question": "Stuck? A question first", "idea": "The idea", "first": "The first step"}
 HERE = Path.cwd()  # when the notebook began: its own cells may go elsewhere
 _said: list[str] = []
 

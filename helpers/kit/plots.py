@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
-import seaborn as sns
 import torch
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
@@ -16,11 +17,41 @@ MARKERS = ["o", "s", "^", "D", "v", "P"]
 LINES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1))]
 
 
+# seaborn's theme "whitegrid" with its palette "colorblind", written out: importing seaborn takes a second, and its 130
+# libraries would make every fork of a grading process half as slow again.
+COLOURS = ["#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#fbafe4", "#949494", "#ece133", "#56b4e9"]
+LIGHT, DARK = ".8", ".15"
+STYLE: dict[str, Any] = {
+    "figure.dpi": 100,
+    "font.size": 12,
+    "font.family": ["sans-serif"],
+    "font.sans-serif": ["Arial", "DejaVu Sans", "Liberation Sans", "Bitstream Vera Sans", "sans-serif"],
+    "axes.prop_cycle": cycler("color", COLOURS),
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.edgecolor": LIGHT,
+    "axes.labelcolor": DARK,
+    "axes.labelsize": 12,
+    "axes.titlesize": 12,
+    "axes.linewidth": 1.25,
+    "grid.color": LIGHT,
+    "grid.linewidth": 1,
+    "image.cmap": "cividis",
+    "legend.fontsize": 11,
+    "legend.title_fontsize": 12,
+    "lines.solid_capstyle": "round",
+    "patch.edgecolor": "w",
+    "patch.force_edgecolor": True,
+    "text.color": DARK,
+}
+for axis, side in (("xtick", "bottom"), ("ytick", "left")):
+    STYLE |= {f"{axis}.{side}": False, f"{axis}.color": DARK, f"{axis}.labelsize": 11}
+    STYLE |= {f"{axis}.major.size": 6, f"{axis}.major.width": 1.25, f"{axis}.minor.size": 4, f"{axis}.minor.width": 1}
+
+
 def use_course_style() -> None:
     """Set the course's style; every helper here calls it, so a notebook needs not."""
-    sns.set_theme(
-        style="whitegrid", palette="colorblind", context="notebook", rc={"figure.dpi": 100, "axes.titlesize": 12}
-    )
+    mpl.rcParams.update(STYLE)  # type: ignore[arg-type]
 
 
 def array(values: Any) -> np.ndarray:

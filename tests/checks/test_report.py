@@ -142,7 +142,7 @@ def test_the_set_up_cell_says_whose_steps_they_are(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(assignment, "HERE", Path("anywhere"))
     assert steps.of("bptt") == []
     colab.ready(assignment="02-rnn-backprop")
-    assert [title for title, _ in steps.of("bptt")] == list(steps.TITLES.values())
+    assert [title for title, _ in steps.of("bptt")] == list(steps.STEP_TITLES.values())
     assert steps.of("no such exercise") == []
 
 
