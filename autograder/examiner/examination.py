@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from autograder.examiner import outputs as kept_outputs
 from autograder.examiner import kernel_cost, tester
+from autograder.examiner import outputs as kept_outputs
 from autograder.examiner.deadline import KernelMeter, LoadAwareDeadline, MachineFault, line_from
 from autograder.examiner.kernel_cost import usage
 from autograder.examiner.lifeline import Lifeline

@@ -6,7 +6,7 @@ on it as one byte; each is answered with the same letter in lower case, and what
     N  start another student's process, connected to the socket that comes with the order
     S  remember the files and processes that there are
     C  remove the files and end the processes that came since S
-    M  say "M" first, if the kernel has ended a process because the memory cgroup was full ("F": because the machine was)
+    M  say "M" first, if the kernel has ended a process because the memory cgroup was full, "F" if the machine was
     P  the number that the newest process or thread has (four bytes)
     K  has a process of the submission sent a stopping signal? (one byte)
     R  nothing: the answer says that ended processes have been collected

@@ -427,7 +427,7 @@ def without_foreign_functions() -> Iterator[None]:
     slots = [ctypes.c_void_p.from_address(id(kind) + CALL) for kind in kinds]
     calls = [slot.value for slot in slots]
     nothing = ctypes.cast(do_nothing, ctypes.c_void_p).value
-    with without_methods([_ctypes.call_function, _ctypes.call_cdeclfunction]):  # type: ignore[attr-defined]
+    with without_methods([_ctypes.call_function, _ctypes.call_cdeclfunction]):
         try:
             for slot, call in zip(slots, calls, strict=True):
                 slot.value = nothing if call else None
@@ -439,7 +439,10 @@ def without_foreign_functions() -> Iterator[None]:
 
 def subclasses(kind: type) -> list[type]:
     """A class and all below it."""
-    return [kind, *(below for one in kind.__subclasses__() for below in subclasses(one))]
+    found = [kind]
+    for below in kind.__subclasses__():
+        found += subclasses(below)
+    return found
 
 
 def definition_of(method: Any) -> MethodDefinition | None:
