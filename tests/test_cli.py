@@ -88,7 +88,7 @@ DECOYS = (
     "autograder click helpers ipykernel ipykernel_launcher json jupyterlab matplotlib nbclient nbconvert nbformat"
     " nbgrader numpy pandas"
 )
-DECOYS += " random rich runpy sitecustomize sqlalchemy token torch tornado tqdm traitlets typing usercustomize yaml zmq"
+DECOYS += " docutils jinja2 myst_nb pygments random rich runpy sitecustomize sphinx sqlalchemy token torch tornado tqdm traitlets typing usercustomize yaml zmq"
 
 
 def test_no_command_runs_code_of_the_submission_it_is_started_in(small_course: Path, tmp_path: Path) -> None:
@@ -118,6 +118,7 @@ def test_no_command_runs_code_of_the_submission_it_is_started_in(small_course: P
         "doctor": [],
         "demo": ["01-small", "--students", "2", "--to", str(small_course / "demo")],
         "lab": ["--instructor", "--no-browser", "--", "--version"],
+        "site": ["--to", str(small_course / "site")],
         "new": ["02-more"],
         "site": ["01-small", "--scale", "smoke", "--to", str(small_course / "site")],
     }

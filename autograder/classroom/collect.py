@@ -8,6 +8,7 @@ import re
 import stat
 import struct
 import tarfile
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
@@ -202,6 +203,12 @@ def why_unreadable(error: Exception) -> str:
     return "it cannot be read: it is damaged. Download the archive again, or ask for the file again"
 
 
+def spelling_of(place: str, name: str) -> str:
+    """The part of a name that says whose it is, before its letters were brought into one code."""
+    parts = name.replace("\\", "/").split("/")
+    return next((part for part in parts if unicodedata.normalize("NFC", part) == place), place)
+
+
 def student_of(name: str, assignments: Collection[str] = ()) -> tuple[str, str] | None:
     """The student's id as a single file's name has it, made safe as a folder's name, and a number; None where it cannot
     be told.
@@ -271,6 +278,7 @@ def collect(course: Course, archive: Path, only: str | None = None) -> Collected
     )
     matching = Matching(course, roster, hand_ins, gradescope_metadata(archive, owners))
     collecting = Collecting(course, only, roster, hand_ins, matching, archive.name)
+    collecting.plainly_named = owners.plainly_named()
     for found in members(archive):
         collecting.take(found, owners.of(found.handed_in_as))
     return collecting.finished()
@@ -302,6 +310,8 @@ class Collecting:
         self.course, self.only, self.roster, self.matching, self.archive = course, only, roster, matching, archive
         self.result = Collected()
         self.places: dict[str, Owner] = {}  # whose folder below submitted/ it is, in this archive
+        self.plainly_named: set[str] = set()  # students who have a folder of exactly their name in this archive
+        self.spelled: dict[str, str] = {}  # by place: the bytes of that name, as they came first
         self.before = hand_ins
         self.taken: dict[Path, bool] = {}  # notebooks in place, and whether the file bore that name
         self.files: dict[tuple[str, str], dict[str, str]] = {}  # by student and assignment: as the archive calls them
@@ -320,6 +330,9 @@ class Collecting:
             return
         if owner is None:
             self.refuse(found.name, "whose submission is this? Put it into a folder named after the student")
+            return
+        if self.spelled.setdefault(owner.place, spelling := spelling_of(owner.place, found.handed_in_as)) != spelling:
+            self.refuse(found.name, f"there are two folders that are both spelled {owner.place!r}: rename one of them")
             return
         assignment = self.only or assignment_of(self.course, found.name, found.content, self.archive)
         if assignment is None:
@@ -365,11 +378,14 @@ class Collecting:
             self.refuse(name, f"{owner.place!r} is not {owner.student} of the roster, and has no other name: rename it")
             return None
         other = self.places[student].place if student in self.places else self.before.get(student, assignment).place
+        other = student if student in self.plainly_named else other
         self.refuse(name, f"{owner.place!r} and {other!r} would both be the student {student}: rename one of them")
         return None
 
     def is_theirs(self, student: str, owner: Owner, assignment: str) -> bool:
         """Is this folder the owner's, or nobody's yet?"""
+        if student in self.plainly_named and owner.place != student and not owner.known:
+            return False  # signs that nobody sees, spaces, …: whoever is called so plainly comes first
         if student in self.places:
             return self.places[student].place == owner.place
         if self.before.is_anothers(student, owner, assignment):

@@ -76,7 +76,8 @@ class Owners:
         self, names: Iterable[str], archive: str = "", assignments: Collection[str] = (), known: Collection[str] = ()
     ) -> None:
         self.archive, self.assignments, self.known = unicodedata.normalize("NFC", archive), assignments, known
-        paths = {parts_of(name) for name in names}
+        self.names = list(names)
+        paths = {parts_of(name) for name in self.names}
         deep = {path for path in paths if len(path) > 1}
         self.wrapped = self.above_students(shared_folders(deep))
         flat = [path[-1] for path in paths if len(path) == 1]
@@ -91,6 +92,11 @@ class Owners:
         self.wrapped_plain = self.above_students(shared_folders(plain))
         # A file right there, beside folders: then what all lie in is no wrapping, but the one student's folder.
         self.holds_files = any(path[:-1] == self.wrapped_plain for path in plain)
+
+    def plainly_named(self) -> set[str]:
+        """Students who have a folder of exactly their name."""
+        found = (self.of(name) for name in self.names)
+        return {one.student for one in found if one is not None and one.place == one.student}
 
     def above_students(self, shared: tuple[str, ...]) -> tuple[str, ...]:
         """Of shared folders, those above the first that is a student's."""

@@ -29,12 +29,12 @@ class MemoryGroup:
 
     folder: Path
     version: int
-    fds: tuple[int, int, int]
+    fds: tuple[int, ...]
 
     def close(self) -> None:
         for fd in self.fds:
             os.close(fd)
-        self.fds = (-1, -1, -1)
+        self.fds = ()
 
     def remove(self) -> None:
         """Remove the group, once its processes have ended."""
@@ -131,19 +131,20 @@ def make(version: int, folder: Path, most: int) -> MemoryGroup:
         if version == 1:
             limits = {"memory.limit_in_bytes": most, "memory.memsw.limit_in_bytes": most}
             limits["memory.kmem.tcp.limit_in_bytes"] = most // 16
-            needed, files = "memory.limit_in_bytes", ("memory.kmem.usage_in_bytes", "memory.oom_control")
+            needed, files = "memory.limit_in_bytes", ["memory.kmem.usage_in_bytes", "memory.oom_control"]
+            files += ["memory.max_usage_in_bytes", "memory.limit_in_bytes"]
         else:
             limits = {"memory.max": most, "memory.swap.max": 0, "memory.oom.group": 0}
-            needed, files = "memory.max", ("memory.stat", "memory.events")
+            needed, files = "memory.max", ["memory.stat", "memory.events", "memory.current", "memory.max"]
         for name, value in limits.items():
             if name == needed or (made / name).exists():
                 (made / name).write_text(str(value))
         members = os.open(made / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
-        kernel, events = (os.open(made / name, os.O_RDONLY | os.O_CLOEXEC) for name in files)
+        readable = [os.open(made / name, os.O_RDONLY | os.O_CLOEXEC) for name in files]
     except OSError:
         made.rmdir()
         raise
-    return MemoryGroup(made, version, (members, kernel, events))
+    return MemoryGroup(made, version, (members, *readable))
 
 
 def largest(memory_bytes: int, scratch_bytes: int, processes: int) -> int:

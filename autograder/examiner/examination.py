@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from autograder.examiner import kernel_cost, tester
 from autograder.examiner import outputs as kept_outputs
-from autograder.examiner import tester
 from autograder.examiner.deadline import KernelMeter, LoadAwareDeadline, MachineFault, line_from
 from autograder.examiner.kernel_cost import usage
 from autograder.examiner.lifeline import Lifeline
@@ -102,6 +102,8 @@ class Examination:
         self.first_hidden = math.inf  # index of the first test with a hidden part, be it run or not
         self.left_out: set[int] = set()  # those of them that only show something, and are not run
         self.attempts: list[Sign] = []
+        self.has_group = False  # a memory cgroup: it says for whose memory a process had to end
+        self.kills_before = kernel_cost.kills_for_memory()
         self.meter = KernelMeter(
             (os.getpid(),), min(limits.cell_seconds, limits.test_seconds, limits.submission_seconds)
         )
@@ -231,7 +233,7 @@ class Examination:
         if self.lifeline.out_of_memory():
             reason = Reason.of(ReasonKind.CELL_MEMORY, mb=self.limits.memory_mb)
         elif isinstance(lost, ProcessEnded):
-            self.result.ended.append(self.names[index])
+            self.ended(self.names[index])
         self.broken.add(index)
         self.result.note(EventKind.STOPPED, cell=self.names[index], why=reason)
         shown = self.result.outputs.get(index, [])
@@ -241,6 +243,12 @@ class Examination:
             self.student.signal(signal.SIGKILL)
             self.student.close()
             self.student = None
+
+    def ended(self, name: str) -> None:
+        """In this cell the student's process ended: by itself, or the kernel ended it because the machine was full."""
+        if not self.has_group and kernel_cost.kills_for_memory() > self.kills_before:
+            raise MachineFault("the machine had no memory left, and the kernel ended processes")
+        self.result.ended.append(name)
 
     def restore(self, cells: list[tuple[int, str, str, bool]], place: int) -> bool:
         """A new process with the state before the cell at `place`: from the last clone that lives, replaying what came
@@ -312,7 +320,7 @@ class Examination:
             except (ProcessLost, wire.DeadlinePassed) as lost:
                 theirs.close()
                 if isinstance(lost, ProcessEnded) and not self.lifeline.out_of_memory():
-                    self.result.ended.append(self.names.get(index, ""))
+                    self.ended(self.names.get(index, ""))
                 why = lost.reason if isinstance(lost, ProcessLost) else Reason.of(ReasonKind.SILENT)
                 self.result.note(EventKind.STOPPED_BEFORE, cell=self.names[index], why=why)
                 self.student.signal(signal.SIGKILL)
@@ -488,6 +496,6 @@ class Examination:
         if message["lost"] is not None:
             self.result.ungraded[index] = Reason.from_json(message["lost"])
         if message.get("ended") and not self.lifeline.out_of_memory():
-            self.result.ended.append(self.names[index])
+            self.ended(self.names[index])
         if index in self.clones:
             self.drop(index)

@@ -60,7 +60,7 @@ def grade(
     ]
     files = files_beside(job)
     examination = Examination(shell, prepared, limits, files, lifeline, begin)
-    examination.meter.alive = job["alive"]
+    examination.meter.alive, examination.has_group = job["alive"], job["group"]
     given = {repair.normal(cell.source) for cell in instructor if cell.kind == "code" and not cell.written_by_student}
     examination.given = {index for index, _, source, _ in code if repair.normal(source) in given}
     asked = {name for name in prepared.looks.values() if name and answered(name, mended.cells, released)}

@@ -32,6 +32,13 @@ def usage(pid: int) -> tuple[float, int]:
     return meter.processor_seconds(pid), meter.fields(f"/proc/{pid}/status").get("VmHWM", 0)
 
 
+def kills_for_memory() -> int:
+    """How many processes the kernel has ended on this machine because there was no memory left."""
+    with contextlib.suppress(OSError), open("/proc/vmstat") as file:
+        return next((int(line.split()[1]) for line in file if line.startswith("oom_kill ")), 0)
+    return 0
+
+
 class KernelCost:
     """Processor time and memory of a call. The margins are wide: a count beyond them was not made by our counter."""
 

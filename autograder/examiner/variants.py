@@ -32,7 +32,7 @@ def tried(
     """The outcome of every trial of the job, in the order of the notebook."""
     cells = [(index, name, source, is_test) for index, name, source, is_test in job["cells"]]
     examination = VariantExamination(shell, prepared, Limits(**job["limits"]), files_beside(job), lifeline)
-    examination.meter.alive = job["alive"]
+    examination.meter.alive, examination.has_group = job["alive"], job["group"]
     examination.start(control, cells)
     trials = [Trial(**trial) for trial in job["trials"]]
     examination.left_out = left_out(cells, prepared.looks, trials)

@@ -300,17 +300,22 @@ class Worker:
         prepared, notebook = self.prepared[job["prepared"]]
         begin = None if careful else lambda index: tell({"test": index})
         before = len(sys.modules)
-        about = {**job, "place": self.place, "alive": lambda: tell({"alive": True})}
+        about = {**job, **self.about(line, tell)}
         record = jobs.grade(about, notebook, prepared, self.shell, line.control, line.lifeline, begin)
         if record is None:
             return {"unsettled": True}
         return {**record.to_json(), "modules": installed(since(before))}
 
+    def about(self, line: SandboxLine, tell: Tell) -> dict[str, Any]:
+        """What the examiner of a submission knows beside its job."""
+        alive = lambda: tell({"alive": True})  # noqa: E731
+        return {"place": self.place, "group": line.group is not None, "alive": alive}
+
     def try_variants(self, job: dict[str, Any], line: SandboxLine, tell: Tell) -> dict[str, Any]:
         from autograder.examiner import variants
 
         prepared, _ = self.prepared[job["prepared"]]
-        about = {**job, "place": self.place, "alive": lambda: tell({"alive": True})}
+        about = {**job, **self.about(line, tell)}
         for outcome in variants.tried(about, prepared, self.shell, line.control, line.lifeline):
             tell({"outcome": outcome})
         return {"done": True}

@@ -6,7 +6,7 @@ on it as one byte; each is answered with the same letter in lower case, and what
     N  start another student's process, connected to the socket that comes with the order
     S  remember the files and processes that there are
     C  remove the files and end the processes that came since S
-    M  say "M" first, if the kernel has ended a process because the memory cgroup was full
+    M  say "M" first, if the kernel has ended a process because the memory cgroup was full, "F" if the machine was
     P  the number that the newest process or thread has (four bytes)
     K  has a process of the submission sent a stopping signal? (one byte)
     R  nothing: the answer says that ended processes have been collected
@@ -177,7 +177,7 @@ class Init:
 
     def tell_ended_by_kernel(self) -> None:
         if self.memory.kernel_ended_one():
-            self.tell(b"M")
+            self.tell(b"F" if self.memory.for_the_machine else b"M")
 
     def tell(self, message: bytes) -> None:
         with contextlib.suppress(OSError):  # the examiner is gone: the next look at the lifeline ends this process

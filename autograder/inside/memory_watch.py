@@ -18,6 +18,7 @@ FEW_DESCRIPTORS = 24  # processes whose numbers of descriptors differ by less co
 # So many senders can each leave SOCKET_BYTES in a datagram socket (/proc/sys/net/unix/max_dgram_qlen, and one more).
 DATAGRAMS = 11
 READ_SECONDS = 1.0
+ONE_CHARGE = 4 << 20  # bytes: less than that is missing to a limit when the kernel refuses the next page, small or huge
 
 
 def kilobytes(text: str, *names: str) -> int:
@@ -93,12 +94,14 @@ class Group:
     members: int
     kernel: int
     events: int
+    highest: int
+    limit: int
 
     def take(self, pid: int) -> None:
         os.write(self.members, str(pid).encode())
 
     def close(self) -> None:
-        for fd in (self.members, self.kernel, self.events):
+        for fd in (self.members, self.kernel, self.events, self.highest, self.limit):
             os.close(fd)
 
     def kernel_bytes(self) -> int:
@@ -112,8 +115,18 @@ class Group:
 
     def ended(self) -> int:
         """How many processes the kernel has ended because the group was full."""
+        return self.event("oom_kill ")
+
+    def reached_its_limit(self) -> bool:
+        """Was the group itself full? Else its processes are ended because a group above it, or the machine, was."""
+        if self.version == 1:
+            highest, limit = (int(os.pread(fd, 100, 0)) for fd in (self.highest, self.limit))
+            return highest > limit - ONE_CHARGE
+        return self.event("oom ") > 0
+
+    def event(self, name: str) -> int:
         lines = os.pread(self.events, 1 << 12, 0).decode().splitlines()
-        return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+        return next((int(line.split()[1]) for line in lines if line.startswith(name)), 0)
 
 
 class MemoryWatch:
@@ -140,6 +153,8 @@ class MemoryWatch:
         if self.group is None:
             return False
         before, self.seen = self.seen, self.group.ended()
+        if self.seen > before:
+            self.for_the_machine = not self.group.reached_its_limit()
         return self.seen > before
 
     def too_large(self) -> int | None:

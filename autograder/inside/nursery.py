@@ -91,7 +91,7 @@ def serve_worker(sock: socket.socket, shell: Any, names: audit.Names, settings: 
     """Fork an init per order of the worker; tell it when the whole submission has ended."""
     own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY) if settings["namespaces"] else -1
     while True:
-        data, fds, _, _ = socket.recv_fds(sock, 65536, 5)
+        data, fds, _, _ = socket.recv_fds(sock, 65536, 7)
         if not data:
             return
         order = json.loads(data)

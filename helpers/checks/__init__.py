@@ -10,6 +10,7 @@ source, what it does to its inputs) is a function of this module: see `helpers/c
 """
 
 from helpers.checks.check import Check, reference_gradient
+from helpers.checks.compare import near
 from helpers.checks.failed import Failed
 from helpers.checks.later import Later
 from helpers.checks.random_numbers import rand, randint, randn, randperm, seed
@@ -46,6 +47,7 @@ __all__ = [
     "isinstance",
     "keep",
     "names_in",
+    "near",
     "optimizer",
     "put",
     "rand",

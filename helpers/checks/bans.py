@@ -10,8 +10,11 @@ Nothing here judges: a result that needs what is forbidden does not come, or is 
 
 from __future__ import annotations
 
+import _ctypes
 import contextlib
 import ctypes
+import functools
+import gc
 import sys
 import types
 import warnings
@@ -54,6 +57,9 @@ OPERATORS: dict[str, tuple[str, ...]] = {
     ),
     "rms norm": ("rms_norm", "_fused_rms_norm"),
     "activations": (
+        # those with a slope on the negative side, too: at a slope of zero they are ReLU
+        *("leaky_relu", "leaky_relu_", "prelu", "_prelu_kernel", "rrelu", "rrelu_", "rrelu_with_noise", "elu", "elu_"),
+        *("rrelu_with_noise_", "rrelu_with_noise_functional", "celu", "celu_", "threshold_backward"),
         "relu",
         "relu_",
         "relu6",
@@ -102,6 +108,9 @@ PYTHON: dict[str, tuple[str, ...]] = {
         "sacrebleu.metrics.bleu.BLEU._compute_score_from_stats",
     ),
 }
+# Operators that are the derivative of another one have this in their names. They go with that one, and all of them with
+# autograd.
+DERIVATIVE = "_backward"
 # Everywhere a tensor of this machine can arrive at in the dispatcher: with and without autograd, and inside
 # torch.func's transforms.
 KEYS: tuple[str, ...] = ("CPU", "AutogradCPU", "CompositeImplicitAutograd", "SparseCPU", "Functionalize")
@@ -114,7 +123,8 @@ OTHER_SPACES = ("mkldnn", "mkldnn_prepacked", "onednn", "quantized", "_quantized
 AT_THE_END = "pointwise"
 # torch's operators written in Python, and modules that would bring more of them if they were imported during a call.
 REFERENCES = ("torch._refs", "torch._decomp", "torch._prims", "torch._inductor.decomposition")
-NOT_NOW = ("torch._inductor.decomposition", "torch.nn.attention.flex_attention")
+NOT_NOW = ("torch._inductor.decomposition", "torch.nn.attention.flex_attention", "torch._decomp.decompositions_for_jvp")
+RECORDED = "<eval_with_key>"  # the file name of what torch.fx has made of a function
 
 CHANGED = "torch was changed by the notebook: its own functions are needed here"
 REFUSED = "this exercise does not allow the call of"
@@ -122,16 +132,31 @@ REFUSED = "this exercise does not allow the call of"
 Ban = str | Callable[..., Any]
 
 
-def call_refusing(
-    bans: Sequence[Ban], function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
-) -> Any:
-    """A call while these bans are in force."""
-    with refusing(bans):
-        return function(*args, **kwargs)
+held = contextlib.ExitStack()
+
+
+def hold(bans: Sequence[Ban], mark: str) -> None:
+    """From now on these bans are in force, until `lift`.
+
+    The examiner asks for the one before a call, and for the other when it has the result: what student code does while
+    its result is made plain and sent is refused as well. The dispatcher keeps `mark` with what refuses.
+    """
+    held.enter_context(refusing(bans, mark))
+    held.enter_context(without_foreign_functions())
+
+
+def lift(bans: Sequence[Ban], mark: str) -> None:
+    """The end of that. It fails where student code has ended it before."""
+    operators = {f"aten::{operator}" for ban in bans if isinstance(ban, str) for operator in OPERATORS.get(ban, ())}
+    dump = genuine(torch._C._dispatch_dump, "_dispatch_dump")
+    ended = [name for name in operators & set(operator_names()) if mark not in dump(name)]
+    held.close()
+    if ended:
+        fail(CHANGED)
 
 
 @contextlib.contextmanager
-def refusing(bans: Sequence[Ban]) -> Iterator[None]:
+def refusing(bans: Sequence[Ban], mark: str = __file__) -> Iterator[None]:
     """While this lasts, what is forbidden raises, or does nothing.
 
     A ban is a name of OPERATORS or PYTHON, or a function of the notebook's.
@@ -141,10 +166,14 @@ def refusing(bans: Sequence[Ban]) -> Iterator[None]:
     if unknown:
         raise ValueError(f"no ban is called {', '.join(unknown)}")
     operators = {operator for name in names for operator in OPERATORS.get(name, ())}
+    if operators:
+        operators |= derivatives(operators)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(without_operators(operators))
+        stack.enter_context(without_operators(operators, mark))
         if operators:
             stack.enter_context(without_compiled())
+            for function in recorded():
+                stack.enter_context(without_function(function, "torch.fx"))
             stack.enter_context(without_modules([name for name in NOT_NOW if name not in sys.modules]))
         for function in references(operators):
             stack.enter_context(without_function(function, function.__name__))
@@ -161,22 +190,43 @@ def refusing(bans: Sequence[Ban]) -> Iterator[None]:
 # ---- operators of torch ---------------------------------------------------------------------------------------------
 
 
+def operator_names() -> list[str]:
+    names: list[str] = genuine(torch._C._dispatch_get_all_op_names, "_dispatch_get_all_op_names")()
+    return names
+
+
+@functools.cache
+def all_derivatives() -> list[str]:
+    names = [name.removeprefix("aten::") for name in operator_names() if name.startswith("aten::")]
+    return [name.partition(".")[0] for name in names if DERIVATIVE in name]
+
+
+def derivatives(names: set[str]) -> set[str]:
+    """The operators that are the derivative of one of these; all of them, for autograd."""
+    known = {name.strip("_") for name in names}
+    return {name for name in all_derivatives() if DERIVATIVE in names or base_of(name) in known}
+
+
+def base_of(name: str) -> str:
+    return name.partition(DERIVATIVE)[0].strip("_")
+
+
 @contextlib.contextmanager
-def without_operators(names: set[str]) -> Iterator[None]:
+def without_operators(names: set[str], mark: str) -> Iterator[None]:
     if not names:
         yield
         return
     make = genuine(torch._C._dispatch_library, "_dispatch_library")
-    libraries = {space: make("IMPL", space, "", __file__, 0) for space in ("aten", *OTHER_SPACES)}
+    libraries = {space: make("IMPL", space, "", mark, 0) for space in ("aten", *OTHER_SPACES)}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a kernel is overridden is what is wanted
-            for operator in genuine(torch._C._dispatch_get_all_op_names, "_dispatch_get_all_op_names")():
+            for operator in operator_names():
                 space, _, overload = operator.partition("::")
                 name = overload.partition(".")[0]
                 if (space == "aten" and name in names) or (space in OTHER_SPACES and is_another(name, names)):
                     refusal = refusal_of(name.strip("_"))
-                    for key in KEYS if space == "aten" else OTHER_KEYS:
+                    for key in OTHER_KEYS if space != "aten" else ("CPU",) if DERIVATIVE in name else KEYS:
                         libraries[space].impl(overload, key, refusal, False)
         with without_methods(saved_kernels()):
             yield
@@ -198,9 +248,12 @@ def refusal_of(name: str) -> Callable[..., Any]:
 
 
 def saved_kernels() -> list[Any]:
-    """The way to a kernel that leads past the dispatcher, where torch has one."""
-    kernels = getattr(torch._C, "_SafeKernelFunction", None)
-    return [] if kernels is None else [kernels.__dict__["call_boxed"].__func__]
+    """The way to a kernel that leads past the dispatcher, where torch has one, and recordings of torch.jit, which may
+    hold what an operator is made of.
+    """
+    ways = (("_SafeKernelFunction", "call_boxed"), ("ScriptFunction", "__call__"), ("ScriptMethod", "__call__"))
+    owners = [(getattr(torch._C, name, None), method) for name, method in ways]
+    return [owner.__dict__[method].__func__ for owner, method in owners if owner is not None]
 
 
 def genuine(function: Any, name: str) -> Any:
@@ -233,6 +286,16 @@ def references(names: set[str]) -> list[Any]:
             functions[id(function)] = function
             function = getattr(function, "__wrapped__", None)  # whoever has this one could call it instead
     return list(functions.values())
+
+
+def recorded() -> list[Any]:
+    """Functions that torch.fx has made by recording other ones, and what runs such a recording node by node."""
+    loader = getattr(sys.modules.get("torch.fx.graph_module"), "_loader", None)
+    if not getattr(loader, "eval_cache", None):
+        return []
+    made = [one for one in gc.get_objects() if type(one) is types.FunctionType]
+    found = [one for one in made if one.__code__.co_filename.startswith(RECORDED)]
+    return [*found, found_at("torch.fx.interpreter.Interpreter.run")]
 
 
 @contextlib.contextmanager
@@ -284,15 +347,20 @@ def without_function(function: Any, name: str) -> Iterator[None]:
         yield
         return
     before = function.__code__
-    namespace: dict[str, Any] = {}
-    exec(f"def refused(*args, **kwargs):\n    raise RuntimeError({f'{REFUSED} `{name}`'!r})", namespace)
-    function.__code__ = namespace["refused"].__code__.replace(
-        co_freevars=before.co_freevars
-    )  # as many as the function has
+    function.__code__ = refusing_code(name, before.co_freevars)
     try:
         yield
     finally:
         function.__code__ = before
+
+
+@functools.cache
+def refusing_code(name: str, free: tuple[str, ...]) -> types.CodeType:
+    """The code of a function that refuses, with as many free variables as the one whose place it takes."""
+    namespace: dict[str, Any] = {}
+    exec(f"def refused(*args, **kwargs):\n    raise RuntimeError({f'{REFUSED} `{name}`'!r})", namespace)
+    code: types.CodeType = namespace["refused"].__code__
+    return code.replace(co_freevars=free)
 
 
 # ---- autograd -------------------------------------------------------------------------------------------------------
@@ -339,6 +407,42 @@ def without_methods(methods: Sequence[Any]) -> Iterator[None]:
     finally:
         for definition, function in zip(known, before, strict=True):
             definition.function = function
+
+
+# How a class begins in CPython: sixteen words, the fourth its name, and then what a call of one of its objects does.
+NAME, CALL = 3 * ctypes.sizeof(ctypes.c_void_p), 16 * ctypes.sizeof(ctypes.c_void_p)
+
+
+@contextlib.contextmanager
+def without_foreign_functions() -> Iterator[None]:
+    """What is called through ctypes or cffi does nothing: torch's own library could be reached in that way.
+
+    For the examiner only: in a person's kernel other threads may need it.
+    """
+    kinds = subclasses(ctypes._CFuncPtr)  # type: ignore[attr-defined]
+    kinds += [kind for name, kind in vars(sys.modules.get("_cffi_backend", types)).items() if "CData" in name]
+    if ctypes.c_char_p.from_address(id(kinds[0]) + NAME).value != b"_ctypes.CFuncPtr":  # another Python
+        yield
+        return
+    slots = [ctypes.c_void_p.from_address(id(kind) + CALL) for kind in kinds]
+    calls = [slot.value for slot in slots]
+    nothing = ctypes.cast(do_nothing, ctypes.c_void_p).value
+    with without_methods([_ctypes.call_function, _ctypes.call_cdeclfunction]):
+        try:
+            for slot, call in zip(slots, calls, strict=True):
+                slot.value = nothing if call else None
+            yield
+        finally:
+            for slot, call in zip(slots, calls, strict=True):
+                slot.value = call
+
+
+def subclasses(kind: type) -> list[type]:
+    """A class and all below it."""
+    found = [kind]
+    for below in kind.__subclasses__():
+        found += subclasses(below)
+    return found
 
 
 def definition_of(method: Any) -> MethodDefinition | None:

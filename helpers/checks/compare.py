@@ -131,6 +131,14 @@ def place(where: tuple[int, ...]) -> str:
     return f"at index {list(where)}" if where else "here"
 
 
+def near(a: Any, b: torch.Tensor) -> bool:
+    """The same up to a hundredth of their lengths: enough to see that a large result is no made-up one."""
+    if not isinstance(a, torch.Tensor) or a.shape != b.shape or not a.isfinite().all():
+        return False
+    distance, length = float((a.double() - b.double()).norm()), float(b.double().norm())
+    return 100 * distance <= length
+
+
 def same(a: Any, b: Any) -> bool:
     """Equality of plain data, entry by entry; never by an object's own idea of equality."""
     if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):

@@ -131,6 +131,7 @@ class CostChecks(Recorder):
         megabytes: float,
         wasteful: float,
         hint: str,
+        right: Callable[..., Any] | None = None,
         or_nothing: bool = False,
     ) -> bool:
         """What the kernel sees of the call at one size: memory below a limit, and processor time that grows no faster
@@ -144,6 +145,9 @@ class CostChecks(Recorder):
         the whole cell earns nothing). Time is compared with that of a quarter of the size, and must be too long four
         times in a row: a busy machine makes an answer slow, but not slower for larger inputs. What takes little time in
         all is never too slow.
+
+        `right(result, *args)` says whether the result at that size is right: an answer could do nothing there. (Where a
+        check before has failed, it is not asked.)
         """
         if wasteful * 2**20 < megabytes * 2**20 + USUALLY_KEPT:
             raise RuntimeError(
@@ -154,10 +158,12 @@ class CostChecks(Recorder):
             return False
         if not self._worth_counting():
             return True
-        seen = self._guarded(lambda: overspent(function, make_args, size, megabytes))
+        asked = None if self.outcome.findings else right
+        seen = self._guarded(lambda: overspent(function, make_args, size, megabytes, asked))
         good = self._usable(seen, hint) and not seen
         if isinstance(seen, str):
-            self._record(good, hint, seen, seen, form=True, named=True)
+            said = OTHER_RESULT if seen == OTHER_RESULT else hint
+            self._record(good, said, "" if seen == said else seen, "" if seen == said else seen, form=True, named=True)
         if not good:
             self._unaffordable = True
             self.outcome.void = or_nothing
@@ -169,7 +175,7 @@ class CostChecks(Recorder):
         return good
 
 
-OTHER_RESULT = "on a larger input, where the time was taken, the result is wrong"
+OTHER_RESULT = "on a larger input, where time and memory were measured, the result is wrong"
 
 
 def slower(
@@ -195,14 +201,18 @@ KEPT = "cells before keep so much memory that nobody can tell what this call nee
 
 
 def overspent(
-    function: Callable[..., Any], make_args: Callable[[int], Sequence[Any]], size: int, megabytes: float
+    function: Callable[..., Any],
+    make_args: Callable[[int], Sequence[Any]],
+    size: int,
+    megabytes: float,
+    right: Callable[..., Any] | None,
 ) -> str:
     """What the kernel saw that was too much, or nothing."""
     for _ in range(TRIES):
-        little, much = (
-            student_side.spent(function, *make_args(size // 4)),
-            student_side.spent(function, *make_args(size)),
-        )
+        little, given = student_side.spent(function, *make_args(size // 4)), make_args(size)
+        result, much = student_side.result_and_spent(function, *given)
+        if right is not None and not right(plain(result), *given):
+            return OTHER_RESULT
         if much.bytes > megabytes * 2**20:
             return "it took far more memory than it may, by the kernel's figures"
         if much.bytes + much.kept > megabytes * 2**20:

@@ -896,11 +896,10 @@ with check.part("work like T"):
     faster = "the work grows faster than T: walk back once, and collect what all later losses send back"
     check.growth(rnn_bptt, sized, (8, 24), 1, faster)  # NumPy is allowed here, so the floor is low
 
-    def longer(length):
-        big = derivation.general(30, 2, length, 3, 64, 5)
-        return derivation.seen(big)
-
-    check.affordable(rnn_bptt, longer, 512, megabytes=24, wasteful=128, hint=faster)  # a vector for every pair of steps
+    wide = lambda length: derivation.general(30, 2, length, 3, 64, 5)  # noqa: E731
+    agrees = lambda got, *_: len(got) == 3 and all(map(checks.near, got, derivation.general_gradient(wide(512))))  # noqa: E731
+    longer = lambda length: derivation.seen(wide(length))  # noqa: E731
+    check.affordable(rnn_bptt, longer, 512, megabytes=24, wasteful=128, hint=faster, right=agrees)  # a vector for every pair of steps
 with check.edge("one step, width one"):
     for sizes in [(1, 1, 2, 4, 5), (1, 4, 1, 1, 2)]:
         several = derivation.general(None, *sizes)
@@ -1779,7 +1778,8 @@ with check.part("memory that does not grow"):
         return [*(v[0].float() for v in run[:3]), *(W.float() for W in run[3:])]
 
     later = "over 128 steps memory or work grows with the past: keep S_t only"
-    check.affordable(rtrl, longer, 128, megabytes=24, wasteful=128, hint=later)  # all S_t
+    agrees = lambda got, *_: checks.near(got, derivation.general_gradient(derivation.general(61, 1, 128, 2, 64, 3))[0])  # noqa: E731
+    check.affordable(rtrl, longer, 128, megabytes=24, wasteful=128, hint=later, right=agrees)  # all S_t
 with check.edge("a state of width one"):
     batch = derivation.general(None, 1, 3, 2, 1, 2)
     got = check.run(rtrl, *(v[0].float() for v in batch[:3]), *(W.float() for W in batch[3:]), shape=(1, 1))

@@ -213,10 +213,11 @@ with check.part("no n × n matrix"):
     ### BEGIN HIDDEN TESTS
     check.affordable(
         function=svd_attention,
-        make_args=lambda n: (randn(n, 32), rand(32), randn(32, n), randn(n, 32)),
+        make_args=lambda n: (randn(n, 128), rand(128), randn(128, n), randn(n, 128)),
         size=6144,
         megabytes=64,
         wasteful=144,  # an n × n matrix
+        right=lambda out, U, S, Wt, V: checks.near(out, U @ (S[:, None] * (Wt @ V))),
         hint="for n = 6,144 the work or the memory is that of an n × n matrix, although the counter did not see it: bracket from the right",
     )
     check.flops(
@@ -384,10 +385,11 @@ with check.part("no n × n matrix"):
     ### BEGIN HIDDEN TESTS
     check.affordable(
         function=softmax_free,
-        make_args=lambda n: (randn(n, 32), randn(n, 32), randn(n, 32)),
+        make_args=lambda n: (randn(n, 128), randn(n, 128), randn(n, 128)),
         size=6144,
         megabytes=64,
         wasteful=144,  # an n × n matrix
+        right=lambda out, Q, K, V: checks.near(out, Q @ (K.mT @ V) / Q.shape[1] ** 0.5),
         hint="for n = 6,144 the work or the memory is that of an n × n matrix, although the counter did not see it: multiply Kᵀ with V first",
     )
     ### END HIDDEN TESTS
@@ -499,6 +501,7 @@ with check.part("no n × n matrix"):
         size=6144,
         megabytes=64,
         wasteful=144,  # an n × n matrix
+        right=lambda W, Q, K, k: checks.near(W.T @ W, torch.eye(k)) and checks.near(W @ (W.T @ K), K),
         hint="for n = 6,144 the work or the memory is that of an n × n matrix, although the counter did not see it: use thin factors and an h × h matrix",
     )
     ### END HIDDEN TESTS
@@ -625,6 +628,7 @@ with check.part("no n × n matrix"):
         size=6144,
         megabytes=64,
         wasteful=144,  # an n × n matrix
+        right=lambda out, Q, K, V, k: checks.near(out, Q @ (K.mT @ V) / Q.shape[1] ** 0.5),
         hint="for n = 6,144 the work or the memory is that of an n × n matrix, although the counter did not see it: shorten K and V first",
     )
     ### END HIDDEN TESTS
@@ -732,10 +736,11 @@ with check.part("no n × n matrix"):
     ### BEGIN HIDDEN TESTS
     check.affordable(
         function=projected_attention,
-        make_args=lambda n: (randn(n, 32), randn(n, 32), randn(n, 32), randn(32, n), randn(32, n)),
+        make_args=lambda n: (randn(n, 128), randn(n, 128), randn(n, 128), randn(32, n), randn(32, n)),
         size=6144,
         megabytes=64,
         wasteful=144,  # an n × n matrix
+        right=lambda out, Q, K, V, C, D: checks.near(out, (Q @ (C @ K).mT / Q.shape[1] ** 0.5).softmax(1) @ (D @ V)),
         hint="for n = 6,144 the work or the memory is that of an n × n matrix, although the counter did not see it: shorten K before it meets Q",
     )
     ### END HIDDEN TESTS
@@ -1008,10 +1013,11 @@ with check.part("no n × n matrix"):
     ### BEGIN HIDDEN TESTS
     check.affordable(
         function=kernel_attention,
-        make_args=lambda n: (randn(n, 32), randn(n, 32), randn(n, 32)),
+        make_args=lambda n: (randn(n, 128), randn(n, 128), randn(n, 128)),
         size=6144,
         megabytes=64,
         wasteful=144,  # an n × n matrix
+        right=lambda out, Q, K, V: checks.near(out, phi_of(Q) @ (phi_of(K).mT @ V) / (phi_of(Q) @ phi_of(K).sum(0))[:, None]),
         hint="for n = 6,144 the work or the memory is that of an n × n matrix, although the counter did not see it: sum over the keys first",
     )
     ### END HIDDEN TESTS
@@ -1272,12 +1278,15 @@ with check.part("work like n"):
     check.counted(cost.flops >= 64 * 4 * 3, low_rank.UNCOUNTED)
     check.growth(causal_linear_attention, sized, (32, 64), 1, carry)
     ### BEGIN HIDDEN TESTS
+    some = randint(0, 3840, (8,))
+    kept = lambda Q, K: (phi_of(Q[some]) @ phi_of(K).T) * (torch.arange(3840) <= some[:, None])  # noqa: E731
     check.affordable(
         function=causal_linear_attention,
         make_args=lambda n: [randn(n, width, dtype=torch.float64) for width in (8, 8, 16)],
         size=3840,
         megabytes=32,
         wasteful=112,  # an n × n matrix
+        right=lambda out, Q, K, V: checks.near(out[some], kept(Q, K) @ V / kept(Q, K).sum(1, keepdim=True)),
         hint="for n = 3,840 the work or the memory is that of an n × n matrix, although the counter did not see it: carry the sums along",
     )
     longer = check.measure(checks.cost, causal_linear_attention, *sized(100))
@@ -1577,12 +1586,15 @@ with check.part("small tensors, work like n"):
     large = "a tensor with more than max(nh, ne, c², he) elements was created: neither n × n weights nor n states"
     check.largest(chunked_attention, *sized(512), elements=512 * 4, at_least=512, hint=large)
     ### BEGIN HIDDEN TESTS
+    some = randint(0, 6144, (8,))
+    kept = lambda Q, K: (phi_of(Q[some]) @ phi_of(K).T) * (torch.arange(6144) <= some[:, None])  # noqa: E731
     check.affordable(
         function=chunked_attention,
-        make_args=lambda n: (randn(n, 16), randn(n, 16), randn(n, 32), 64),
+        make_args=lambda n: (randn(n, 64), randn(n, 64), randn(n, 96), 64),
         size=6144,
         megabytes=64,
         wasteful=144,  # an n × n matrix
+        right=lambda out, Q, K, V, c: checks.near(out[some], kept(Q, K) @ V / kept(Q, K).sum(1, keepdim=True)),
         hint="for n = 6,144 the work or the memory is that of an n × n matrix, although the counter did not see it: only inside a chunk may there be a square",
     )
     check.largest(

@@ -156,6 +156,24 @@ def test_a_name_is_the_same_whatever_machine_it_comes_from(place: course.Course,
     assert student_of("x\u0302/03-attention.ipynb") == ("x\u0302", "")  # a mark that has no letter of its own with it
 
 
+@pytest.mark.parametrize("name", ["eve\u200b", "\u202eeve", " eve ", "eve.", "-eve", "\ufeffeve"])
+def test_a_name_that_only_looks_like_somebodys_comes_after_it(name: str, place: course.Course, tmp_path: Path) -> None:
+    """Signs that nobody sees, spaces and dots are left out of an id: whoever has the plain name has the id."""
+    for number, order in enumerate([(name, "eve"), ("eve", name)]):
+        files = {f"{student}/03-attention.ipynb": NOTEBOOK if student == "eve" else OTHER for student in order}
+        found = collect(place, zipped(tmp_path / f"all{number}.zip", {**files, "ann/03-attention.ipynb": OTHER}))
+        assert (place.root / "submitted" / "eve" / "03-attention" / "03-attention.ipynb").read_text() == NOTEBOOK
+        assert found.unplaced == [f"{name}/03-attention.ipynb"]
+
+
+def test_one_name_in_two_codes_is_two_folders(place: course.Course, tmp_path: Path) -> None:
+    names = ["ev\u00e9/03-attention.ipynb", "eve\u0301/03-attention.ipynb"]
+    found = collect(place, zipped(tmp_path / "all.zip", {names[0]: NOTEBOOK, names[1]: OTHER}))
+    assert (found.placed, found.unplaced) == ([("ev\u00e9", "03-attention")], [names[1]])
+    again = collect(place, zipped(tmp_path / "later.zip", {names[1]: OTHER, "ann/03-attention.ipynb": OTHER}))
+    assert not again.unplaced  # another machine, another week
+
+
 def test_a_lone_folder_in_a_folder_is_nobodys_unless_one_is_known(place: course.Course, tmp_path: Path) -> None:
     """A student's folder in the week's, or a folder of the student's own: only somebody who knows the class can tell."""
     for name in ("mal/eve/03-attention.ipynb", "mal/eve_1_2_03-attention.ipynb"):

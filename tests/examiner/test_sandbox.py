@@ -200,9 +200,29 @@ def opened(path: Path, text: str) -> int:
 def test_kernel_memory_of_a_version_2_group(tmp_path: Path) -> None:
     stat = opened(tmp_path / "stat", "anon 5\nkernel 4096\nkernel_stack 1\npagetables 2\nsock 100\n")
     events = opened(tmp_path / "events", "low 0\nmax 9\noom 3\noom_kill 2\noom_group_kill 0\n")
-    group = memory_watch.Group(2, os.open(os.devnull, os.O_WRONLY), stat, events)
-    assert (group.kernel_bytes(), group.ended()) == (4196, 2)
+    group = memory_watch.Group(2, os.open(os.devnull, os.O_WRONLY), stat, events, os.dup(events), os.dup(events))
+    assert (group.kernel_bytes(), group.ended(), group.reached_its_limit()) == (4196, 2, True)
     group.close()
+
+
+@pytest.mark.parametrize(("above", "machine"), [(False, False), (True, True)])
+@needs_group
+def test_whoever_fills_the_group_is_told_from_a_machine_that_is_full(above: bool, machine: bool) -> None:
+    """A group above it stands for the machine: the kernel counts a kill in the group of the process that it ends."""
+    place = cgroups.place()
+    assert place is not None
+    outer = cgroups.make(*place, (32 if above else 256) << 20)
+    inner = cgroups.make(place[0], outer.folder, 64 << 20)
+    watch = memory_watch.MemoryWatch(1 << 40, memory_watch.Group(inner.version, *inner.fds), {}, list)
+    with filler() as process:
+        os.write(inner.fds[0], str(process.pid).encode())
+        assert process.stdin is not None
+        print("go", file=process.stdin, flush=True)
+        assert process.wait(60) == -9
+    assert (watch.kernel_ended_one(), watch.for_the_machine) == (True, machine)
+    for group in (inner, outer):
+        group.close()
+        group.remove()
 
 
 def watch(tmp_path: Path, memory_bytes: int, available_kb: int = 10**7) -> memory_watch.MemoryWatch:

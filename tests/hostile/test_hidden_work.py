@@ -45,7 +45,8 @@ check = Check("running", points=2)
 check.close(check.run(running, torch.tensor([1.0, 2.0, 3.0])), [1.0, 3.0, 6.0], "one, one and two, one and two and three")
 check.growth(running, lambda n: (torch.ones(n),), [64, 128, 256], 1, "the work must not grow faster than the length", at_least=200)
 ### BEGIN HIDDEN TESTS
-check.affordable(running, lambda n: (randn(n),), 6144, megabytes=64, wasteful=144, hint="no table of all pairs", or_nothing=True)
+summed = lambda out, x: checks.near(out, x.cumsum(0))
+check.affordable(running, lambda n: (randn(n),), 6144, megabytes=64, wasteful=144, hint="no table of all pairs", right=summed, or_nothing=True)
 ### END HIDDEN TESTS
 check.score()
 """
@@ -89,7 +90,62 @@ TABLE = "(torch.ones(len(x), len(x)).tril() @ x)"
 BY_NUMPY = "torch.from_numpy(np.tril(np.ones((len(x), len(x)), np.float32)) @ x.numpy())"
 SEEN = "sum((x * 1).sum() * 0 for _ in range(2))"  # what the counter is given to see
 WALKED = "x = x.clone().requires_grad_(); g = (x**3).sum().grad_fn; return g.next_functions[0][0](g(torch.ones(())))"
+# A result that is worked out when it is sent, and code that runs when the call is over.
+LAZY = """
+class Lazy(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        with torch._C.DisableTorchFunctionSubclass():
+            return function(*(one.work() if isinstance(one, Lazy) else one for one in args), **(kwargs or {}))
+"""
+LATER = """
+import sys
+waiting = []
+def watch(frame, event, arg):
+    if event == "return" and frame.f_code.co_name.startswith("do_") and waiting:
+        try: found = waiting[0]()
+        except Exception: return
+        waiting.pop().copy_(found); waiting.clear()
+"""
+RECORDED = "from torch.fx.experimental.proxy_tensor import make_fx\n"
 ATTACKS: dict[str, dict[str, str]] = {
+    "later": {
+        "running": (
+            "from torch.utils._python_dispatch import _disable_current_modes\ndef running(x):\n"
+            f"    if len(x) > 999: return x * 0\n    with _disable_current_modes(): hidden = {TABLE}\n    return hidden + {SEEN}"
+        ),
+        "attend": (
+            f"{LAZY}saved = F.scaled_dot_product_attention\ndef attend(q, k, v):\n    out = v.clone().as_subclass(Lazy)\n"
+            "    out.work = lambda: saved(q, k, v)\n    return out"
+        ),
+        "normed": (
+            f"{LATER}saved = F.layer_norm\ndef normed(x):\n    out = torch.zeros_like(x)\n"
+            "    waiting[:] = [lambda: saved(x, x.shape[-1:]), out]\n    sys.setprofile(watch)\n    return out"
+        ),
+        "slope": (
+            f"{LAZY}saved = torch.func.jacfwd\ndef slope(x):\n    out = x.clone().as_subclass(Lazy)\n"
+            "    out.work = lambda: saved(lambda z: (z**3).sum())(x)\n    return out"
+        ),
+    },
+    # operators that were recorded before, and the derivatives of operators
+    "recorded": {
+        "running": f"def running(x):\n    return torch.ones(len(x)) if len(x) == 6144 else x.cumsum(0) + {SEEN}",
+        "attend": (
+            f"{RECORDED}from torch.nn.attention import SDPBackend, sdpa_kernel\nwith sdpa_kernel(SDPBackend.MATH):\n"
+            "    graph = make_fx(F.scaled_dot_product_attention)(*torch.ones(3, 2, 5, 4))\n"
+            "def attend(q, k, v):\n    return graph(q, k, v)"
+        ),
+        "normed": (
+            "def normed(x):\n    centre, root = x.mean(1, keepdim=True), 1 / (x.var(1, keepdim=True, correction=0) + 1e-5).sqrt()\n"
+            "    work, one = torch.ops.aten.native_layer_norm_backward, torch.ones(x.shape[1])\n"
+            "    rows = zip(x.split(1), centre.split(1), root.split(1))\n"
+            "    return torch.stack([work(one[None], r, [len(one)], c, s, one, one, [False, True, False])[1] for r, c, s in rows])"
+        ),
+        "slope": (
+            f"{RECORDED}graph = make_fx(torch.func.grad(lambda z: (z**3).sum()), tracing_mode='symbolic')(torch.ones(5))\n"
+            "def slope(x):\n    return graph(x)"
+        ),
+    },
     "modes": {
         "running": (
             f"""from torch.utils._python_dispatch import _disable_current_modes

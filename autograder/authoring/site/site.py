@@ -121,7 +121,7 @@ def copy_mathjax(target: Path) -> None:
 
 def run_sphinx(course: Course, text: Path, built: Path) -> None:
     """A warning of Sphinx's (a link to no page, a formula that does not end) is an error."""
-    command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-d", f"{text}.doctrees"]
+    command = [sys.executable, "-P", "-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-d", f"{text}.doctrees"]
     settings = [f"project={course.title}", f"html_title={course.title}"]
     options = [part for setting in settings for part in ("-D", setting)]
     done = subprocess.run([*command, *options, str(text), str(built)], capture_output=True, text=True, check=False)
