@@ -118,7 +118,6 @@ def test_no_command_runs_code_of_the_submission_it_is_started_in(small_course: P
         "doctor": [],
         "demo": ["01-small", "--students", "2", "--to", str(small_course / "demo")],
         "lab": ["--instructor", "--no-browser", "--", "--version"],
-        "site": ["--to", str(small_course / "site")],
         "new": ["02-more"],
         "site": ["01-small", "--scale", "smoke", "--to", str(small_course / "site")],
     }

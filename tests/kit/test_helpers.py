@@ -10,7 +10,9 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import seaborn as sns
 import torch
+from matplotlib.colors import to_rgb
 
 from helpers.attention import widgets
 from helpers.attention.four_keys import KEYS
@@ -112,6 +114,22 @@ def test_requirements_of_the_course_leave_the_extras_out() -> None:
     names = {colab.name_of(line) for line in colab.required()}
     assert {"torch", "seaborn", "ipywidgets"} <= names
     assert not names & {"nbgrader", "jupyterlab", "pytest"}
+
+
+def test_the_style_that_is_written_out_is_seaborn_s() -> None:
+    def settings() -> dict[str, object]:
+        ours = {name: value for name, value in mpl.rcParams.items() if name != "image.cmap"}
+        return ours | {
+            "axes.prop_cycle": [to_rgb(color) for color in mpl.rcParams["axes.prop_cycle"].by_key()["color"]]
+        }
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        sns.set_theme(style="whitegrid", palette="colorblind", rc={"figure.dpi": 100, "axes.titlesize": 12})
+        theirs = settings()
+        mpl.rcdefaults()
+        plots.use_course_style()
+        assert settings() == theirs
 
 
 def test_heatmap_labels_its_axes_and_shows_small_numbers() -> None:
