@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,9 +89,20 @@ def submissions(course: Course, assignment: Assignment, student: str) -> list[tu
     root = course.root / "submitted"
     found = []
     for folder in sorted(root.iterdir()) if root.is_dir() else []:
-        if fnmatch.fnmatchcase(folder.name, student) and os.path.lexists(folder / assignment.id):
+        if fnmatch.fnmatchcase(folder.name, student) and may_be_there(folder / assignment.id):
             found.append((folder.name, folder / assignment.id))
     return found
+
+
+def may_be_there(path: Path) -> bool:
+    """False only where there is nothing: what a disk or a right keeps from being looked at is found out by reading."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def jobs_of(
@@ -197,10 +207,10 @@ def find_notebook(
         if label.lower().endswith(ENDINGS) and path != exact and (path.stem not in names or path.stem == name)
     ]
     others = [path for path in copies if ".ipynb_checkpoints" not in path.parts] or (
-        [] if os.path.lexists(exact) else copies
+        [] if may_be_there(exact) else copies
     )
     more = [Repair.of(RepairKind.OTHERS_IGNORED, files=[path.name for path in others[:5]])] if others else []
-    if os.path.lexists(exact) and not (others and len(names) == 1 and nothing_in(exact, given)):
+    if may_be_there(exact) and not (others and len(names) == 1 and nothing_in(exact, given)):
         return exact, more if len(names) == 1 else []
     inside = [path for path in others if path.name == exact.name]
     similar = [
@@ -211,7 +221,7 @@ def find_notebook(
     chosen = next(
         (path for path in by_age if len(by_age) == 1 or not nothing_in(path, given)), by_age[0] if by_age else None
     )
-    if os.path.lexists(exact):
+    if may_be_there(exact):
         if chosen is None or nothing_in(chosen, given):
             return exact, more
         return chosen, [Repair.of(RepairKind.OTHER_TAKEN, file=exact.name, taken=chosen.name), *more]

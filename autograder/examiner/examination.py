@@ -82,13 +82,8 @@ class Examination:
         """With `begin`, tests run in this process, and it is told of each before it starts; without, in one that can be
         ended.
         """
-        self.shell, self.prepared, self.limits, self.files, self.lifeline = (
-            shell,
-            prepared,
-            limits,
-            files,
-            Lifeline(lifeline),
-        )
+        self.shell, self.prepared, self.limits, self.files = shell, prepared, limits, files
+        self.lifeline = Lifeline(lifeline)
         self.result = Result()
         self.begin = begin
         self.student: Process | None = None
@@ -102,8 +97,8 @@ class Examination:
         self.first_hidden = math.inf  # index of the first test with a hidden part, be it run or not
         self.left_out: set[int] = set()  # those of them that only show something, and are not run
         self.attempts: list[Sign] = []
-        self.has_group = False  # a memory cgroup: it says for whose memory a process had to end
-        self.kills_before = kernel_cost.kills_for_memory()
+        # Where there is a memory cgroup, it says for whose memory a process had to end.
+        self.has_group, self.kills_before = False, kernel_cost.kills_for_memory()
         self.meter = KernelMeter(
             (os.getpid(),), min(limits.cell_seconds, limits.test_seconds, limits.submission_seconds)
         )

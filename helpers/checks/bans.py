@@ -439,10 +439,8 @@ def without_foreign_functions() -> Iterator[None]:
 
 def subclasses(kind: type) -> list[type]:
     """A class and all below it."""
-    found = [kind]
-    for below in kind.__subclasses__():
-        found += subclasses(below)
-    return found
+    below: list[type] = kind.__subclasses__()
+    return [kind, *(lower for one in below for lower in subclasses(one))]
 
 
 def definition_of(method: Any) -> MethodDefinition | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
 
-from autograder.classroom.inbox import find_notebook, safe_files
+import pytest
+
+from autograder.classroom.inbox import find_notebook, may_be_there, safe_files
 from autograder.model.record import Repair, RepairKind
 
 
@@ -66,3 +69,15 @@ def test_an_automatic_copy_is_better_than_nothing(tmp_path: Path) -> None:
     assert path == kept
     assert repairs == [Repair.of(RepairKind.FILE_RENAMED, file=Path(kept).name, notebook="03-attention")]
     assert found(tmp_path, {kept: notebook("work"), "hw.ipynb": notebook("older")})[0] == "hw.ipynb"
+
+
+def test_what_cannot_be_looked_at_is_not_taken_for_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Missing is a zero; a disk that fails is none."""
+
+    def broken(path: Path) -> os.stat_result:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    assert not may_be_there(tmp_path / "03-attention.ipynb")
+    assert not may_be_there(Path(__file__) / "03-attention.ipynb")
+    monkeypatch.setattr(Path, "lstat", broken)
+    assert may_be_there(tmp_path / "03-attention.ipynb")

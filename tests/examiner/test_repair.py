@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from autograder.examiner import repair
+from autograder.examiner.deadline import MachineFault
 from autograder.examiner.repair import Cell, Unreadable, reading, reading_limits
 from autograder.model.record import ReasonKind, Repair, RepairKind, Sign, SignKind
 
@@ -399,3 +400,17 @@ def test_repair_is_bounded_in_time_and_memory(monkeypatch: pytest.MonkeyPatch) -
     assert greedy.value.reason.kind == ReasonKind.TOO_MUCH_MEMORY
     assert (resource.getrlimit(resource.RLIMIT_AS), signal.getsignal(signal.SIGVTALRM)) == before
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+
+
+def test_a_machine_with_too_little_memory_is_not_the_notebook_s_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading_limits, "MEMORY_TO_READ", 64 << 20)
+    monkeypatch.setattr(reading_limits, "machine_is_short", lambda: True)
+    with pytest.raises(MachineFault), repair.within_limits():
+        bytearray(256 << 20)
+    monkeypatch.undo()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (reading_limits.address_space() + (512 << 20), before[1]))
+    try:
+        assert reading_limits.machine_is_short()
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)

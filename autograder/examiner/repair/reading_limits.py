@@ -34,10 +34,35 @@ def within_limits() -> Iterator[None]:
     except TooSlow:
         raise Unreadable(ReasonKind.TOO_SLOW, seconds=REPAIR_SECONDS) from None
     except MemoryError:
+        if machine_is_short():
+            from autograder.examiner.deadline import MachineFault
+
+            raise MachineFault("the machine has too little memory left to read the notebook") from None
         raise Unreadable(ReasonKind.TOO_MUCH_MEMORY, mb=MEMORY_TO_READ >> 20) from None
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+
+
+def machine_is_short() -> bool:
+    """Could a notebook not have been given that much, whatever is in it?"""
+    if not sys.platform.startswith("linux"):
+        return False
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < address_space() + MEMORY_TO_READ:
+        return True  # whoever grades has a limit of their own
+    with open("/proc/meminfo", encoding="ascii") as file:
+        known = {name: int(rest.split()[0]) << 10 for name, _, rest in (line.partition(":") for line in file)}
+    return known.get("MemAvailable", MEMORY_TO_READ) < MEMORY_TO_READ
+
+
+def address_space() -> int:
+    import resource
+
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
 
 
 @contextmanager
@@ -48,8 +73,7 @@ def memory_limit() -> Iterator[None]:
         return
     import resource  # Windows has none
 
-    with open("/proc/self/statm", encoding="ascii") as file:
-        used = int(file.read().split()[0]) * resource.getpagesize()
+    used = address_space()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = used + MEMORY_TO_READ
     resource.setrlimit(resource.RLIMIT_AS, (wanted if soft == resource.RLIM_INFINITY else min(soft, wanted), hard))
