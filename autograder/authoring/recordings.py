@@ -70,13 +70,16 @@ def telling(assignment: Assignment, cells: list[Cell], secret: str) -> list[tupl
 def record(
     engine: Engine, sheet: Sheet, candidates: list[tuple[Candidate, Mistake]], progress: Callable[[str], None]
 ) -> Recorded:
-    found: Recorded = {}
+    answered: dict[int, Known] = {}
     trials = engine.try_variants(sheet, [candidate for candidate, _ in candidates])
     for done, (key, tested) in enumerate(trials, 1):
         candidate, mistake = candidates[key]
         progress(f"{done} of {len(candidates)} named mistakes recorded · {candidate.exercise}")
         if not tested.lost and tested.calls:  # an endless mistake holds up nobody: it has no recording
-            found.setdefault(candidate.test, []).append(known(mistake, tested.calls))
+            answered[key] = known(mistake, tested.calls)
+    found: Recorded = {}
+    for key in sorted(answered):  # not as they came: the order is part of what decides a result
+        found.setdefault(candidates[key][0].test, []).append(answered[key])
     return found
 
 
