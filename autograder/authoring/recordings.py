@@ -89,7 +89,7 @@ def record(
     """The recordings by test. A mistake that agrees with the right answer in every call is left out: it differs by less
     than a sketch can tell, and so would any other answer with a small fault.
     """
-    found: Recorded = {}
+    answered: dict[int, Known] = {}
     trials = engine.try_variants(sheet, [candidate for candidate, _ in candidates])
     for done, (key, tested) in enumerate(trials, 1):
         candidate, mistake = candidates[key]
@@ -97,7 +97,10 @@ def record(
         if agrees(tested.calls, right.get(candidate.test, [])):
             continue
         if not tested.lost and tested.calls:  # an endless mistake holds up nobody: it has no recording
-            found.setdefault(candidate.test, []).append(known(mistake, tested.calls))
+            answered[key] = known(mistake, tested.calls)
+    found: Recorded = {}
+    for key in sorted(answered):  # not as they came: the order is part of what decides a result
+        found.setdefault(candidates[key][0].test, []).append(answered[key])
     return found
 
 

@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 from conftest import run_course
 
+from autograder.authoring import recordings
+from autograder.authoring.engines import Candidate, Sheet, Tested
+from autograder.authoring.mistakes import Mistake
+
 MISTAKES = """
 from autograder.mistakes import Mistake, Right
 
@@ -81,3 +85,20 @@ def test_a_mistake_that_a_sketch_cannot_tell_from_the_right_answer_accuses_nobod
     assert json.loads(done.stdout)["variants"][0]["hints"][0] == "twice one is two"
     kept = json.loads((small_course / ".course" / "recorded" / "01-small.json").read_text())
     assert [one["name"] for one in kept["tests"]["double-test"]] == ["squared", "thrice"]
+
+
+class Shuffled:
+    """An engine whose workers are done in another order than they began."""
+
+    def try_variants(self, sheet: Sheet, candidates: list[Candidate]):
+        for one in reversed(candidates):
+            yield one.key, Tested([], calls=[one.answer])
+
+
+def test_recordings_are_the_same_in_whatever_order_the_workers_are_done() -> None:
+    pairs = [
+        (Candidate(key, "double", name, "double-test", recording=True), Mistake(name, code=name, says=name))
+        for key, name in enumerate(("squared", "thrice", "nothing"))
+    ]
+    made = recordings.record(Shuffled(), Sheet("01", "", ""), pairs, lambda text: None)
+    assert [one["name"] for one in made["double-test"]] == ["squared", "thrice", "nothing"]
