@@ -1865,8 +1865,8 @@ with check.part("swiglu_hidden: multiple"):
 with check.idea("llama_parameters", share=2):
     seven = "LLaMA-7B (V = 32,000, L = 32, D = 4,096, hidden = 11,008) has 6,738,415,616 parameters"
     check.close(check.run(llama_parameters, 32000, 32, 4096, 11008), 6_738_415_616, seven, rtol=0, atol=0.5)
-    inner = "V = 100, L = 1, D = 768 and the inner width `swiglu_hidden(768)`: 7,233,792 (if that is wrong, this follows from it)"
-    check.close(check.run(lambda: llama_parameters(100, 1, 768, swiglu_hidden(768))), 7_233_792, inner, rtol=0, atol=0.5)
+    inner = "V = 100, L = 1, D = 512 and the inner width `swiglu_hidden(512)`: 3,315,200 (if that is wrong, this follows from it)"
+    check.close(check.run(lambda: llama_parameters(100, 1, 512, swiglu_hidden(512))), 3_315_200, inner, rtol=0, atol=0.5)
     ### BEGIN HIDDEN TESTS
     for V, L, wide, inner in [(32000, 40, 5120, 13824), (7, 1, 2, 3), (50, 3, 8, 24)]:
         full = 2 * V * wide + L * (4 * wide * wide + 3 * wide * inner + 2 * wide) + wide
