@@ -1783,7 +1783,7 @@ with check.edge("new draws every time"):
 with check.edge("one number per row"):
     check.run(next_word, torch.zeros(3, 5), 1.0, shape=(3,), hint="one word number per row: an int64 tensor of shape (B,)")
     check.equal(
-        check.run(lambda: str(getattr(next_word(torch.zeros(2, 5), 1.0), "dtype", ""))), "torch.int64", "word numbers are an int64 tensor"
+        check.run(lambda: str(getattr(next_word(torch.eye(5), 1.0), "dtype", ""))), "torch.int64", "word numbers are an int64 tensor"
     )
 ### BEGIN HIDDEN TESTS
 with check.edge("logits unchanged"):
