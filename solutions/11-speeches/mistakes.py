@@ -1118,6 +1118,9 @@ EQUIVALENT = {
     },
     "follow": {
         "gradient: *": LOOKED_AT,
+        "number: 1 → 2 #2": "a map is square: both of its last axes have T",
+        "order: torch.arange(T)[:, None] - torch.arange… → *": "with the other sign every cell keeps the company of its distance",
         "dtype: weights.new_zeros *": "zero is exact in float32, and sums with float64 are float64",
     },
+    "bonus-sign": {"number: True → False*": "both lists are about the same segments, so they are equally long"},
 }
