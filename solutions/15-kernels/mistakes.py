@@ -374,13 +374,13 @@ VARIANTS = {
         Mistake(
             "keys beyond the end weighed",
             change={'        scores = tl.where(columns[None, :] < T, scores, float("-inf"))\n': ""},
-            says="keys beyond the end get a weight: set their scores to minus infinity",
+            says="keys beyond the end get a score of 0, and so a weight: set their scores to minus infinity",
             gravity="part",
         ),
         Mistake(
             "scores beyond the end are 0",
             change={'scores, float("-inf"))': "scores, 0.0)"},
-            says="the scores of keys beyond the end are set to 0, which is a score like any other: set them to minus infinity",
+            says="keys beyond the end get a score of 0, and so a weight: set their scores to minus infinity",
             gravity="part",
         ),
         Mistake(
@@ -802,7 +802,7 @@ VARIANTS = {
         Mistake(
             "no state",
             change={' + tl.dot(queries, state, input_precision="ieee")': ""},
-            says="what lies before the chunk is lost: add queries times state",
+            hint="all products are 1: position t sums t + 1 values",
             gravity="idea",
         ),
         Mistake(
@@ -814,7 +814,7 @@ VARIANTS = {
                 "        scores = tl.dot(queries": '        state += tl.dot(tl.trans(keys), values, input_precision="ieee")\n        scores = tl.dot(queries',
                 '        state += tl.dot(tl.trans(keys), values, input_precision="ieee")\n    ': "    ",
             },
-            says="the state is updated before it is read, so the chunk counts twice",
+            hint="all products are 1: position t sums t + 1 values",
             gravity="idea",
         ),
         Mistake(
