@@ -115,6 +115,7 @@ with check.idea("roofline"):
     )
     ### BEGIN HIDDEN TESTS
     check.close(check.run(reachable, 65.0, 0.32, 500.0), 65.0, "right of P / W the peak is reached, and no more")
+    check.close(check.run(reachable, 65.0, 0.32, 100.0), 32.0, "left of P / W the memory decides: I · W")
     ### END HIDDEN TESTS
 check.score()
 
@@ -227,6 +228,8 @@ with check.part("enough programs"):
         "add: 135 numbers need three programs of 64, of which the last is not full: is the grid rounded up?",
     )
 ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(add, torch.ones(3, 5), torch.full((3, 5), 2.0))
 check.score()
 
 # %% [markdown]
@@ -523,6 +526,8 @@ with check.edge("nothing seen yet"):
     empty = check.run(merge, nothing, nothing)
     check.close(empty[1], 0.0, "two parts without scores: −∞ − (−∞) is NaN. Subtract something finite there")
 ### BEGIN HIDDEN TESTS
+with check.edge("pairs unchanged"):
+    check.unchanged(merge, (torch.tensor([1.0, 5.0]), torch.tensor([2.0, 3.0])), (torch.tensor([4.0, 2.0]), torch.tensor([1.0, 7.0])))
 with check.edge("scores of ±200"):
     far = check.run(merge, (torch.tensor(-200.0), torch.tensor(1.0)), (torch.tensor(200.0), torch.tensor(1.0)))
     check.close(far[1], 1.0, "e²⁰⁰ overflows: exponentiate only differences from the new maximum")
@@ -1078,7 +1083,7 @@ with check.idea("row sums of dO ∘ O"):
     check.close(sums, (w * (pull @ gift.mT)).sum(-1), "δ is the row sum of P ∘ dP")
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
-    check.unchanged(delta, torch.ones(1, 2, 3), torch.ones(1, 2, 3))
+    check.unchanged(delta, torch.full((1, 2, 3), 2.0), torch.full((1, 2, 3), 3.0))
 check.score()
 
 # %% [markdown]
@@ -1504,6 +1509,8 @@ with check.idea("combine", share=2):
     mixed = check.run(combine, tops, sums, outs, shape=(2, 5))
     check.close(mixed, (scores.softmax(1)[..., None] * give).sum(1), "three parts: the output differs from attention", atol=1e-4)
     far = check.run(combine, tops + 300, sums, outs, shape=(2, 5))
+    apart = check.run(combine, tops + torch.tensor([[0.0], [300.0]]), sums, outs, shape=(2, 5))
+    check.close(apart, mixed, "two heads with scores 300 apart: every head has its own largest maximum", atol=1e-4)
     check.close(far, mixed, "the same scores plus 300 overflow: exponentiate only differences from the largest maximum", atol=1e-4)
     ### END HIDDEN TESTS
 check.score()

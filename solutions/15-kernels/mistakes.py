@@ -8,39 +8,61 @@ RACE = "a race: "
 VARIANTS = {
     "count-first": [
         Mistake(
+            "always without the matrix",
+            change={"if matrix:": "if False:"},
+            says="the argument `matrix` is not used: the T × T matrix also goes through memory",
+            gravity="idea",
+        ),
+        Mistake(
+            "the matrix passes three times",
+            change={"numbers += 4 * T * T": "numbers += 3 * T * T"},
+            says="the matrix passes three times here: it is written, read, written and read again",
+            gravity="idea",
+        ),
+        Mistake(
+            "the flag inverted", change={"if matrix:": "if not matrix:"}, says="the two cases of `matrix` are exchanged", gravity="idea"
+        ),
+        Mistake("memory alone", change={"min(P, I * W)": "I * W"}, says="the peak is missing: beyond P / W the speed is P", gravity="idea"),
+        Mistake(
+            "both sides added",
+            change={"min(P, I * W)": "1 / (1 / P + 1 / (I * W))"},
+            says="the times of both sides are added: they overlap, and the slower one decides",
+            gravity="idea",
+        ),
+        Mistake(
             "the matrix passes twice",
             change={"numbers += 4 * T * T": "numbers += 2 * T * T"},
-            hint="with the matrix: 8 × 8 numbers also go through memory four times. What is written, what is read?",
+            says="the matrix is counted twice: it is written, read, written and read again, four times in all",
             gravity="idea",
         ),
         Mistake(
             "three arrays",
             change={"numbers = 4 * T * D": "numbers = 3 * T * D"},
-            hint="without the matrix: Q, K, V and O, 8 × 2 numbers each, 2 bytes a number",
+            says="one array is missing: Q, K and V are read, and O is written",
             gravity="idea",
         ),
         Mistake(
             "one product",
             change={"return 4 * T * T * D /": "return 2 * T * T * D /"},
-            hint="two products of 8 · 8 · 2 terms, two FLOP a term: 512 FLOP for 128 bytes",
+            says="only one of the two products is counted: the scores, and the weights times V",
             gravity="idea",
         ),
         Mistake(
             "bytes per FLOP",
             change={"return 4 * T * T * D / attention_bytes(T, D, b, matrix)": "return attention_bytes(T, D, b, matrix) / (4 * T * T * D)"},
-            hint="two products of 8 · 8 · 2 terms, two FLOP a term: 512 FLOP for 128 bytes",
+            says="the ratio is turned over: the intensity is FLOP per byte",
             gravity="idea",
         ),
         Mistake(
             "numbers, not bytes",
             change={"return numbers * b": "return numbers"},
-            hint="without the matrix: Q, K, V and O, 8 × 2 numbers each, 2 bytes a number",
+            says="these are numbers, not bytes: multiply by b",
             gravity="idea",
         ),
         Mistake(
             "the faster side decides",
             change={"min(P, I * W)": "max(P, I * W)"},
-            hint="the slower side decides: 4 FLOP a byte, 10 bytes a second; then the peak",
+            says="the faster side decides here: the slower one limits the speed, so take the smaller number",
             gravity="idea",
         ),
         Right(
@@ -52,6 +74,26 @@ VARIANTS = {
         Right("sorted", change={"min(P, I * W)": "sorted((P, I * W))[0]"}),
     ],
     "add": [
+        Mistake("every program one number on", change={"tl.program_id(0) * BLOCK": "tl.program_id(0)"}, hint="a race: ", gravity="idea"),
+        Mistake(
+            "blocks of 64",
+            change={"tl.program_id(0) * BLOCK": "tl.program_id(0) * 64"},
+            says="program i begins at number 64 i: use BLOCK",
+            gravity="idea",
+        ),
+        Mistake(
+            "one program",
+            change={"(triton.cdiv(a.numel(), 64),)": "(1,)"},
+            says="add: only one program is launched: it adds 64 numbers",
+            gravity="idea",
+        ),
+        Mistake(
+            "the first axis",
+            change={"(triton.cdiv(a.numel(), 64),)": "(triton.cdiv(len(a), 64),)"},
+            says="add: the programs are counted by the first axis: use the number of all numbers",
+            gravity="idea",
+        ),
+        Mistake("into a", change={"torch.empty_like(a)": "a"}, hint="your code changes its input in place", gravity="edge"),
         Mistake("no masks", change={", mask=inside": ""}, hint=OUTSIDE, gravity="part"),
         Mistake("no mask on the store", change={"total, mask=inside": "total"}, hint=OUTSIDE, gravity="part"),
         Mistake("every program at the beginning", change={"tl.program_id(0) * BLOCK + ": ""}, hint=RACE, gravity="idea"),
@@ -59,19 +101,19 @@ VARIANTS = {
         Mistake(
             "x twice",
             change={"tl.load(y + places, mask=inside)": "tl.load(x + places, mask=inside)"},
-            hint="two blocks of 16: program 1 starts at number 16. Does every program add its own block?",
+            says="x is added to itself: the second block is loaded from y",
             gravity="idea",
         ),
         Mistake(
             "grid rounded down",
             change={"triton.cdiv(a.numel(), 64)": "max(a.numel() // 64, 1)"},
-            hint="add: 135 numbers need three programs of 64, of which the last is not full: is the grid rou",
+            says="add: the number of programs is rounded down, so the last block is lost: round up with `triton.cdiv`",
             gravity="part",
         ),
         Mistake(
             "length as a constant",
             change={"inside = places < n": "inside = places < 32"},
-            hint="eight blocks of 32: the sum is wrong",
+            says="the length is a constant: use the argument `n`",
             gravity="idea",
         ),
         Right("other given", change={"tl.load(x + places, mask=inside)": "tl.load(x + places, mask=inside, other=0.0)"}),
@@ -84,25 +126,40 @@ VARIANTS = {
     ],
     "softmax": [
         Mistake(
+            "logarithms",
+            change={"weights / tl.sum(weights, axis=0)": "tl.log(weights / tl.sum(weights, axis=0))"},
+            says="these are the logarithms of the weights",
+            gravity="idea",
+        ),
+        Mistake(
+            "a moderate other",
+            change={'float("-inf")': "-20.0"},
+            says="lanes beyond the end get a score that is too large: `other` must be minus infinity",
+            gravity="part",
+        ),
+        Mistake(
             "other is 0",
             change={'other=float("-inf")': "other=0.0"},
-            hint="five equal numbers in a block of 8 have the weight 1/5 each",
+            says="lanes beyond the end get a score of 0 and take part in the sum: `other` must be minus infinity",
             gravity="part",
         ),
         Mistake(
             "no other",
             change={', other=float("-inf")': ""},
-            hint="five equal numbers in a block of 8 have the weight 1/5 each",
+            says="lanes beyond the end are undefined without `other`: minus infinity keeps them out of the maximum and the sum",
             gravity="part",
         ),
         Mistake(
             "no maximum",
             change={"tl.exp(numbers - tl.max(numbers, axis=0))": "tl.exp(numbers)"},
-            hint="scores of 200 overflow: subtract the row's largest number before exp",
+            says="scores of 200 overflow: subtract the row's largest number before exp",
             gravity="edge",
         ),
         Mistake(
-            "not divided", change={"weights / tl.sum(weights, axis=0)": "weights"}, hint="scores 0 and log 3 give 1 : 3", gravity="idea"
+            "not divided",
+            change={"weights / tl.sum(weights, axis=0)": "weights"},
+            says="the weights are not divided by their sum",
+            gravity="idea",
         ),
         Mistake(
             "rows as wide as the block", change={"tl.program_id(0) * columns": "tl.program_id(0) * BLOCK"}, hint=OUTSIDE, gravity="part"
@@ -110,7 +167,7 @@ VARIANTS = {
         Mistake(
             "read twice",
             change={"tl.max(numbers, axis=0)": 'tl.max(tl.load(x + row + places, mask=inside, other=float("-inf")), axis=0)'},
-            hint="a number is loaded or stored more than once: keep the row in a block",
+            says="the row is loaded twice: keep it in a block",
             gravity="part",
         ),
         Mistake(
@@ -129,21 +186,51 @@ VARIANTS = {
     ],
     "matmul": [
         Mistake(
+            "products in float16",
+            change={"tl.dot(left, right, ": "tl.dot(left.to(tl.float16), right.to(tl.float16), "},
+            says="the tiles are rounded to float16 before the product: keep float32",
+            gravity="idea",
+        ),
+        Mistake(
+            "steps of BM",
+            change={"range(0, K, BK)": "range(0, K, BM)"},
+            says="the loop over K goes in steps of BM: its blocks have BK terms",
+            gravity="idea",
+        ),
+        Mistake(
+            "the last step left out",
+            change={"range(0, K, BK)": "range(0, K - BK + 1, BK)"},
+            says="a last block of terms that is not full is left out: the loop ends at K",
+            gravity="part",
+        ),
+        Mistake(
+            "square tiles",
+            change={"(1 / BM + 1 / BN)": "(2 / BM)"},
+            says="matmul_bytes: BN is not used: tiles need not be square",
+            gravity="idea",
+        ),
+        Mistake(
+            "every number once",
+            change={"4 * M * N * K * (1 / BM + 1 / BN)": "4 * (M * K + K * N)"},
+            says="matmul_bytes: every number is counted once: each tile reads its rows and columns anew",
+            gravity="idea",
+        ),
+        Mistake(
             "one step only",
             change={"range(0, K, BK)": "range(0, BK, BK)"},
-            hint="ones times ones over 32 terms is 32, in two steps of 16: is there a loop over K",
+            says="only the first BK terms are summed: go through K in a loop",
             gravity="idea",
         ),
         Mistake(
             "the last step replaces",
             change={"total += tl.dot": "total = tl.dot"},
-            hint="ones times ones over 32 terms is 32, in two steps of 16: is there a loop over K",
+            says="every step replaces the sum: add the products up",
             gravity="idea",
         ),
         Mistake(
             "b transposed",
             change={"b + inner[:, None] * N + columns[None, :]": "b + inner[:, None] + columns[None, :] * K"},
-            hint="ones times ones over 32 terms is 32, in two steps of 16: is there a loop over K",
+            says="b is read as if it were transposed: row `inner` of b begins at inner · N",
             gravity="idea",
         ),
         Mistake(
@@ -155,7 +242,7 @@ VARIANTS = {
         Mistake(
             "undefined beyond the end",
             change={", other=0.0": ""},
-            hint="18 terms in steps of 16: mask rows, columns and terms beyond the end, and let them count a",
+            says="what lies beyond the end is undefined without `other`, and spoils the sum: let it count as 0",
             gravity="part",
         ),
         Mistake(
@@ -167,19 +254,19 @@ VARIANTS = {
         Mistake(
             "tiles exchanged",
             change={"tl.program_id(0) * BM": "tl.program_id(1) * BM", "tl.program_id(1) * BN": "tl.program_id(0) * BN"},
-            hint="ones times ones over 32 terms is 32, in two steps of 16: is there a loop over K",
+            says="the two program ids are exchanged: the first counts tiles of rows, the second tiles of columns",
             gravity="idea",
         ),
         Mistake(
             "columns only",
             change={"(1 / BM + 1 / BN)": "(1 / BN)"},
-            hint="2 × 2 tiles; each reads 16 rows and 16 columns of 32 numbers, 4 bytes a number",
+            says="matmul_bytes: only one of the two inputs is counted: the rows of a and the columns of b are both read",
             gravity="idea",
         ),
         Mistake(
             "numbers, not bytes",
             change={"4 * M * N * K": "M * N * K"},
-            hint="2 × 2 tiles; each reads 16 rows and 16 columns of 32 numbers, 4 bytes a number",
+            says="matmul_bytes: these are numbers: a float32 has 4 bytes",
             gravity="idea",
         ),
         Right(
@@ -195,39 +282,57 @@ VARIANTS = {
     ],
     "merge": [
         Mistake(
+            "larger sum",
+            change={"first[1] * (first[0] - finite).exp() + second[1] * (second[0] - finite).exp()": "torch.maximum(first[1], second[1])"},
+            says="the larger of the two sums is taken: bring both to the new maximum and add",
+            gravity="idea",
+        ),
+        Mistake(
+            "exponent turned over",
+            change={"(first[0] - finite).exp()": "(finite - first[0]).exp()"},
+            says="the exponent is turned over: a sum is multiplied by e to its own maximum minus the new one",
+            gravity="idea",
+        ),
+        Mistake(
+            "smaller maximum",
+            change={"torch.maximum(first[0], second[0])": "torch.minimum(first[0], second[0])"},
+            says="the smaller maximum is taken: the new maximum is the larger of the two",
+            gravity="idea",
+        ),
+        Mistake(
             "sums added",
             change={"first[1] * (first[0] - finite).exp() + second[1] * (second[0] - finite).exp()": "first[1] + second[1]"},
-            hint="2 · 2 + 1 · 4 = 8 = l e^m with e^m = 4: both sums are brought to the new maximum",
+            says="the sums are added as they are: first bring both to the new maximum",
             gravity="idea",
         ),
         Mistake(
             "exponentials exchanged",
             change={"first[1] * (first[0]": "second[1] * (first[0]", "second[1] * (second[0]": "first[1] * (second[0]"},
-            hint="2 · 2 + 1 · 4 = 8 = l e^m with e^m = 4: both sums are brought to the new maximum",
+            says="the exponentials are exchanged: each sum is multiplied by that of its own maximum",
             gravity="idea",
         ),
         Mistake(
             "NaN of nothing",
             change={"torch.where(m == -torch.inf, 0.0, m)": "m"},
-            hint="two parts without scores: −∞ − (−∞) is NaN. Subtract something finite there",
+            says="two parts without scores: −∞ − (−∞) is NaN. Subtract something finite there",
             gravity="edge",
         ),
         Mistake(
             "e to the maximum",
             change={"finite = torch.where(m == -torch.inf, 0.0, m)": "finite = torch.zeros_like(m)"},
-            hint="2 · 2 + 1 · 4 = 8 = l e^m with e^m = 4: both sums are brought to the new maximum",
+            says="both sums are multiplied by e to their own maximum: multiply by e to the difference from the new one",
             gravity="idea",
         ),
         Mistake(
             "only the first is rescaled",
             change={"second[1] * (second[0] - finite).exp()": "second[1]"},
-            hint="the merged pair represents the wrong sum of exponentials: which sum is multiplied by which exponential?",
+            says="only the first sum is brought to the new maximum: the second may need it, too",
             gravity="idea",
         ),
         Mistake(
             "the sum of the maxima",
             change={"torch.maximum(first[0], second[0])": "first[0] + second[0]"},
-            hint="the larger of the two maxima is the maximum",
+            says="the maxima are added: the new maximum is the larger of the two",
             gravity="idea",
         ),
         Right(
@@ -253,7 +358,7 @@ VARIANTS = {
         Mistake(
             "V undefined beyond the end",
             change={"(v + at, mask=columns[:, None] < T, other=0.0)": "(v + at, mask=columns[:, None] < T)"},
-            hint="the last block is not full: keys beyond the end must have the weight 0, and nothing beyond",
+            says="values beyond the end are undefined without `other`: a weight of 0 times NaN is NaN",
             gravity="part",
         ),
         Mistake("no mask on Q", change={"(q + places, mask=rows[:, None] < T, other=0.0)": "(q + places)"}, hint=OUTSIDE, gravity="part"),
@@ -269,37 +374,37 @@ VARIANTS = {
         Mistake(
             "keys beyond the end weighed",
             change={'        scores = tl.where(columns[None, :] < T, scores, float("-inf"))\n': ""},
-            hint="the last block is not full: keys beyond the end must have the weight 0, and nothing beyond",
+            says="keys beyond the end get a score of 0, and so a weight: set their scores to minus infinity",
             gravity="part",
         ),
         Mistake(
             "scores beyond the end are 0",
             change={'scores, float("-inf"))': "scores, 0.0)"},
-            hint="the last block is not full: keys beyond the end must have the weight 0, and nothing beyond",
+            says="keys beyond the end get a score of 0, and so a weight: set their scores to minus infinity",
             gravity="part",
         ),
         Mistake(
             "scale as a constant",
             change={'input_precision="ieee") * scale': 'input_precision="ieee") * 0.25'},
-            hint="half of the weight is on key 20, in the second block, 1/62 on key 3: 8/2 + 62/62 = 5",
+            says="the scale is a constant of your own: multiply by the argument `scale`",
             gravity="idea",
         ),
         Mistake(
             "no scale",
             change={'input_precision="ieee") * scale': 'input_precision="ieee")'},
-            hint="the scores are not multiplied by the argument `scale`",
+            says="the scores are not multiplied by the argument `scale`",
             gravity="idea",
         ),
         Mistake(
             "length as a constant",
             change={"range(0, T, BN)": "range(0, 32, BN)"},
-            hint="only the first block of keys counts",
+            says="the loop over the keys ends at a constant: it ends at T",
             gravity="idea",
         ),
         Mistake(
             "maximum starts at 0",
             change={'top = tl.full((BM,), float("-inf"), tl.float32)': "top = tl.zeros((BM,), tl.float32)"},
-            hint="one query has scores around −200, the next around 200: each has its own running maximum, w",
+            says="the running maximum starts at 0: rows whose scores are all far below 0 lose everything. Start at minus infinity",
             gravity="edge",
         ),
         Mistake(
@@ -308,13 +413,13 @@ VARIANTS = {
                 "tl.maximum(top, tl.max(scores, axis=1))": "tl.zeros((BM,), tl.float32)",
                 'top = tl.full((BM,), float("-inf"), tl.float32)': "top = tl.zeros((BM,), tl.float32)",
             },
-            hint="scores of ±200: every row has its own running maximum, which starts at minus infinity",
+            says="no maximum is subtracted: scores of 200 overflow",
             gravity="edge",
         ),
         Mistake(
             "one maximum for the block",
             change={"tl.maximum(top, tl.max(scores, axis=1))": "tl.maximum(top, tl.max(scores))"},
-            hint="one query has scores around −200, the next around 200: each has its own running maximum, w",
+            says="one maximum is used for all rows of the block: every row has its own",
             gravity="edge",
         ),
         Mistake(
@@ -323,7 +428,7 @@ VARIANTS = {
                 "tl.maximum(top, tl.max(scores, axis=1))": "tl.max(scores, axis=1)",
                 "old = tl.exp(top - new_top)": "old = tl.minimum(tl.exp(top - new_top), 1.0)",
             },
-            hint="two heads, two blocks of queries, two of keys: the output is wrong by more than 1e-4",
+            says="the maximum of the last block replaces the running one: take the larger of the two",
             gravity="idea",
         ),
         Mistake(
@@ -331,43 +436,43 @@ VARIANTS = {
             change={
                 'mixed = mixed * old[:, None] + tl.dot(weights, values, input_precision="ieee")': 'mixed = (mixed * old[:, None] + tl.dot(weights, values, input_precision="ieee")).to(tl.float16).to(tl.float32)'
             },
-            hint="two heads, two blocks of queries, two of keys: the output is wrong by more than 1e-4",
+            says="the accumulator is rounded to float16 in every step: keep it in float32",
             gravity="idea",
         ),
         Mistake(
             "products in float16",
             change={"tl.dot(weights, values": "tl.dot(weights.to(tl.float16), values.to(tl.float16)"},
-            hint="two heads, two blocks of queries, two of keys: the output is wrong by more than 1e-4",
+            says="weights and values are rounded to float16 before the product: keep float32",
             gravity="idea",
         ),
         Mistake(
             "the output is not rescaled",
             change={"mixed = mixed * old[:, None] +": "mixed = mixed +"},
-            hint="half of the weight is on key 20, in the second block, 1/62 on key 3: 8/2 + 62/62 = 5",
+            says="the output is not brought to the new maximum: multiply it by exp(top − new_top), as the sum",
             gravity="idea",
         ),
         Mistake(
             "the sum is not rescaled",
             change={"total = total * old +": "total = total +"},
-            hint="half of the weight is on key 20, in the second block, 1/62 on key 3: 8/2 + 62/62 = 5",
+            says="the sum is not brought to the new maximum: multiply it by exp(top − new_top), as the output",
             gravity="idea",
         ),
         Mistake(
             "rescaled the wrong way",
             change={"old = tl.exp(top - new_top)": "old = tl.exp(tl.minimum(new_top - top, 80.0))"},
-            hint="half of the weight is on key 20, in the second block, 1/62 on key 3: 8/2 + 62/62 = 5",
+            says="the factor of the old sums is turned over: it is exp(top − new_top), which is at most 1",
             gravity="idea",
         ),
         Mistake(
             "not divided",
             change={"mixed / total[:, None]": "mixed"},
-            hint="the output is not divided by the sum of the weights",
+            says="the output is not divided by the sum of the weights",
             gravity="idea",
         ),
         Mistake(
             "divided by the last block's sum",
             change={"total = total * old + tl.sum(weights, axis=1)": "total = tl.sum(weights, axis=1)"},
-            hint="half of the weight is on key 20, in the second block, 1/62 on key 3: 8/2 + 62/62 = 5",
+            says="the sum holds only the last block: add to it what earlier blocks gave",
             gravity="idea",
         ),
         Mistake(
@@ -376,31 +481,31 @@ VARIANTS = {
         Mistake(
             "one block size for both",
             change={"columns = start + tl.arange(0, BN)": "columns = start + tl.arange(0, BM)"},
-            hint="the log-sum-exp of a row is m + log l, of the scaled scores",
+            says="a block of keys has BM keys here: it has BN",
             gravity="part",
         ),
         Mistake(
             "steps of BM",
             change={"range(0, T, BN)": "range(0, T, BM)"},
-            hint="the log-sum-exp of a row is m + log l, of the scaled scores",
+            says="the loop goes through the keys in steps of BM: their blocks have BN keys",
             gravity="part",
         ),
         Mistake(
             "the last block left out",
             change={"range(0, T, BN)": "range(0, T - BN + 1, BN)"},
-            hint="the last block is not full: keys beyond the end must have the weight 0, and nothing beyond",
+            says="a last block of keys that is not full is left out: the loop ends at T",
             gravity="part",
         ),
         Mistake(
             "the maximum for the log-sum-exp",
             change={"top + tl.log(total)": "top"},
-            hint="32 scores of 0: the log-sum-exp is log 32 = m + log l",
+            says="the log of the sum is missing in the log-sum-exp: it is m + log l",
             gravity="part",
         ),
         Mistake(
             "log-sum-exp without the maximum",
             change={"top + tl.log(total)": "tl.log(total)"},
-            hint="the log-sum-exp of a row is m + log l, of the scaled scores",
+            says="the maximum is missing in the log-sum-exp: it is m + log l",
             gravity="part",
         ),
         Mistake(
@@ -408,13 +513,13 @@ VARIANTS = {
             change={
                 "        scores = tl.dot(queries": "        queries = tl.load(q + places, mask=rows[:, None] < T, other=0.0)\n        scores = tl.dot(queries"
             },
-            hint="a program loads its queries once, and each key and value once: something is loaded again, ",
+            says="the queries are loaded again in every step: load them once, before the loop",
             gravity="part",
         ),
         Mistake(
             "keys for values",
             change={"tl.load(v + at": "tl.load(k + at"},
-            hint="the weights are applied to the keys: apply them to the values",
+            says="the weights are applied to the keys: apply them to the values",
             gravity="idea",
         ),
         Mistake(
@@ -422,7 +527,7 @@ VARIANTS = {
             change={
                 "        top = new_top\n": "        mixed = mixed / total[:, None]\n        total = total / total\n        top = new_top\n"
             },
-            hint="half of the weight is on key 20, in the second block, 1/62 on key 3: 8/2 + 62/62 = 5",
+            says="the output is divided in every step: divide once, at the end",
             gravity="idea",
         ),
         Mistake("two programs for one block", change={"tl.program_id(0) * BM": "tl.program_id(0) // 2 * BM"}, hint=RACE, gravity="idea"),
@@ -447,42 +552,72 @@ VARIANTS = {
     ],
     "causal": [
         Mistake(
+            "reversed",
+            change={"columns[None, :] <= rows[:, None]": "columns[None, :] >= rows[:, None]"},
+            says="the mask is reversed: a query sees the keys after it",
+            gravity="idea",
+        ),
+        Mistake(
+            "one later",
+            change={"columns[None, :] <= rows[:, None]": "columns[None, :] <= rows[:, None] + 1"},
+            says="a query sees the key after its own",
+            gravity="idea",
+        ),
+        Mistake(
+            "places in the block",
+            change={"columns[None, :] <= rows[:, None]": "columns[None, :] - start <= rows[:, None] - tl.program_id(0) * BM"},
+            says="the mask compares places within the blocks: compare the numbers of query and key in the whole sequence",
+            gravity="idea",
+        ),
+        Mistake(
+            "scores of 0",
+            change={'scores, float("-inf"))': "scores, 0.0)"},
+            says="masked scores are set to 0, which is a score like any other: set them to minus infinity",
+            gravity="idea",
+        ),
+        Mistake(
+            "no scale",
+            change={'input_precision="ieee") * scale': 'input_precision="ieee")'},
+            says="the scores are not multiplied by the argument `scale`",
+            gravity="idea",
+        ),
+        Mistake(
             "no mask",
             change={
                 "(columns[None, :] <= rows[:, None]) & (columns[None, :] < T)": "columns[None, :] < T",
                 "end = tl.minimum(T, (tl.program_id(0) + 1) * BM)": "end = T",
             },
-            hint="there is no causal mask: a query sees later keys",
+            says="there is no causal mask: a query sees later keys",
             gravity="idea",
         ),
         Mistake(
             "a query does not see itself",
             change={"columns[None, :] <= rows[:, None]": "columns[None, :] < rows[:, None]", 'scores, float("-inf"))': "scores, -1e9)"},
-            hint="equal scores: query t mixes values 0 … t, whose mean is t/2",
+            says="a query does not see its own key: key t is for query t",
             gravity="idea",
         ),
         Mistake(
             "masked blocks computed and thrown away",
             change={"end = tl.minimum(T, (tl.program_id(0) + 1) * BM)": "end = T"},
-            hint="two blocks of queries need 1 + 2 blocks of keys and of values: load no others",
+            says="blocks of keys that no query may see are loaded and computed: end the loop at the block's last query",
             gravity="part",
         ),
         Mistake(
             "the end a block too early",
             change={"(tl.program_id(0) + 1) * BM": "tl.program_id(0) * BM + 1"},
-            hint="unequal blocks or a last block that is not full: where does the loop over keys end?",
+            says="the loop over the keys ends too early: the block's last query sees keys up to itself",
             gravity="part",
         ),
         Mistake(
             "the end a block too late",
             change={"(tl.program_id(0) + 1) * BM": "(tl.program_id(0) + 2) * BM"},
-            hint="two blocks of queries need 1 + 2 blocks of keys and of values: load no others",
+            says="the loop over the keys goes one block too far",
             gravity="part",
         ),
         Mistake(
             "the end in blocks of keys",
             change={"(tl.program_id(0) + 1) * BM": "(tl.program_id(0) + 1) * BN"},
-            hint="unequal blocks or a last block that is not full: where does the loop over keys end?",
+            says="the end of the loop is counted in blocks of BN keys: the queries have blocks of BM",
             gravity="part",
         ),
         Mistake(
@@ -501,16 +636,18 @@ VARIANTS = {
         ),
     ],
     "delta": [
+        Mistake("difference", change={"d_out * out": "d_out - out"}, says="the two are subtracted: multiply elementwise", gravity="idea"),
+        Mistake("in place", change={"(d_out * out)": "d_out.mul_(out)"}, hint="your code changes its input in place", gravity="edge"),
         Mistake(
             "summed over the queries",
             change={".sum(-1)": ".sum(-2)"},
-            hint="1 · 3 + 2 · 4 = 11 and 6: multiply elementwise, and sum over the width",
+            says="the sum runs over the queries: sum over the width, the last axis",
             gravity="idea",
         ),
         Mistake(
             "mean",
             change={".sum(-1)": ".mean(-1)"},
-            hint="1 · 3 + 2 · 4 = 11 and 6: multiply elementwise, and sum over the width",
+            says="this is a mean over the width: take the sum",
             gravity="idea",
         ),
         Mistake(
@@ -522,19 +659,50 @@ VARIANTS = {
         Mistake(
             "a matrix product",
             change={"(d_out * out).sum(-1)": "(d_out @ out.mT).sum(-1)"},
-            hint="1 · 3 + 2 · 4 = 11 and 6: multiply elementwise, and sum over the width",
+            says="every query is multiplied with every other: multiply elementwise",
             gravity="idea",
         ),
         Mistake(
             "only the output",
             change={"d_out * out": "out * out"},
-            hint="1 · 3 + 2 · 4 = 11 and 6: multiply elementwise, and sum over the width",
+            says="this is the squared output: multiply it by its gradient",
             gravity="idea",
         ),
         Right("einsum", change={"(d_out * out).sum(-1)": 'torch.einsum("htd,htd->ht", d_out, out)'}),
         Right("diagonal", change={"(d_out * out).sum(-1)": "(d_out @ out.mT).diagonal(dim1=-2, dim2=-1)"}),
     ],
     "backward": [
+        Mistake("delta added", change={"- shift[:, None]": "+ shift[:, None]"}, says="δ is added: dS = P ∘ (dP − δ)", gravity="idea"),
+        Mistake(
+            "the last block in dK",
+            change={"d_keys += ": "d_keys = "},
+            says="only the last block of queries counts in dK: add them all up",
+            gravity="idea",
+        ),
+        Mistake(
+            "dK and dV exchanged",
+            change={"tl.store(dk + at, d_keys": "tl.store(dk + at, d_values", "tl.store(dv + at, d_values": "tl.store(dv + at, d_keys"},
+            says="dK and dV are exchanged",
+            gravity="idea",
+        ),
+        Mistake(
+            "dQ without scale",
+            change={"tl.dot(d_scores, keys, input": "tl.dot(d_scores / scale, keys, input"},
+            says="the scale is missing in dQ",
+            gravity="part",
+        ),
+        Mistake(
+            "no dQ",
+            change={'        tl.atomic_add(dq + places, tl.dot(d_scores, keys, input_precision="ieee"), mask=rows[:, None] < T)\n': ""},
+            says="dQ stays zero: every program adds its part, with `tl.atomic_add`",
+            gravity="part",
+        ),
+        Mistake(
+            "scores without scale",
+            change={'tl.trans(keys), input_precision="ieee") * scale': 'tl.trans(keys), input_precision="ieee")'},
+            says="the scores are not scaled before the log-sum-exp is subtracted",
+            gravity="idea",
+        ),
         Mistake(
             "dQ by load, add and store",
             change={
@@ -544,17 +712,17 @@ VARIANTS = {
             gravity="part",
         ),
         Mistake("dQ stored", change={"tl.atomic_add(dq": "tl.store(dq"}, hint=RACE, gravity="part"),
-        Mistake("no delta", change={" - shift[:, None])": ")"}, hint="dK = scale · dSᵀ Q with dS = P ∘ (dP − δ)", gravity="idea"),
+        Mistake("no delta", change={" - shift[:, None])": ")"}, says="δ is not subtracted: dS = P ∘ (dP − δ)", gravity="idea"),
         Mistake(
             "no log-sum-exp",
             change={"scores - norm[:, None]": "scores"},
-            hint="32 queries give each key the weight 1/32, and dO is 1: dV = Pᵀ dO = 1. Are all blocks of queries summed?",
+            says="the log-sum-exp is not subtracted: P = exp(scores − lse)",
             gravity="idea",
         ),
         Mistake(
             "the scale only once",
             change={" - shift[:, None]) * scale": " - shift[:, None])"},
-            hint="dK = scale · dSᵀ Q with dS = P ∘ (dP − δ)",
+            says="the scale is missing in dK and dQ: the scores were multiplied by it",
             gravity="idea",
         ),
         Mistake(
@@ -566,7 +734,7 @@ VARIANTS = {
         Mistake(
             "the last block of queries only",
             change={"d_values += tl.dot": "d_values = tl.dot"},
-            hint="32 queries give each key the weight 1/32, and dO is 1: dV = Pᵀ dO = 1. Are all blocks of queries summed?",
+            says="only the last block of queries counts in dV: add them all up",
             gravity="idea",
         ),
         Mistake(
@@ -581,7 +749,7 @@ VARIANTS = {
                 "(rows[:, None] < T) & (columns[None, :] < T), weights, 0.0": "columns[None, :] < T, weights, 0.0",
                 "norm = tl.load(lse + head + rows, mask=rows < T, other=0.0)": "norm = tl.load(lse + head + rows, mask=rows < T)",
             },
-            hint="a last block that is not full: queries and keys beyond the end have no weight",
+            says="queries beyond the end get a weight: set it to 0",
             gravity="part",
         ),
         Mistake("no mask on the store", change={"d_values, mask=columns[:, None] < T": "d_values"}, hint=OUTSIDE, gravity="part"),
@@ -602,15 +770,33 @@ VARIANTS = {
     ],
     "linear": [
         Mistake(
+            "the mask reversed",
+            change={">= inside[None, :]": "<= inside[None, :]"},
+            says="the mask of a chunk is reversed: a position sees later ones",
+            gravity="idea",
+        ),
+        Mistake(
+            "exponentials",
+            change={"scores, 0.0)": "tl.exp(scores), 0.0)"},
+            says="there is no exponential in linear attention: the products themselves are the weights",
+            gravity="idea",
+        ),
+        Mistake(
+            "the last chunk left out",
+            change={"range(0, T, C)": "range(0, T - C + 1, C)"},
+            says="a last chunk that is not full is left out: the loop ends at T",
+            gravity="part",
+        ),
+        Mistake(
             "no mask in the chunk",
             change={"        scores = tl.where(inside[:, None] >= inside[None, :], scores, 0.0)\n": ""},
-            hint="all products are 1: position t sums t + 1 values",
+            says="inside a chunk a position sees later ones: mask the scores",
             gravity="idea",
         ),
         Mistake(
             "without the diagonal",
             change={"inside[:, None] >= inside[None, :]": "inside[:, None] > inside[None, :]"},
-            hint="all products are 1: position t sums t + 1 values",
+            says="a position does not see itself: keep the diagonal of the mask",
             gravity="idea",
         ),
         Mistake(
@@ -620,7 +806,7 @@ VARIANTS = {
             gravity="idea",
         ),
         Mistake(
-            "the state replaced", change={"state += ": "state = "}, hint="four chunks: the output differs from tril(Q Kᵀ) V", gravity="idea"
+            "the state replaced", change={"state += ": "state = "}, says="the state holds only the last chunk: add to it", gravity="idea"
         ),
         Mistake(
             "the state updated first",
@@ -634,7 +820,7 @@ VARIANTS = {
         Mistake(
             "values times keys",
             change={"tl.dot(tl.trans(keys), values": "tl.dot(tl.trans(values), keys"},
-            hint="four chunks: the output differs from tril(Q Kᵀ) V",
+            says="the state is transposed: it is Kᵀ V",
             gravity="idea",
         ),
         Mistake(
@@ -650,51 +836,78 @@ VARIANTS = {
     ],
     "cross-entropy": [
         Mistake(
+            "the target one off", change={"places == y": "places == y + 1"}, says="the logit beside the target is taken", gravity="idea"
+        ),
+        Mistake(
+            "a mean",
+            change={"top + tl.log(total) - chosen": "(top + tl.log(total) - chosen) / V"},
+            says="the loss is divided by V: every row has its own loss, lse − z_y",
+            gravity="idea",
+        ),
+        Mistake(
+            "the first target",
+            change={"tl.load(targets + row)": "tl.load(targets)"},
+            says="every row gets the first target: row i has its own",
+            gravity="idea",
+        ),
+        Mistake(
+            "the gradient's sign",
+            change={"weights / total - tl.where(places == y, 1.0, 0.0)": "tl.where(places == y, 1.0, 0.0) - weights / total"},
+            says="the gradient has the wrong sign: it is softmax(z) − e_y",
+            gravity="part",
+        ),
+        Mistake(
+            "logarithm of base 2",
+            change={"tl.log(total)": "tl.log2(total)"},
+            says="this is the logarithm of base 2: the loss has the natural one",
+            gravity="idea",
+        ),
+        Mistake(
             "the logit for the loss",
             change={"top + tl.log(total) - chosen": "-chosen"},
-            hint="the target has 5 of 8, then 1 of 4: the loss is lse − z_y",
+            says="the log-sum-exp is missing: the loss is lse − z_y",
             gravity="idea",
         ),
         Mistake(
             "the sign",
             change={"top + tl.log(total) - chosen": "chosen - top - tl.log(total)"},
-            hint="the target has 5 of 8, then 1 of 4: the loss is lse − z_y",
+            says="the loss has the wrong sign: it is lse − z_y",
             gravity="idea",
         ),
         Mistake(
             "without the maximum in the end",
             change={"top + tl.log(total) - chosen": "tl.log(total) - chosen"},
-            hint="the target has 5 of 8, then 1 of 4: the loss is lse − z_y",
+            says="the maximum is missing in the log-sum-exp: it is m + log l",
             gravity="idea",
         ),
         Mistake(
             "softmax for the gradient",
             change={" - tl.where(places == y, 1.0, 0.0)": ""},
-            hint="the gradient is softmax(z), minus one at the target",
+            says="the one at the target is not subtracted: the gradient is softmax(z) − e_y",
             gravity="part",
         ),
         Mistake(
             "the gradient is not divided",
             change={"weights / total - ": "weights - "},
-            hint="the gradient is softmax(z), minus one at the target",
+            says="the weights in the gradient are not divided by their sum",
             gravity="part",
         ),
         Mistake(
             "other is 0",
             change={'other=float("-inf")': "other=0.0"},
-            hint="37 logits in a block of 64: lanes beyond the end must have the weight 0",
+            says="lanes beyond the end get a logit of 0 and take part in the sum: `other` must be minus infinity",
             gravity="part",
         ),
         Mistake(
             "no maximum",
             change={"top = tl.max(z, axis=0)": "top = tl.max(z, axis=0) * 0.0"},
-            hint="logits of 200 overflow: subtract the row's largest before exp",
+            says="logits of 200 overflow: subtract the row's largest before exp",
             gravity="edge",
         ),
         Mistake(
             "read twice",
             change={"tl.max(z, axis=0)": 'tl.max(tl.load(logits + row * V + places, mask=places < V, other=float("-inf")), axis=0)'},
-            hint="the logits are loaded more than once",
+            says="the logits are loaded twice: keep the row in a block",
             gravity="part",
         ),
         Right("the target's logit loaded", change={"tl.sum(tl.where(places == y, z, 0.0), axis=0)": "tl.load(logits + row * V + y)"}),
@@ -705,37 +918,52 @@ VARIANTS = {
     ],
     "bonus-split": [
         Mistake(
+            "one maximum for all heads",
+            change={"m.amax(1, keepdim=True)": "m.max()"},
+            hint="every head has its own largest maximum",
+            gravity="idea",
+        ),
+        Mistake("the first head's query", change={"q + head * D": "q"}, says="every head gets the query of the first one", gravity="idea"),
+        Mistake(
+            "weighted twice",
+            change={"(share[..., None] * o)": "(share[..., None] * l[..., None] * o)"},
+            says="combine: o already holds the sum over the part: do not multiply it by l",
+            gravity="idea",
+        ),
+        Mistake(
             "keys beyond the end weighed",
             change={
                 'tl.where(columns < T, tl.sum(keys * query[None, :], axis=1) * scale, float("-inf"))': "tl.sum(keys * query[None, :], axis=1) * scale"
             },
-            hint="m is the largest scaled score of the part",
+            says="keys beyond the end get a weight: set their scores to minus infinity",
             gravity="idea",
         ),
         Mistake(
             "divided in every part",
             change={"tl.sum(weights[:, None] * values, axis=0)": "tl.sum(weights[:, None] * values, axis=0) / tl.sum(weights, axis=0)"},
-            hint="o = Σ exp(s − m) v over the part, not divided",
+            says="o is divided by the sum in every part: the division comes after the merge",
             gravity="idea",
         ),
-        Mistake("no scale", change={"axis=1) * scale": "axis=1)"}, hint="m is the largest scaled score of the part", gravity="idea"),
+        Mistake(
+            "no scale", change={"axis=1) * scale": "axis=1)"}, says="the scores are not multiplied by the argument `scale`", gravity="idea"
+        ),
         Mistake("every part at the same place", change={"part = head * splits + split": "part = head * splits"}, hint=RACE, gravity="idea"),
         Mistake(
             "parts averaged",
             change={"(share[..., None] * o).sum(1) / (share * l).sum(1, keepdim=True)": "(o / l[..., None]).mean(1)"},
-            hint="weights 1 and 3: (1 · 4 + 3 · 8) / 4 = 7. Rescale both o and l to one maximum",
+            says="the parts are averaged as if they weighed the same: a part weighs l e^m",
             gravity="idea",
         ),
         Mistake(
             "no maximum in the end",
             change={"(m - m.amax(1, keepdim=True)).exp()": "m.exp()"},
-            hint="the same scores plus 300 overflow: exponentiate only differences from the largest maximum",
+            says="combine: e to the maxima overflows: subtract the largest of them first",
             gravity="idea",
         ),
         Mistake(
             "not divided",
             change={" / (share * l).sum(1, keepdim=True)": ""},
-            hint="weights 1 and 3: (1 · 4 + 3 · 8) / 4 = 7. Rescale both o and l to one maximum",
+            says="combine: the sum of the outputs is not divided by the sum of the weights",
             gravity="idea",
         ),
         Right(

@@ -923,6 +923,7 @@ EQUIVALENT = {
         "dtype: *": "float32 holds the counts exactly, and a number without axes changes no dtype",
         "iterator: *": "the text gives a list",
     },
+    "bonus-int8": {"dtype: torch.ones_like(step) without its dtype": "`torch.where` takes the wider of the two dtypes"},
     "bonus-bucket": {"number: 0 → -1": "all gradients have the same dtype"},
     "mask": {"copy: *": "with nothing to drop the text does not ask for a new tensor"},
     "round": {
