@@ -90,6 +90,17 @@ def reap() -> None:
             pass
 
 
+def reap_these(pids: set[int]) -> None:
+    """Collect those of these children that have ended. Other children are the student's code's, which may wait for them."""
+    for pid in list(pids):
+        try:
+            ended = os.waitpid(pid, os.WNOHANG)[0]
+        except ChildProcessError:  # somebody has collected it
+            ended = pid
+        if ended:
+            pids.discard(pid)
+
+
 def fork_after_reaping() -> int:
     """Fork; where the limit on processes is reached, collect ended children and try once more."""
     try:

@@ -28,7 +28,7 @@ import torch
 
 from . import audit, rights, seccomp, wire
 from . import shell as shells
-from .processes import fork_after_reaping
+from .processes import fork_after_reaping, reap_these
 
 
 class Server:
@@ -46,6 +46,7 @@ class Server:
         self.objects: dict[int, Any] = {}  # what the examiner has handles on, by number
         self.next = 1
         self.waiting = False  # this process is a clone whose test has not begun
+        self.clones: set[int] = set()  # children of this process; ended ones count towards the limit on processes
         self.graphs: list[tuple[list[torch.Tensor], list[torch.Tensor]]] = []  # leaves and outputs of traced calls
         self.pid = os.getpid()
         self.hooks_before = audit.hooks(shell)
@@ -125,6 +126,7 @@ class Server:
 
     def clone(self, fd: int, number: dict[str, Any]) -> None:
         """Fork: the clone waits on its own socket with everything as it is now."""
+        reap_these(self.clones)
         try:
             pid = fork_after_reaping()
         except OSError as error:
@@ -132,9 +134,11 @@ class Server:
             self.tell({"op": "done", **number}, f"cannot fork: {error.strerror}")
             return
         if pid:
+            self.clones.add(pid)
             os.close(fd)
             self.tell({"op": "done", **number}, None)
             return
+        self.clones = set()
         self.sock.close()
         self.sock = socket.socket(fileno=fd)
         self.pid = os.getpid()

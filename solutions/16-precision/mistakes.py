@@ -36,6 +36,30 @@ def all_workers_at_once(gradients, counts):
 VARIANTS = {
     "limits": [
         Mistake(
+            "always fp16",
+            change={"    bias = ": "    exponent_bits, mantissa_bits = (5, 10) if not finite else (4, 3)\n    bias = "},
+            says="these are always the limits of fp16: use the arguments",
+            gravity="idea",
+        ),
+        Mistake(
+            "no hidden one",
+            change={"(1 + mantissa / 2**mantissa_bits)": "(mantissa / 2**mantissa_bits)"},
+            says="the hidden one is missing: a normal number is (1 + m / 2^M) · 2^(e − b)",
+            gravity="idea",
+        ),
+        Mistake(
+            "smallest ones exchanged",
+            change={"2.0 ** (1 - bias), 2.0 ** (1 - bias - mantissa_bits)": "2.0 ** (1 - bias - mantissa_bits), 2.0 ** (1 - bias)"},
+            says="the smallest normal and the smallest subnormal number are exchanged",
+            gravity="part",
+        ),
+        Mistake(
+            "no subnormal numbers",
+            change={"2.0 ** (1 - bias - mantissa_bits),": "2.0 ** (1 - bias),"},
+            says="the smallest subnormal number is given as the smallest normal one: with e = 0 and m = 1 it is 2^−M times as large",
+            gravity="part",
+        ),
+        Mistake(
             "the reserved exponent",
             change={"(2**exponent_bits - 2, 2**mantissa_bits - 1)": "(2**exponent_bits - 1, 2**mantissa_bits - 1)"},
             hint="this is twice too large: the highest exponent is for infinity and NaN (and the bias is 2^(E−1) − 1)",
@@ -107,6 +131,24 @@ def limits(exponent_bits, mantissa_bits, finite=False):
         ),
     ],
     "decode": [
+        Mistake(
+            "NaN for infinity",
+            change={"torch.where(m[top] == 0, torch.inf, torch.nan).double()": "torch.nan"},
+            says="infinity is missing: with the highest exponent m = 0 stands for infinity",
+            gravity="part",
+        ),
+        Mistake(
+            "infinity for NaN",
+            change={"torch.where(m[top] == 0, torch.inf, torch.nan).double()": "torch.inf"},
+            says="NaN is missing: with the highest exponent every m but 0 stands for NaN",
+            gravity="part",
+        ),
+        Mistake(
+            "ten mantissa bits",
+            change={"m.double() / 2**mantissa_bits": "m.double() / 1024"},
+            says="the mantissa is always divided by 2¹⁰: use `mantissa_bits`",
+            gravity="idea",
+        ),
         Mistake("always a hidden one", change={"+ (e > 0)": "+ 1"}, hint="e = 0 has no hidden one", gravity="part"),
         Mistake("subnormal exponent", change={"e.clamp(min=1)": "e"}, hint="for e = 0 the exponent is 1 − b", gravity="part"),
         Mistake("no sign", change={"return sign * value": "return value"}, hint="the sign is not used: the highest bit", gravity="idea"),
@@ -256,6 +298,18 @@ def round_to(x, exponent_bits, mantissa_bits, finite=False, saturate=False):
         ),
     ],
     "mask": [
+        Mistake(
+            "always bfloat16",
+            change={"    bits = x.view": "    return x.bfloat16().float()\n    bits = x.view"},
+            says="this is always bfloat16, with 7 bits: use `mantissa_bits`",
+            gravity="idea",
+        ),
+        Mistake(
+            "sign lost",
+            change={"x.view(torch.int32)": "x.abs().view(torch.int32)"},
+            says="the sign is lost: work on the bits of x itself",
+            gravity="idea",
+        ),
         Mistake("cut off", change={"(bits + 2 ** (drop - 1) - 1 + stays) &": "bits &"}, hint="the bits are cut off", gravity="idea"),
         Mistake("ties up", change={"2 ** (drop - 1) - 1 + stays": "2 ** (drop - 1)"}, hint="ties are rounded up", gravity="part"),
         Mistake("ties down", change={" - 1 + stays": " - 1"}, hint="the lowest bit that stays is missing", gravity="part"),
@@ -307,6 +361,18 @@ def round_by_mask(x, mantissa_bits):
         Right("shifts", change={"& -(2**drop)": ">> drop << drop"}),
     ],
     "loss-scale": [
+        Mistake(
+            "only the first tensor",
+            change={"for g in gradients)\n": "for g in gradients[:1])\n"},
+            says="only the first tensor is looked at: an overflow may be in any of them",
+            gravity="part",
+        ),
+        Mistake(
+            "all tensors",
+            change={"any(not bool(g.isfinite().all())": "all(not bool(g.isfinite().all())"},
+            says="an overflow counts only if every tensor has one: one is enough",
+            gravity="part",
+        ),
         Mistake(
             "results exchanged",
             change={"return overflow, [g.float() / scale for g in gradients]": "return [g.float() / scale for g in gradients], overflow"},
@@ -381,6 +447,30 @@ def round_by_mask(x, mantissa_bits):
         Right("in float64 on the way", change={"g.float() / scale": "(g.double() / scale).float()"}),
     ],
     "average": [
+        Mistake(
+            "the sum weighted",
+            change={"all_sum(g * count)": "all_sum(g) * count"},
+            says="the sum over the workers is multiplied by this worker's count: multiply before all_sum",
+            gravity="idea",
+        ),
+        Mistake(
+            "the first layer only",
+            change={"for g in gradients]": "for g in gradients[:1]]"},
+            says="only the first gradient comes back: average all of them",
+            gravity="part",
+        ),
+        Mistake(
+            "flattened",
+            change={"all_sum(g * count)": "all_sum((g * count).flatten())"},
+            says="the gradients come back flat: they must keep their shapes",
+            gravity="part",
+        ),
+        Mistake(
+            "in float32",
+            change={"all_sum(g * count)": "all_sum(g.float() * count)"},
+            hint="gradients in float64 must come back in float64",
+            gravity="edge",
+        ),
         Mistake(
             "sum",
             code="def average_gradients(gradients, count, all_sum):\n    return [all_sum(g) for g in gradients]\n" + WORKERS,
@@ -578,6 +668,24 @@ def int8_linear(x, q, step, bias=None):
         Right("the step on x's side", change={"(x @ q.to(x.dtype).T) * step": "torch.einsum('...i,oi,o->...o', x, q.to(x.dtype), step)"}),
     ],
     "bonus-bucket": [
+        Mistake(
+            "left in float32",
+            change={"packed = all_sum(packed)": "packed = all_sum(packed.float())"},
+            hint="digits are lost in float32",
+            gravity="edge",
+        ),
+        Mistake(
+            "without weights",
+            change={"g.flatten() * count": "g.flatten()"},
+            says="the gradients are packed without their weights: multiply by `count` first",
+            gravity="idea",
+        ),
+        Mistake(
+            "own count",
+            change={"packed[:-1] / packed[-1]": "packed[:-1] / count"},
+            says="the sum is divided by this worker's own count: the total is the last entry of the packet",
+            gravity="idea",
+        ),
         Mistake(
             "plain mean",
             code="""

@@ -227,3 +227,30 @@ def test_without_a_sandbox_and_without_fork_the_verdicts_are_the_same_and_it_say
     assert len(failures) == 2
     assert "does not get the hint 'along which axis'" in failures[0]
     assert "right answer 'a product' earns only 0 of 2" in failures[1]
+
+
+THREADS = """
+from autograder.mistakes import Right
+
+CODE = '''
+import threading
+
+def double(x):  # number {number}
+    done = []
+    threads = [threading.Thread(target=lambda: done.append(x + x)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return done[0]
+'''
+VARIANTS = {"double": [Right(f"number {number}", code=CODE.format(number=number)) for number in range(200)]}
+"""
+
+
+@pytest.mark.slow
+def test_many_variants_leave_the_last_one_as_many_threads_as_the_first(small_course: Path) -> None:
+    """Copies that had ended once counted towards the limit of 64 processes, until no thread could start."""
+    (small_course / "others.py").write_text(THREADS)
+    done = run_course("verify", "01-small", "--variants", "others.py", "--json", cwd=small_course)
+    assert [one["earned"] for one in json.loads(done.stdout)["variants"]] == [2.0] * 200
