@@ -91,7 +91,7 @@ def reap() -> None:
 
 
 def reap_these(pids: set[int]) -> None:
-    """Collect those of these children that have ended. Other children are the student's code's, which may wait for them."""
+    """Collect those of these children that have ended. Others are the student's code's, which may wait for them."""
     for pid in list(pids):
         try:
             ended = os.waitpid(pid, os.WNOHANG)[0]
