@@ -1098,7 +1098,7 @@ check.score()
 # Work out the right one from what must hold:
 #
 # - Step $i$ uses `rates[i]`.
-# - It follows the gradient of its own batch alone: nothing is left over from the one before, or from before the call.
+# - It follows the gradient of its own batch alone: nothing is left over from the batch before.
 # - The norm of all gradients together is at most `clip` when the step is taken (`nn.utils.clip_grad_norm_`).
 # - `training.make_optimizer(model)` gives AdamW: weight decay for matrices, none for gains, all in one fused kernel.
 #   It remembers past steps, and keeps the rate under `"lr"` in each of its `param_groups`.
