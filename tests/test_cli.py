@@ -213,8 +213,9 @@ def started_pool(grading: subprocess.Popen[str]) -> int:
 @pytest.mark.skipif(sandbox.why_not() is not None, reason="grading needs a sandbox")
 def test_control_c_says_one_line_and_ends_everything(small_course: Path) -> None:
     line = [sys.executable, "-m", "autograder", "grade", "01-small", "--workers", "2"]
+    cold = {**os.environ, "COURSE_WARM": "0"}  # or the pool is no child of the command
     grading = subprocess.Popen(
-        line, cwd=slow_class(small_course), stderr=subprocess.PIPE, text=True, start_new_session=True
+        line, cwd=slow_class(small_course), env=cold, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     pool = started_pool(grading)
     os.killpg(grading.pid, signal.SIGINT)  # what a terminal does

@@ -9,8 +9,8 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
-from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.rcsetup import cycler
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
 MARKERS = ["o", "s", "^", "D", "v", "P"]
@@ -26,7 +26,7 @@ STYLE: dict[str, Any] = {
     "font.size": 12,
     "font.family": ["sans-serif"],
     "font.sans-serif": ["Arial", "DejaVu Sans", "Liberation Sans", "Bitstream Vera Sans", "sans-serif"],
-    "axes.prop_cycle": cycler("color", COLOURS),
+    "axes.prop_cycle": cycler(color=COLOURS),
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.edgecolor": LIGHT,

@@ -1782,10 +1782,9 @@ with check.edge("new draws every time"):
     ### END HIDDEN TESTS
 with check.edge("one number per row"):
     check.run(next_word, torch.zeros(3, 5), 1.0, shape=(3,), hint="one word number per row: an int64 tensor of shape (B,)")
-    check.equal(
-        check.run(lambda: str(getattr(next_word(torch.eye(5), 1.0), "dtype", ""))), "torch.int64", "word numbers are an int64 tensor"
-    )
-### BEGIN HIDDEN TESTS
+    ### BEGIN HIDDEN TESTS
+    dtype = check.run(lambda: str(getattr(next_word(torch.eye(5), 1.0), "dtype", "")))
+    check.equal(dtype, "torch.int64", "word numbers are an int64 tensor")
 with check.edge("logits unchanged"):
     check.unchanged(next_word, 60 * torch.eye(5), 2.0, [3])
 ### END HIDDEN TESTS

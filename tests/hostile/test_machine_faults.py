@@ -37,7 +37,15 @@ STUDENTS = ("ada", "ben", "cleo", "dan", "eve", "fay")
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cold() -> Iterator[None]:
+    """The processes to be killed are this grader's own: none of them is forked from a warm process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COURSE_WARM", "0")
+        yield
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory, cold: None) -> Path:
     """A class with full marks. Every test grades it once more."""
     root = tmp_path_factory.mktemp("faults")
     course, assignment = make(root)
