@@ -43,7 +43,10 @@ def landing(course: Course, pages: Mapping[str, str]) -> str:
 
 
 def plain_landing(course: Course) -> str:
-    return f"# {course.title}\n\n{MAP}\n"
+    """For a course without a first page, or a site of some assignments, where that page would promise others."""
+    guide = "[How to start](docs/students.md), on your computer or in Colab.\n\n"
+    known = (course.root / "docs" / "students.md").exists()
+    return f"# {course.title}\n\n{guide if known else ''}{MAP}\n"
 
 
 def with_links(course: Course, text: str, pages: Mapping[str, str], documents: str, top: str) -> str:
