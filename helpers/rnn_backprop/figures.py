@@ -134,7 +134,7 @@ class GradientFigure:
         plots.curves(
             series,
             "distance t − i in steps",
-            "‖∂h_t/∂h_i‖",
+            r"$\|\partial h_t/\partial h_i\|$",
             f"ρ = {rho:.2f}: the linear network's gradient {verdict}",
             log_y=True,
             ax=self.ax,
