@@ -330,7 +330,11 @@ def test_the_courses_site_has_its_guide_its_notebooks_and_their_pictures(site: P
     first = (site / "index.html").read_text()
     assert TOY in first, "docs/index.md asks for the first picture of 03"
     assert first.count('<a class="card"') == 2
-    assert "Shift+Enter" in (site / "docs" / "students.html").read_text()
+    guide = (site / "docs" / "students.html").read_text()
+    assert "Shift+Enter" in guide
+    assert f'href="{this.student_repository}/blob/{this.tag}/README.md"' in guide, (
+        "how to install, where students may look"
+    )
     assert "<!--" not in "".join(html_pages.read(first).lines)
     assert (
         site / "_static" / "mathjax" / "output" / "chtml" / "fonts" / "woff-v2" / "MathJax_Main-Regular.woff"
