@@ -413,7 +413,9 @@ def widgets() -> dict[str, tuple[Any, Callable[[Any], None]]]:
         "valley": (valley_dial(), valley),
         "bits": (bit_dial(), bits_of_minus_six),
         "tokens": (
-            playground([(b"t", b"h")], "th" * 11),
+            playground(
+                [(b"t", b"h")], "Each byte of this line is a token, but for two letters: the colours have to wrap."
+            ),
             lambda tab: tab.locator(".text").fill("qx" * 12),
         ),
         "launch": (step_through(launch), lambda tab: tab.locator("input").press("End")),
@@ -427,14 +429,32 @@ def test_every_widget_has_a_goal_and_says_when_it_is_reached(page: Any, tmp_path
         page.goto(path.as_uri())
         goal = page.locator(".goal")
         assert goal.inner_text().startswith("Goal: "), name
+        page.set_viewport_size({"width": 380, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 380, f"{name} is cut in a narrow window"
+        for slider in page.locator("input[type=range]").all():
+            assert slider.bounding_box()["width"] >= 200, f"{name}: a slider too short to set"
+        before = goal.evaluate("node => node.style.borderColor")
         reach(page)
         assert goal.inner_text().startswith("✓ Reached: "), name
-        page.set_viewport_size({"width": 380, "height": 800})
+        assert goal.evaluate("node => node.style.borderColor") != before, f"{name} looks the same as before"
         page.screenshot(path=tmp_path / f"{name}.png")
         assert page.evaluate("document.documentElement.scrollWidth") <= 380, f"{name} is cut in a narrow window"
         page.set_viewport_size({"width": 1300, "height": 900})
         root = page.locator("[data-lm-suppress-shortcuts]")
         assert root.count() == 1, f"{name}: JupyterLab would take its keys"
+
+
+def test_a_narrow_slice_of_an_array_is_filled_without_seams(page: Any, tmp_path: Path) -> None:
+    from helpers.kernels.launches import Watched, step_through
+
+    loaded = Watched({"x": (1, 45)}, [(0,)], [{"x": np.ones((1, 45), int)}])
+    path = tmp_path / "launch.html"
+    path.write_text(f"<html><meta charset='utf-8'><body>{step_through(loaded).data}</body></html>")
+    page.goto(path.as_uri())
+    colours = page.locator("canvas").evaluate(
+        "c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
+    )
+    assert colours == 1
 
 
 def test_course_lab_says_what_to_do_where_the_port_or_folder_is_wrong(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import torch
 from matplotlib.figure import Figure
 
-from helpers.kit import plots
+from helpers.kit import controls, plots
 
 
 def loss_and_perplexity(train: Sequence[float], held_out: Sequence[tuple[int, float]], uniform: float) -> Figure:
@@ -60,6 +60,7 @@ class SamplingFigure:
     def __init__(self, distribution: Callable[..., Any], logits: torch.Tensor, alphabet: str, shown: int = 20) -> None:
         self.distribution, self.logits = distribution, logits
         self.order = logits.argsort(descending=True)[:shown]
+        self.kept = len(logits)  # characters that can still be drawn
         self.names = [label(alphabet[int(i)]) for i in self.order]
         plots.use_course_style()
         self.figure, self.axes = plt.subplots(figsize=(9, 3.6))
@@ -67,7 +68,7 @@ class SamplingFigure:
     def draw(self, temperature: float, top_k: int, top_p: float) -> None:
         before = self.logits.softmax(-1)
         after = self.distribution(self.logits[None], temperature=temperature, top_k=top_k, top_p=top_p)[0]
-        kept = int((after > 0).sum())
+        kept = self.kept = int((after > 0).sum())
         self.axes.clear()
         places = range(len(self.order))
         self.axes.bar([p - 0.2 for p in places], plots.array(before[self.order]), 0.4, label="the model's", color="C7")
@@ -93,17 +94,19 @@ def sampling_sliders(distribution: Callable[..., Any], logits: torch.Tensor, alp
     from IPython.display import display
 
     picture = SamplingFigure(distribution, logits, alphabet)
-    options: dict[str, Any] = {"continuous_update": False, "layout": ipywidgets.Layout(width="420px")}
+    options = controls.options(continuous_update=False)
+    goal = controls.Goal(f"with top-k at {len(alphabet)}, which cuts nothing, leave two or three characters")
     heat = ipywidgets.FloatSlider(value=0.8, min=0.0, max=2.0, step=0.1, description="temperature", **options)
     most = ipywidgets.IntSlider(value=20, min=1, max=len(alphabet), description="top-k", **options)
     mass = ipywidgets.FloatSlider(value=0.9, min=0.05, max=1.0, step=0.05, description="top-p", **options)
     picture.draw(heat.value, most.value, mass.value)
-    display(ipywidgets.VBox([heat, most, mass]))
+    display(ipywidgets.VBox([heat, most, mass, goal.line]))
     shown = display(picture.figure, display_id=True)
     plt.close(picture.figure)  # or the notebook would show the figure a second time at the end of the cell
 
     def redraw(change: Any) -> None:
         picture.draw(heat.value, most.value, mass.value)
+        goal.tell(most.value == len(alphabet) and picture.kept in (2, 3))
         if shown is not None:
             shown.update(picture.figure)
 

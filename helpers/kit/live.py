@@ -91,6 +91,7 @@ def picture(said: str, losses: Sequence[float]) -> str:
         f'<line x1="{LEFT}" y1="{10 + tall}" x2="{LEFT + wide}" y2="{10 + tall}" stroke="currentColor" opacity="0.3"/>'
         f'<text x="{LEFT - 6}" y="14" text-anchor="end" {label} opacity="0.7">{high:.3g}</text>'
         f'<text x="{LEFT - 6}" y="{14 + tall}" text-anchor="end" {label} opacity="0.7">{low:.3g}</text>'
+        f'<text x="{LEFT - 6}" y="{14 + tall / 2:.0f}" text-anchor="end" {label} opacity="0.7">loss</text>'
         f'<polyline points="{line}" fill="none" stroke="{COLOUR}" stroke-width="2"/>'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{COLOUR}"/>'
         f'<text x="{x + 7:.1f}" y="{y + 4:.1f}" {label}>{values[-1]:.3g}</text></svg>'

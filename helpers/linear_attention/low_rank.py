@@ -17,7 +17,7 @@ import torch
 from matplotlib.figure import Figure
 from torch import nn
 
-from helpers.kit import plots
+from helpers.kit import controls, plots
 from helpers.kit.interrupts import Loop
 
 TASKS = ("group_mean", "block_mean", "neighbour")
@@ -187,6 +187,13 @@ def draw_truncation(P: torch.Tensor, V: torch.Tensor, k: int) -> Figure:
     return figure
 
 
+def smallest_rank(P: torch.Tensor, error: float) -> int:
+    """The smallest rank at which the best approximation of P is nearer than this relative error."""
+    squares = torch.linalg.svdvals(P) ** 2
+    lost = 1 - squares.cumsum(0) / squares.sum()
+    return int((lost >= error**2).sum()) + 1
+
+
 def png(figure: Figure) -> bytes:
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=90)
@@ -198,15 +205,20 @@ def explore_rank(heads: Mapping[str, tuple[torch.Tensor, torch.Tensor]]) -> Any:
     import ipywidgets
 
     names = list(heads)
-    which = ipywidgets.Dropdown(options=names, value=names[0], description="head")
+    which = ipywidgets.Dropdown(options=names, value=names[0], description="head", **controls.options())
     n = len(heads[names[0]][0])
-    rank = ipywidgets.IntSlider(value=min(4, n), min=1, max=n, description="rank k", continuous_update=False)
+    rank = ipywidgets.IntSlider(
+        value=min(4, n), min=1, max=n, description="rank k", **controls.options(continuous_update=False)
+    )
+    goal = controls.Goal("the smallest rank of this head whose error of P is below 10%")
     picture = ipywidgets.Image(format="png")
 
     def redraw(change: Any = None) -> None:
-        picture.value = png(draw_truncation(*heads[which.value], rank.value))
+        P, V = heads[which.value]
+        picture.value = png(draw_truncation(P, V, rank.value))
+        goal.tell(rank.value == smallest_rank(P, 0.1))
 
     which.observe(redraw, names="value")
     rank.observe(redraw, names="value")
     redraw()
-    return ipywidgets.VBox([ipywidgets.HBox([which, rank]), picture])
+    return ipywidgets.VBox([ipywidgets.VBox([which, rank, goal.line]), picture])

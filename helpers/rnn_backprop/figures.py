@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
-from helpers.kit import plots
+from helpers.kit import controls, plots
 from helpers.rnn_backprop.derivation import WEIGHTS, pairs
 
 HEIGHT = {"x": 0.0, "z": 1.0, "h": 2.0, "o": 3.0, "p": 4.0, "y": 4.0, "J": 5.0}
@@ -109,6 +109,7 @@ class GradientFigure:
         self.jacobian, self.steps, self.n = jacobian, steps, n
         self.figure: Figure = plt.figure(figsize=(8, 4.2))
         self.ax = self.figure.add_subplot()
+        self.parted = False  # whether the linear network's gradient explodes where that of tanh vanishes
 
     def norms(self, rho: float, size: float) -> tuple[np.ndarray, np.ndarray]:
         """Spectral norms for distances 0 … steps: of the linear network (states zero, where tanh has slope one), and of
@@ -125,6 +126,7 @@ class GradientFigure:
     def draw(self, rho: float, size: float) -> Figure:
         """Draw afresh for these settings."""
         linear, tanh = self.norms(rho, size)
+        self.parted = bool(linear[-1] > 1000 and tanh[-1] < 0.001)
         self.ax.clear()
         distance = np.arange(self.steps + 1)
         series = {"linear": (distance, linear), f"tanh, inputs of size {size:g}": (distance, tanh)}
@@ -132,7 +134,7 @@ class GradientFigure:
         plots.curves(
             series,
             "distance t − i in steps",
-            "‖∂h_t/∂h_i‖",
+            r"$\|\partial h_t/\partial h_i\|$",
             f"ρ = {rho:.2f}: the linear network's gradient {verdict}",
             log_y=True,
             ax=self.ax,
@@ -154,16 +156,18 @@ def gradient_slider(
 
     picture = GradientFigure(jacobian, steps)
     picture.draw(rho, size)
-    layout = ipywidgets.Layout(width="420px")
-    options: dict[str, Any] = {"continuous_update": False, "layout": layout}
+    options = controls.options(continuous_update=False)
+    goal = controls.Goal("with the same W, a linear gradient above 1000 and a tanh gradient below 0.001")
     radius = ipywidgets.FloatSlider(value=rho, min=0.3, max=1.8, step=0.05, description="ρ", **options)
     inputs = ipywidgets.FloatSlider(value=size, min=0.0, max=2.0, step=0.1, description="input size", **options)
-    display(ipywidgets.VBox([radius, inputs]))
+    goal.tell(picture.parted)
+    display(ipywidgets.VBox([radius, inputs, goal.line]))
     shown = display(picture.figure, display_id=True)
     plt.close(picture.figure)  # or the notebook would show the figure a second time at the end of the cell
 
     def redraw(change: Any) -> None:
         picture.draw(radius.value, inputs.value)
+        goal.tell(picture.parted)
         if shown is not None:
             shown.update(picture.figure)
 

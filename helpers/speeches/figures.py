@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
-from helpers.kit import plots
+from helpers.kit import controls, plots
 
 # 97.5 % quantiles of Student's t distribution by degrees of freedom.
 T_QUANTILES = dict(
@@ -93,7 +93,9 @@ def map_browser(
     figure, ax = plt.subplots(figsize=(7, 6))
     maps, _ = look(names[0], 0)
     layers, heads = len(maps), next(iter(maps.values())).shape[1]
-    layout: dict[str, Any] = {"layout": ipywidgets.Layout(width="420px")}
+    layout = controls.options()
+    seen: dict[tuple[str, int], set[tuple[int, int]]] = {}
+    goal = controls.Goal("look at every layer and head of one model on one text")
     model = ipywidgets.Dropdown(options=list(names), description="model", **layout)
     text = ipywidgets.IntSlider(value=0, min=0, max=texts - 1, description="text", continuous_update=False, **layout)
     layer = ipywidgets.IntSlider(value=0, min=0, max=layers - 1, description="layer", continuous_update=False, **layout)
@@ -108,9 +110,12 @@ def map_browser(
             f"{model.value}: layer {layer.value}, head {head.value}; the brightest cell is {image.get_clim()[1]:.2f}"
         )
         figure.tight_layout()
+        here = seen.setdefault((model.value, text.value), set())
+        here.add((layer.value, head.value))
+        goal.tell(len(here) == layers * heads)
 
     redraw()
-    display(ipywidgets.VBox([model, text, layer, head]))
+    display(ipywidgets.VBox([model, text, layer, head, goal.line]))
     shown = display(figure, display_id=True)
     plt.close(figure)  # or the notebook would show the figure a second time at the end of the cell
 

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from torch import nn
 from torch.nn import functional as F
 
-from helpers.kit import plots
+from helpers.kit import controls, plots
 
 Norms = Mapping[str, Mapping[int, Sequence[float]]]  # {variant: {depth: one gradient norm per block}}
 
@@ -135,7 +135,9 @@ def explore_depth(norms: Norms) -> Any:
     import ipywidgets
 
     depths = sorted(next(iter(norms.values())))
-    chosen = ipywidgets.SelectionSlider(options=depths, value=depths[-1], description="depth")
+    chosen = ipywidgets.SelectionSlider(options=depths, value=depths[-1], description="depth", **controls.options())
+    goal = controls.Goal("look at every depth, and say which curves stay level")
+    seen: set[int] = set()
     picture = ipywidgets.Image(format="png")
 
     def redraw(change: Any = None) -> None:
@@ -146,7 +148,9 @@ def explore_depth(norms: Norms) -> Any:
         figure.savefig(file, format="png", dpi=90)
         plt.close(figure)
         picture.value = file.getvalue()
+        seen.add(chosen.value)
+        goal.tell(len(seen) == len(depths))
 
     chosen.observe(redraw, names="value")
     redraw()
-    return ipywidgets.VBox([chosen, picture])
+    return ipywidgets.VBox([chosen, goal.line, picture])

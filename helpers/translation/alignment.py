@@ -10,7 +10,7 @@ import torch
 from matplotlib.axes import Axes
 from torch import Tensor, nn
 
-from helpers.kit import plots
+from helpers.kit import controls, plots
 from helpers.translation.pairs import english_french
 
 
@@ -88,19 +88,23 @@ def alignment_explorer(show: Callable[[int], tuple[Tensor, list[str], list[str]]
     from IPython.display import display
 
     layers, heads = show(0)[0].shape[:2]
-    wide = ipywidgets.Layout(width="640px")
+    narrow = controls.options()
+    wide = {**narrow, "layout": ipywidgets.Layout(width="640px", max_width="100%")}
+    goal = controls.Goal("the layer and head with the largest weight of this sentence")
     which = ipywidgets.Dropdown(
-        options=[(text, i) for i, text in enumerate(sentences)], value=0, description="sentence", layout=wide
+        options=[(text, i) for i, text in enumerate(sentences)], value=0, description="sentence", **wide
     )
     layer = ipywidgets.Dropdown(
-        options=[("mean", -1), *((str(i), i) for i in range(layers))], value=layers - 1, description="layer"
+        options=[("mean", -1), *((str(i), i) for i in range(layers))], value=layers - 1, description="layer", **narrow
     )
     head = ipywidgets.Dropdown(
-        options=[("mean", -1), *((str(i), i) for i in range(heads))], value=-1, description="head"
+        options=[("mean", -1), *((str(i), i) for i in range(heads))], value=-1, description="head", **narrow
     )
 
     def draw() -> Any:
         weights, source, produced = show(which.value)
+        alone = layer.value >= 0 and head.value >= 0
+        goal.tell(bool(alone and weights[layer.value, head.value].max() == weights.max()))
         chosen = weights.mean(0) if layer.value < 0 else weights[layer.value]
         chosen = chosen.mean(0) if head.value < 0 else chosen[head.value]
         ax = alignment_map(chosen, source, produced, f"layer {layer.label}, head {head.label}")
@@ -109,7 +113,7 @@ def alignment_explorer(show: Callable[[int], tuple[Tensor, list[str], list[str]]
         plt.close(figure)  # the page shows it, not the end of the cell
         return figure
 
-    display(ipywidgets.VBox([which, layer, head]))
+    display(ipywidgets.VBox([which, layer, head, goal.line]))
     shown = display(draw(), display_id=True)
 
     def redraw(change: Any) -> None:

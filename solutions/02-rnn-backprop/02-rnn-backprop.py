@@ -1009,7 +1009,8 @@ sizes_by_rho = {
     )
     for rho, fate in [(0.5, "vanish"), (1.0, "hold"), (1.5, "explode")]
 }
-plots.curves(sizes_by_rho, "distance t − i in steps", "‖∂h_t/∂h_i‖", "W_hh = ρ × orthogonal", log_y=True)
+size_label, title = r"$\|\partial h_t/\partial h_i\|$", r"$W_{hh} = \rho\,\times$ orthogonal"
+plots.curves(sizes_by_rho, "distance t − i in steps", size_label, title, log_y=True)
 plt.show()
 
 # %% [markdown]
@@ -1207,7 +1208,8 @@ def train_linear(limit, start, updates, T=20, n_h=8):
 rounds = pick(smoke=6, laptop=60, gpu=60)
 runs = {"no clipping": train_linear(None, 0, rounds), "clipped at 1": train_linear(1.0, 0, rounds)}
 figure, panels = plt.subplots(1, 2, figsize=(12, 4))
-for panel, which, quantity in [(panels[0], 1, "‖∂J/∂W_hh‖ before clipping"), (panels[1], 0, "loss per step in nats")]:
+size_label = r"$\|\partial J/\partial W_{hh}\|$ before clipping"
+for panel, which, quantity in [(panels[0], 1, size_label), (panels[1], 0, "loss per step in nats")]:
     plots.curves(
         {name: (range(len(run[which])), run[which]) for name, run in runs.items()},
         "update",
@@ -1539,7 +1541,7 @@ for level, label in [
     axes.axhline(level, color="0.4", linewidth=0.8)
     axes.annotate(label, (len(history), level), ha="right", va="bottom", fontsize=9)
 axes.set_ylim(top=math.log(V) + 0.3)
-axes.legend(loc="upper right", bbox_to_anchor=(1.0, 0.9))
+axes.legend(loc="lower left")
 plt.show()
 
 # %% [markdown]

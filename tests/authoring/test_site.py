@@ -223,7 +223,9 @@ def test_a_site_is_whole_the_same_every_time_and_takes_the_place_of_its_older_se
     for target in (one, other):
         sites.site(small, list(small.assignments), target, "smoke")
     assert digests(one) == digests(other)
-    assert "Doubling" in (one / "index.html").read_text(), "the map, where a course has no docs/index.md"
+    first = (one / "index.html").read_text()
+    assert "Doubling" in first, "the map, where a course has no docs/index.md"
+    assert "How to start" in first, "a newcomer is led to the students' guide"
     assert "https://github.com/example/small/blob/main/LICENSE" in (one / "docs" / "students.html").read_text()
     (one / "old.html").write_text("")
     sites.site(small, list(small.assignments), one, "smoke")
@@ -267,6 +269,20 @@ def test_pictures_are_those_of_given_cells_and_are_drawn_once(small: Course, mon
     assignment.source.write_text(assignment.source.read_text().replace("figsize=(2, 1)", "figsize=(1, 1)"))
     with pytest.raises(AssertionError, match="nothing has changed"):
         pictures.of(small, assignment, "smoke")
+
+
+def test_some_assignments_are_shown_in_the_courses_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+
+    def write_text(this: Course, chosen: list[Assignment], *rest: object) -> dict[str, bytes]:
+        written.extend(one.id for one in chosen)
+        raise CourseError("enough")
+
+    monkeypatch.setattr(sites, "write_text", write_text)
+    this = course.load(ROOT)
+    with pytest.raises(CourseError, match="enough"):
+        sites.site(this, this.select(["09-gpt", "02-rnn-backprop"]), tmp_path / "site", "smoke")
+    assert written == ["02-rnn-backprop", "09-gpt"]
 
 
 @pytest.mark.slow
@@ -314,7 +330,11 @@ def test_the_courses_site_has_its_guide_its_notebooks_and_their_pictures(site: P
     first = (site / "index.html").read_text()
     assert TOY in first, "docs/index.md asks for the first picture of 03"
     assert first.count('<a class="card"') == 2
-    assert "Shift+Enter" in (site / "docs" / "students.html").read_text()
+    guide = (site / "docs" / "students.html").read_text()
+    assert "Shift+Enter" in guide
+    assert f'href="{this.student_repository}/blob/{this.tag}/README.md"' in guide, (
+        "how to install, where students may look"
+    )
     assert "<!--" not in "".join(html_pages.read(first).lines)
     assert (
         site / "_static" / "mathjax" / "output" / "chtml" / "fonts" / "woff-v2" / "MathJax_Main-Regular.woff"

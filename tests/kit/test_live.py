@@ -83,3 +83,4 @@ def test_a_long_curve_is_thinned_and_what_is_not_finite_is_left_out() -> None:
     assert all(math.isfinite(value) for value in values)
     assert live.thinned([]) == []
     assert "<svg" in live.picture("flat", [2.0, 2.0, 2.0])
+    assert ">loss</text>" in live.picture("flat", [2.0, 2.0, 2.0]), "the axis says what it shows"

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from autograder.authoring.release_texts import DOCUMENTS
 from autograder.authoring.site.landing import MAP
 from autograder.model.course import Course
 
@@ -24,7 +25,9 @@ def copy(course: Course, folder: Path, pages: Mapping[str, str]) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         text = (here / f"{name}.md").read_text(encoding="utf-8")
-        (folder / f"{name}.md").write_text(with_links(course, text, pages, "", "../"), encoding="utf-8")
+        for_students = f"docs/{name}.md" in DOCUMENTS and course.student_repository
+        home = course.student_repository if for_students else course.repository
+        (folder / f"{name}.md").write_text(with_links(course, text, pages, "", "../", home), encoding="utf-8")
     if (here / "images").is_dir():
         shutil.copytree(here / "images", folder / "images")
     return names
@@ -39,16 +42,20 @@ def landing(course: Course, pages: Mapping[str, str]) -> str:
     path = course.root / "docs" / LANDING
     if not path.exists():
         return plain_landing(course)
-    return with_links(course, path.read_text(encoding="utf-8"), pages, "docs/", "")
+    return with_links(course, path.read_text(encoding="utf-8"), pages, "docs/", "", course.repository)
 
 
 def plain_landing(course: Course) -> str:
-    return f"# {course.title}\n\n{MAP}\n"
+    """For a course without a first page, or a site of some assignments, where that page would promise others."""
+    guide = "[How to start](docs/students.md), on your computer or in Colab.\n\n"
+    known = (course.root / "docs" / "students.md").exists()
+    return f"# {course.title}\n\n{guide if known else ''}{MAP}\n"
 
 
-def with_links(course: Course, text: str, pages: Mapping[str, str], documents: str, top: str) -> str:
+def with_links(course: Course, text: str, pages: Mapping[str, str], documents: str, top: str, repository: str) -> str:
     """A document's text with links for the site. `pages` are those of notebooks, by the notebooks' places; `documents`
-    and `top` lead to the other documents and to the site's folder.
+    and `top` lead to the other documents and to the site's folder; other files are in `repository`, which those who
+    read the document may see.
     """
     here = course.root / "docs"
 
@@ -60,6 +67,6 @@ def with_links(course: Course, text: str, pages: Mapping[str, str], documents: s
         if ((here / path).parent == here and path.endswith(".md")) or path.startswith("images/"):
             return f"{documents}{path}{place}"
         file = (here / path).resolve().relative_to(course.root.resolve())
-        return f"{course.repository.removesuffix('.git')}/blob/{course.tag}/{file.as_posix()}{place}"
+        return f"{repository.removesuffix('.git')}/blob/{course.tag}/{file.as_posix()}{place}"
 
     return LINK.sub(lead, text)

@@ -31,8 +31,9 @@ MADE_HERE = "searchindex.js"  # in every site: a folder without it is somebody e
 def site(
     course: Course, chosen: list[Assignment], target: Path, scale: str, told: Callable[[str], None] = lambda _: None
 ) -> Path:
-    """Make the site of these assignments and put it in place."""
+    """Make the site of these assignments, in the course's order, and put it in place."""
     refuse_what_is_missing()
+    chosen = [one for one in course.assignments if one in chosen]
     target = target.resolve()
     if target.exists() and any(target.iterdir()) and not (target / MADE_HERE).exists():
         raise CourseError(f"{target} is not a site that `course site` made: give an empty folder with --to")
