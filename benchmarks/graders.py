@@ -1,14 +1,15 @@
 """Real assignments, graded by stock nbgrader, by otter-grader and by `course grade`: perfect submissions, in one run.
 
-Two sizes of a class for each assignment, start-up included. Printed is processor time of everything that a grader
-starts, which a busy machine changes less than the clock, and the clock. Otter's tests are the test cells as they are,
-one test file each, and the notebooks it gets have none, so that it runs each test once, too. It is measured where
-GRADERS_OTTER names a Python that has otter-grader; what the notebooks import it takes from here:
+Start-up included. Printed is processor time of everything that a grader starts, which a busy machine changes less
+than the clock, and the clock. `course grade` first grades one submission, and records there what the named mistakes
+answer, which is paid once per assignment and class; then it grades all of them, with --force. Otter's tests are the
+test cells as they are, one test file each, and the notebooks it gets have none, so that it runs each test once, too.
+It is measured where GRADERS_OTTER names a Python that has otter-grader; what the notebooks import it takes from here:
 
     python -m venv otter && otter/bin/pip install otter-grader
     GRADERS_OTTER=otter/bin/python python -m benchmarks graders
 
-GRADERS_ASSIGNMENTS chooses the assignments, GRADERS_SIZES the numbers of submissions.
+GRADERS_ASSIGNMENTS chooses the assignments, GRADERS_SIZES the numbers of submissions ("3 10", for two sizes).
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from autograder.model import course
 from autograder.model.notebook import Cell
 from benchmarks.grading import STOCK, WORKERS, scores
 
-CHOSEN = os.environ.get("GRADERS_ASSIGNMENTS", "03-attention 08-positions").split()
-SIZES = [int(size) for size in os.environ.get("GRADERS_SIZES", "2 6").split()]
+CHOSEN = os.environ.get("GRADERS_ASSIGNMENTS", "02-rnn-backprop 03-attention").split()
+SIZES = [int(size) for size in os.environ.get("GRADERS_SIZES", "3").split()]
 OTTER = os.path.abspath(os.environ["GRADERS_OTTER"]) if "GRADERS_OTTER" in os.environ else ""
 TEST_FILE = """OK_FORMAT = False
 from otter.test_files import test_case
@@ -115,11 +116,13 @@ def compared(name: str, size: int, folder: Path) -> str:
     shutil.copytree(ours, stock)
     with open(stock / "nbgrader_config.py", "a", encoding="utf-8") as config:
         config.write(STOCK)
-    course_grade = timed(ours, sys.executable, "-m", "autograder", "grade", name, "--workers", str(WORKERS))
+    grade = (sys.executable, "-m", "autograder", "grade", name, "--force", "--workers")
+    first = timed(ours, *grade, "1", "--student", "student00")
+    course_grade = timed(ours, *grade, str(WORKERS))
     autograde = timed(stock, sys.executable, "-m", "nbgrader", "autograde", name)
     if scores(ours) != scores(stock):
         sys.exit(f"{name}: the scores of nbgrader and of course grade differ")
-    row = [name, str(size), str(course_grade), str(autograde)]
+    row = [name, str(size), str(first), str(course_grade), str(autograde)]
     ratios = [autograde.processor / course_grade.processor]
     if otter is None:
         return f"| {' | '.join(row)} | not installed | {ratios[0]:.1f} | |"
@@ -132,8 +135,9 @@ def compared(name: str, size: int, folder: Path) -> str:
 
 def main() -> None:
     print("processor time (and by the clock) of grading perfect submissions, start-up included\n")
-    print("| assignment | submissions | course grade | nbgrader | otter | nbgrader ÷ ours | otter ÷ ours |")
-    print("| --- | --- | --- | --- | --- | --- | --- |", flush=True)
+    print("| assignment | submissions | recordings and one of them | all, course grade | nbgrader | otter |", end="")
+    print(" nbgrader ÷ ours | otter ÷ ours |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
     for name in CHOSEN:
         for size in SIZES:
             with tempfile.TemporaryDirectory() as folder:

@@ -180,6 +180,21 @@ def change_a_test(assignment: Assignment) -> None:
     assignment.source.write_text(changed, encoding="utf-8")
 
 
+def used_again(made: Course, kinds: dict[str, dict[str, str]], run: Run) -> list[str]:
+    """By assignment and kind: how many results of each submission were used again, of how many tests."""
+    found = []
+    for assignment in made.assignments:
+        cells, _ = build.checked_cells(assignment)
+        tests = sum(cell.is_test for cell in cells)
+        by_kind: dict[str, list[str]] = {}
+        for row in run.rows:
+            if row["assignment"] == assignment.id:
+                by_kind.setdefault(kinds[assignment.id][row["student"]], []).append(str(row["reused"]))
+        parts = (f"{kind} {', '.join(counts)}" for kind, counts in sorted(by_kind.items()))
+        found.append(f"{assignment.id}, {tests} tests, used again: {'; '.join(parts)}")
+    return found
+
+
 def records_missing(made: Course, kinds: dict[str, dict[str, str]]) -> list[str]:
     wanted = [(student, name) for name, students in kinds.items() for student in students]
     return [
@@ -230,10 +245,9 @@ def main() -> None:
         for assignment in made.assignments:
             change_a_test(assignment)
         changed = graded(made, workers)
-        reused = sum(row["reused"] for row in changed.rows)
-        print(
-            f"one test of each changed: {reused} results used again, {changed.seconds:.0f} s of {first.seconds:.0f} s"
-        )
+        print(f"one test of each changed: {changed.seconds:.0f} s of {first.seconds:.0f} s, {changed.skipped} skipped")
+        for line in used_again(made, kinds, changed):
+            print(f"  {line}")
         scores = {(row["assignment"], row["student"]): row["score"] for row in first.rows}
         others = [row["student"] for row in changed.rows if row["score"] != scores[row["assignment"], row["student"]]]
         print(f"  other scores than before: {', '.join(others) or 'none'}; failed: {first.failed + changed.failed}")

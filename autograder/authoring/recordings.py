@@ -1,8 +1,8 @@
 """What the named mistakes of an assignment answer in every call of their tests, once per assignment and secret.
 
 The examiner compares a submission's answers with these, and names the mistake that agrees (examiner/recognition.py).
-Only mistakes that say something (`says=`) are recorded; they are kept below `.course/` until something that decides
-them changes.
+Only mistakes that say something (`says=`) are recorded; they are kept below `.course/`, test by test, until something
+that decides them changes: another test does not.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from autograder.authoring.engines import Candidate, Engine, Sheet, engine_for
+from autograder.authoring.engines import Candidate, Engine, Sheet, engine_for, is_test, name_of
 from autograder.authoring.mistakes import Mistake, load
 from autograder.examiner.recognition import agrees
+from autograder.examiner.tester import is_foreign
 from autograder.examiner.tools_digest import tools_digest
 from autograder.model.course import Assignment, Course, CourseError, write_whole
 from autograder.model.notebook import Cell
@@ -41,18 +42,36 @@ def recorded(
     if not candidates:
         return {}
     path = course.root / ".course" / "recorded" / f"{assignment.id}.json"
-    decided_by = [sheet.instructor, [(one.answer, mistake.says) for one, mistake in candidates], secret, tools_digest()]
-    digest = hashlib.sha256(json.dumps(decided_by, sort_keys=True).encode()).hexdigest()
-    with suppress(OSError, ValueError, KeyError, TypeError):
+    digests = digests_of(sheet, candidates, secret)
+    tests: Recorded = {}
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         kept = json.loads(path.read_text(encoding="utf-8"))
-        if kept["digest"] == digest:
-            tests: Recorded = kept["tests"]
-            return tests
-    with closing(engine_for(course, assignment, [sheet])) as engine:
-        right = right_calls(engine, sheet, cells, [one for one, _ in candidates])
-        made = record(engine, sheet, candidates, progress, right)
-    write_whole(path, json.dumps({"digest": digest, "tests": made}, ensure_ascii=False) + "\n")
-    return made
+        tests = {name: kept["tests"].get(name, []) for name, old in kept["digests"].items() if digests.get(name) == old}
+    todo = [(one, mistake) for one, mistake in candidates if one.test not in tests]
+    if todo:
+        todo = [(replace(one, key=key), mistake) for key, (one, mistake) in enumerate(todo)]
+        with closing(engine_for(course, assignment, [sheet])) as engine:
+            right = right_calls(engine, sheet, cells, [one for one, _ in todo])
+            tests |= record(engine, sheet, todo, progress, right)
+        write_whole(path, json.dumps({"digests": digests, "tests": tests}, ensure_ascii=False) + "\n")
+    return {name: known for name, known in tests.items() if known}
+
+
+def digests_of(sheet: Sheet, candidates: list[tuple[Candidate, Mistake]], secret: str) -> dict[str, str]:
+    """By test, of all that decides what its mistakes answer: the notebook with this test and without the others."""
+    code = [cell for cell in sheet.cells() if cell["kind"] == "code"]
+    foreign = any(is_test(cell) and is_foreign(cell["source"]) for cell in code)  # it may use what other tests make
+    around = [secret, tools_digest(), sheet.looks]
+    found: dict[str, str] = {}
+    for test in {one.test for one, _ in candidates}:
+        tried = [[mistake.name, mistake.says, one.answer] for one, mistake in candidates if one.test == test]
+        near = [
+            [cell["source"], {} if is_test(cell) else cell["metadata"]]
+            for cell in code
+            if foreign or not is_test(cell) or name_of(cell) == test
+        ]
+        found[test] = hashlib.sha256(json.dumps([around, near, tried], sort_keys=True).encode()).hexdigest()
+    return found
 
 
 def telling(assignment: Assignment, cells: list[Cell], secret: str) -> list[tuple[Candidate, Mistake]]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import run_course
 
-from autograder.authoring import recordings
-from autograder.authoring.engines import Candidate, Sheet, Tested
+from autograder.authoring import build, recordings
+from autograder.authoring.engines import Candidate, Engine, Sheet, Tested, sheet_of
 from autograder.authoring.mistakes import Mistake
+from autograder.authoring.recordings import Recorded
+from autograder.model import course
 
 MISTAKES = """
 from autograder.mistakes import Mistake, Right
@@ -102,3 +106,43 @@ def test_recordings_are_the_same_in_whatever_order_the_workers_are_done() -> Non
     ]
     made = recordings.record(Shuffled(), Sheet("01", "", ""), pairs, lambda text: None)
     assert [one["name"] for one in made["double-test"]] == ["squared", "thrice", "nothing"]
+
+
+def test_a_changed_test_records_its_own_mistakes_anew_and_no_others(
+    small_course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = small_course / "solutions" / "01-small" / "01-small.py"
+    second = source.read_text().split("# %% [markdown]")[-1].replace("double", "twice")
+    source.write_text(f"{source.read_text()}\n# %% [markdown]{second}")
+    mistakes = MISTAKES.replace("SAYS", '"in floats"')
+    twice = mistakes.replace("double", "twice").partition("VARIANTS = {")[2]
+    (source.parent / "mistakes.py").write_text(mistakes.replace("]}", "],") + twice)
+    asked: list[str] = []
+
+    def record(engine: Engine, sheet: Sheet, candidates: list[tuple[Candidate, Mistake]], *rest: Any) -> Recorded:
+        asked.extend(sorted({one.test for one, _ in candidates}))
+        return {candidate.test: [recordings.known(mistake, [])] for candidate, mistake in candidates}
+
+    def recorded() -> tuple[Recorded, list[str]]:
+        asked.clear()
+        made = course.load(small_course)
+        (assignment,) = made.assignments
+        cells, _ = build.checked_cells(assignment)
+        return recordings.recorded(made, assignment, sheet_of(made, assignment, cells), cells), asked
+
+    monkeypatch.setattr(recordings, "engine_for", lambda *unused: contextlib.nullcontext())
+    monkeypatch.setattr(recordings, "closing", lambda engine: engine)
+    monkeypatch.setattr(recordings, "right_calls", lambda *unused: {})
+    monkeypatch.setattr(recordings, "record", record)
+    first, all_of_them = recorded()
+    assert all_of_them == ["double-test", "twice-test"]
+    assert recorded() == (first, [])
+    text = source.read_text()
+    head, marker, tail = text.rpartition("### BEGIN HIDDEN TESTS\n")
+    source.write_text(f"{head}{marker}changed = 1\n{tail}")
+    assert recorded() == (first, ["twice-test"])
+    source.write_text(source.read_text().replace("x + x", "2 * x", 1))  # an answer: the others may rest on it
+    assert recorded() == (first, ["double-test", "twice-test"])
+    place = source.parent / "mistakes.py"
+    place.write_text(place.read_text().replace("this squares the numbers", "these are squares", 1))
+    assert recorded()[1] == ["double-test"]

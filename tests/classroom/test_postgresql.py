@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -43,8 +44,7 @@ class Server:
         self.data.mkdir(parents=True)
         if os.geteuid() == 0:
             shutil.chown(self.data, "postgres", "postgres")
-            for parent in self.data.parents[:3]:  # pytest's folders are closed to other users
-                parent.chmod(parent.stat().st_mode | 0o011)
+            folder.chmod(0o711)
         self.call("initdb", "--auth=trust", "--username=grader", "--no-sync", "-D", str(self.data))
         self.start()
         self.call("createdb", "--host=127.0.0.1", f"--port={self.port}", "--username=grader", "marks")
@@ -78,11 +78,13 @@ class Server:
 
 
 @pytest.fixture
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = Server(tmp_path_factory.mktemp("server"))
-    yield running
-    if (running.data / "postmaster.pid").exists():
-        running.stop()
+def server() -> Iterator[Server]:
+    """In a folder of its own: every pytest that starts closes the folder of them all to other users, also to this one."""
+    with tempfile.TemporaryDirectory(prefix="postgresql-") as folder:
+        running = Server(Path(folder))
+        yield running
+        if (running.data / "postmaster.pid").exists():
+            running.stop()
 
 
 ANSWERS = {"right": ("def double(x):\n    return 2 * x", 2.0), "wrong": ("def double(x):\n    return x", 0.0)}
