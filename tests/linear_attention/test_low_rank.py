@@ -59,7 +59,7 @@ def test_the_rank_slider_redraws_and_stays_quiet(capfd: pytest.CaptureFixture[st
     P, V = torch.rand(6, 6).softmax(1), torch.rand(6, 2)
     widget = low_rank.explore_rank({"one": (P, V), "other": (torch.eye(6), V)})
     controls, picture = widget.children
-    which, rank, goal = controls.children
+    which, rank, _ = controls.children
     before = bytes(picture.value)
     assert before.startswith(b"\x89PNG")
     rank.value = 6

@@ -89,7 +89,7 @@ def test_explore_depth_draws_a_picture():
             "post-LN": {2: [1.0, 1.0], 4: [0.0, 1.0, 1.0, 1.0]},
         }
     )
-    slider, goal, picture = widget.children
+    slider, _, picture = widget.children
     before = bytes(picture.value)
     slider.value = 2
     assert before.startswith(b"\x89PNG")
