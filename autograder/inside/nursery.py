@@ -96,7 +96,7 @@ def serve_worker(sock: socket.socket, shell: Any, names: audit.Names, settings: 
             return
         order = json.loads(data)
         if "join" in order:
-            join(sock, fds[0], order["join"], shell, settings)
+            join(sock, fds[0], own_pids, order["join"], shell, settings)
             continue
         control, lifeline, *group_fds = fds
         try:
@@ -128,7 +128,7 @@ def serve_worker(sock: socket.socket, shell: Any, names: audit.Names, settings: 
         sock.sendall(json.dumps({"gone": status, "cpu": usage.ru_utime + usage.ru_stime}).encode())
 
 
-def join(sock: socket.socket, fd: int, modules: list[str], shell: Any, settings: dict[str, Any]) -> None:
+def join(sock: socket.socket, fd: int, own_pids: int, modules: list[str], shell: Any, settings: dict[str, Any]) -> None:
     """Serve one more worker, of a front that came later, from a copy that has also imported what its notebooks do."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:  # copies whose workers are gone
@@ -136,6 +136,8 @@ def join(sock: socket.socket, fd: int, modules: list[str], shell: Any, settings:
     if not os.fork():
         try:
             sock.close()
+            if own_pids >= 0:
+                os.close(own_pids)  # the copy opens its own, and closes that one before a student's process begins
             shells.import_all(modules)
             fresh = {**settings, "files": student_process.open_files()}
             names = audit.fingerprint()

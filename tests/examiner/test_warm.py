@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -129,6 +130,27 @@ def test_one_process_serves_pool_after_pool_and_keeps_nothing(place: Path) -> No
     finding = doctor.warm_processes()
     assert str(first) in finding.found
     assert "idle" in finding.found
+
+
+FILES = """
+import os, stat
+x = 1.0
+for fd in map(int, os.listdir("/proc/self/fd")):
+    try:
+        x *= fd <= 2 or not stat.S_ISREG(os.fstat(fd).st_mode)
+    except OSError:  # the folder that was read
+        pass
+"""
+
+
+@needs_sandbox
+def test_a_student_s_process_gets_no_file_of_those_it_was_copied_from(place: Path) -> None:
+    with Pool(1, [], 1 << 20) as pool:
+        cells = [{**CELLS[0], "source": FILES}, CELLS[1]]
+        pool.prepare("01", {"01": {**notebooks.from_cells(CELLS), "secret": ""}})
+        record = pool.examine(Submission("01", "01", Limits(), cells=cells))
+    graded = json.loads(record["notebook"])["cells"][1]
+    assert "".join(graded["outputs"][0]["data"]["text/plain"]) == "1.0"
 
 
 FRONT = """
