@@ -14,7 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +109,8 @@ class Lab:
         if self.server is not None:
             os.killpg(self.server.pid, signal.SIGTERM)
             self.server.wait(30)
+            with suppress(ProcessLookupError):  # a server can go on waiting for a kernel that had just been asked for
+                os.killpg(self.server.pid, signal.SIGKILL)
             self.server = None
 
 

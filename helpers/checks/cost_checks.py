@@ -162,8 +162,9 @@ class CostChecks(Recorder):
         seen = self._guarded(lambda: overspent(function, make_args, size, megabytes, asked))
         good = self._usable(seen, hint) and not seen
         if isinstance(seen, str):
-            said = OTHER_RESULT if seen == OTHER_RESULT else hint
-            self._record(good, said, "" if seen == said else seen, "" if seen == said else seen, form=True, named=True)
+            wrong = seen == OTHER_RESULT  # says less than what names the mistake
+            said, detail = (OTHER_RESULT, "") if wrong else (hint, seen)
+            self._record(good, said, detail, detail, form=True, named=not wrong)
         if not good:
             self._unaffordable = True
             self.outcome.void = or_nothing

@@ -736,7 +736,7 @@ with check.part("no n × n matrix"):
     ### BEGIN HIDDEN TESTS
     check.affordable(
         function=projected_attention,
-        make_args=lambda n: (randn(n, 128), randn(n, 128), randn(n, 128), randn(32, n), randn(32, n)),
+        make_args=lambda n: (randn(n, 128), randn(n, 128), randn(n, 128), randn(32, n) / n**0.5, randn(32, n)),
         size=6144,
         megabytes=64,
         wasteful=144,  # an n × n matrix

@@ -1986,18 +1986,6 @@ with check.idea("products first, then gather"):
     got = check.run(shaw_bias_lean, asks, three, torch.arange(2), torch.arange(2), shape=(2, 2)) if thrifty else refused
     check.close(got, [[2.0, 3.0], [10.0, 20.0]], "the example from 4.2 comes out differently")
     ### BEGIN HIDDEN TESTS
-    thrifty = thrifty and check.affordable(
-        shaw_bias_lean,
-        lambda m: (randn(512, 128), randn(65, 128), torch.arange(512), torch.arange(m)),
-        512,
-        megabytes=32,  # the result has 1
-        wasteful=128,  # the cube
-        right=lambda out, q, table, i, j: checks.near(
-            out, (q @ table.T / q.shape[1] ** 0.5).gather(1, (j - i[:, None]).clamp(-32, 32) + 32)
-        ),
-        hint="for 512 queries and keys the n × m × d tensor was built after all: multiply with the table first, then gather",
-        or_nothing=True,
-    )
     q, rows, gap = randn(5, 6), randn(9, 6), (torch.arange(7)[None] - torch.arange(5)[:, None]).clamp(-4, 4)
     picked = (q[:, None] * rows[gap + 4]).sum(-1)
     check.close(
@@ -2010,6 +1998,18 @@ with check.idea("products first, then gather"):
             "before and after are exchanged": (q[:, None] * rows[4 - gap]).sum(-1) / 6**0.5,
             "every query gets the products of the first one: gather along the last axis": (q[:1, None] * rows[gap + 4]).sum(-1) / 6**0.5,
         },
+    )
+    thrifty = thrifty and check.affordable(
+        shaw_bias_lean,
+        lambda m: (randn(512, 128), randn(65, 128), torch.arange(512), torch.arange(m)),
+        512,
+        megabytes=32,  # the result has 1
+        wasteful=128,  # the cube
+        right=lambda out, q, table, i, j: checks.near(
+            out, (q @ table.T / q.shape[1] ** 0.5).gather(1, (j - i[:, None]).clamp(-32, 32) + 32)
+        ),
+        hint="for 512 queries and keys the n × m × d tensor was built after all: multiply with the table first, then gather",
+        or_nothing=True,
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
