@@ -516,6 +516,7 @@ def opened_and_saved(root: Path, name: str, edit: Callable[[Any], None] = lambda
     asyncio.run(there_and_back())
 
 
+@pytest.mark.slow
 def test_every_instructors_notebook_opens_in_jupyterlab_and_saving_it_changes_nothing(tmp_path: Path) -> None:
     this = course.load(ROOT)
     for assignment in this.assignments:

@@ -418,6 +418,7 @@ def test_nothing_to_grade_is_one_line(small_course: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_locked_gradebook_is_one_line(small_course: Path) -> None:
     """Another program holds it: nbgrader's own, or a second `course grade`."""
     import sqlite3
