@@ -16,7 +16,7 @@ from autograder.classroom.kept_results import kept_results
 from autograder.examiner import notebook as notebooks
 from autograder.examiner import sandbox
 from autograder.examiner.limits import Limits
-from autograder.examiner.pool import Pool, Submission
+from autograder.examiner.pool import Pool, Submission, Trial, Trials
 from autograder.model.published import PublishedNotebook
 from autograder.model.record import Record
 
@@ -38,6 +38,8 @@ ANSWERS = {
         "def third(x):\n    return x * step",
         "def third(x):\n    return x * float(open('step.txt').read())",
         "def third(x):\n    return x * table[-1]",
+        "def third(x):\n    return x * float(open('factor.txt').read())",
+        "def third(x):\n    from mine import factor\n    return x * factor",
         "def third(x):\n    return x * torch.rand(1)",
         "class Third:\n    def __call__(self, x):\n        return x * step\nthird = Third()",
         "def third(x):\n    return x *",
@@ -60,6 +62,7 @@ OWN = [  # a student's own cells, at the end and between the exercises
     "torch.rand(2)",
     "globals()['step'] = 3",
     "print(first(1))",
+    "print(open('factor.txt').read())",
     "def first(x):\n    return third(x)",
 ]
 HIDDEN = {
@@ -71,8 +74,10 @@ HIDDEN = {
     "third": [
         "check.close(check.run(third, x), 3 * x, 'three times')",
         "check.close(check.run(third, x), 2 * x, 'twice')",
+        "check.close(check.run(third, x), float(open('factor.txt').read()) * x, 'as in the file')",
     ],
 }
+SAYS = ["you add two", "two is one too many"]  # of the named mistake that the second answer to `first` is
 STUBS = {name: f"def {name}(x):\n    raise NotImplementedError" for name in ANSWERS}
 
 
@@ -87,6 +92,9 @@ class State:
     secret: str = "a" * 32
     tools: str = "these versions"
     helper: str = "SCALE = 1"
+    given: str = "3"  # in a file of the instructor's beside the notebook
+    mine: str = "factor = 3"  # in a module of the student's
+    says: str = ""  # of the named mistake that is recorded; "" where none is
 
     def cells(self, answers: dict[str, str], own: tuple[str, ...]) -> list[dict[str, Any]]:
         made = [cell("setup", SETUP, locked=True), cell("helper", self.helper, locked=True)]
@@ -98,13 +106,27 @@ class State:
             made.append(cell(f"{name}-test", f"{visible}\n{hidden}\ncheck.score()", grade=True, locked=True, points=2))
         return [*made, {"kind": "markdown", "source": self.text, "metadata": {}, "id": "text"}]
 
-    def notebook(self) -> dict[str, Any]:
+    def notebook(self, calls: list[Any] | None = None) -> dict[str, Any]:
         described = notebooks.from_cells(self.cells(STUBS, ("", "", "")))
-        return {**described, "secret": self.secret}
+        recorded = {"first-test": [{"name": "two more", "says": self.says, "calls": calls}]} if self.says else {}
+        return {**described, "secret": self.secret, "recorded": recorded}
 
-    def submission(self, known: dict[str, Any] | None) -> Submission:
+    def submission(self, folder: Path, known: dict[str, Any] | None) -> Submission:
         cells = self.cells(self.answers, self.own)
-        return Submission("01", "01", Limits(), cells=cells, tools=self.tools, known=known)
+        files = []
+        for name, text in (("factor.txt", self.given), ("mine.py", self.mine)):
+            (folder / name).write_text(text, encoding="utf-8")
+            files.append((name, str(folder / name)))
+        return Submission(
+            "01", "01", Limits(), cells=cells, files=files, given=["factor.txt"], tools=self.tools, known=known
+        )
+
+    def code(self) -> list[tuple[int, str, str, bool]]:
+        """Its cells as `course verify` runs them."""
+        cells = [entry for entry in self.cells(self.answers, self.own) if entry["kind"] == "code" and entry["source"]]
+        return [
+            (index, entry["id"], entry["source"], entry["id"].endswith("-test")) for index, entry in enumerate(cells)
+        ]
 
 
 def cell(name: str, source: str, **nbgrader: Any) -> dict[str, Any]:
@@ -118,8 +140,21 @@ def pool() -> Iterator[Pool]:
         yield made
 
 
-def examined(pool: Pool, state: State, known: dict[str, Any] | None = None) -> Record:
-    answer = pool.examine(state.submission(known))
+def prepare(pool: Pool, state: State) -> None:
+    """The assignment as it is in this state, with the named mistake recorded as `course grade` does it."""
+    pool.prepare("01", {"01": replace(state, says="").notebook()})
+    if state.says:
+        code = State(hidden=state.hidden, helper=state.helper).code()
+        places = {name: index for index, name, _, _ in code}
+        trial = Trial(0, places["first"], ANSWERS["first"][1], places["first-test"], recording=True)
+        answers = [answer for _, answer in pool.try_variants([Trials("01", "01", Limits(), code, [trial])])]
+        (outcome,) = (answer["outcome"] for answer in answers if "outcome" in answer)
+        assert outcome["calls"], answers
+        pool.prepare("01", {"01": state.notebook(outcome["calls"])})
+
+
+def examined(pool: Pool, folder: Path, state: State, known: dict[str, Any] | None = None) -> Record:
+    answer = pool.examine(state.submission(folder, known))
     assert "error" not in answer, answer
     return Record.from_json(answer)
 
@@ -134,10 +169,10 @@ def kept(folder: Path, record: Record) -> dict[str, Any] | None:
 
 def then(pool: Pool, folder: Path, before: State, now: State) -> Record:
     """The record of a state that follows another one; it must be that of a full run."""
-    pool.prepare("01", {"01": before.notebook()})
-    known = kept(folder, examined(pool, before))
-    pool.prepare("01", {"01": now.notebook()})
-    record, full = examined(pool, now, known), examined(pool, now)
+    prepare(pool, before)
+    known = kept(folder, examined(pool, folder, before))
+    prepare(pool, now)
+    record, full = examined(pool, folder, now, known), examined(pool, folder, now)
     assert record.notebook == full.notebook
     assert (record.ungraded, record.integrity, record.incidents) == (full.ungraded, full.integrity, full.incidents)
     assert record.decided_by == full.decided_by
@@ -162,11 +197,30 @@ def test_only_what_an_answer_decides_is_run_again(pool: Pool, tmp_path: Path) ->
     assert then(pool, tmp_path, state, doing).reused == 0
 
 
+def test_files_beside_the_notebook_decide_every_result(pool: Pool, tmp_path: Path) -> None:
+    state = State(answers={**State().answers, "third": ANSWERS["third"][3]})
+    assert then(pool, tmp_path, state, state).reused == 3
+    assert then(pool, tmp_path, state, replace(state, given="4")).reused == 0
+    assert then(pool, tmp_path, state, replace(state, mine="factor = 4")).reused == 0
+
+
+def test_another_recording_of_a_named_mistake_runs_its_test_again(pool: Pool, tmp_path: Path) -> None:
+    wrong = {**State().answers, "first": ANSWERS["first"][1]}
+    state = State(answers=wrong, says=SAYS[0])
+    prepare(pool, state)
+    assert SAYS[0] in examined(pool, tmp_path, state).notebook
+    record = then(pool, tmp_path, state, replace(state, says=SAYS[1]))
+    assert record.reused == 2
+    assert SAYS[1] in record.notebook
+    assert SAYS[0] not in record.notebook
+    assert then(pool, tmp_path, state, replace(state, says="")).reused == 2
+
+
 def test_nothing_runs_where_no_code_has_changed(pool: Pool, tmp_path: Path) -> None:
     state = State(own=("step = 3", "import time; print(time.monotonic_ns())", ""))
-    pool.prepare("01", {"01": state.notebook()})
-    first = examined(pool, state)
-    again = examined(pool, replace(state, text="Another text."), kept(tmp_path, first))
+    prepare(pool, state)
+    first = examined(pool, tmp_path, state)
+    again = examined(pool, tmp_path, replace(state, text="Another text."), kept(tmp_path, first))
     assert again.reused == 3
     assert again.notebook == first.notebook.replace("A text.", "Another text.")  # the time it shows, too
     assert (again.times, again.cpu_seconds, again.peak_mb) == (first.times, first.cpu_seconds, first.peak_mb)
@@ -174,8 +228,8 @@ def test_nothing_runs_where_no_code_has_changed(pool: Pool, tmp_path: Path) -> N
 
 def test_a_graded_notebook_that_was_changed_gives_no_results(pool: Pool, tmp_path: Path) -> None:
     state = State()
-    pool.prepare("01", {"01": state.notebook()})
-    assert kept(tmp_path, examined(pool, state)) is not None
+    prepare(pool, state)
+    assert kept(tmp_path, examined(pool, tmp_path, state)) is not None
     path = tmp_path / "01.ipynb"
     path.write_text(path.read_text(encoding="utf-8").replace("2.0", "1.0"), encoding="utf-8")
     assert kept_results(tmp_path / "grading.json", "01") is None
@@ -183,8 +237,8 @@ def test_a_graded_notebook_that_was_changed_gives_no_results(pool: Pool, tmp_pat
 
 def test_a_run_that_did_not_go_well_is_had_again(pool: Pool, tmp_path: Path) -> None:
     ended = State(own=("step = 3", "import os; os._exit(3)", ""))
-    pool.prepare("01", {"01": ended.notebook()})
-    assert examined(pool, ended).decided_by == {}
+    prepare(pool, ended)
+    assert examined(pool, tmp_path, ended).decided_by == {}
     before = State(own=("step = 3", "def unused(x):\n    return 1", ""))
     ending = replace(before, answers={**before.answers, "third": "def third(x):\n    import os\n    os._exit(3)"})
     assert then(pool, tmp_path, before, ending).reused == 0
@@ -195,6 +249,7 @@ states = st.builds(
     answers=st.fixed_dictionaries({name: st.sampled_from(texts) for name, texts in ANSWERS.items()}),
     own=st.tuples(*[st.sampled_from(OWN)] * 3),
     hidden=st.fixed_dictionaries({name: st.sampled_from(texts) for name, texts in HIDDEN.items()}),
+    says=st.sampled_from(["", *SAYS]),
 )
 
 
@@ -210,6 +265,9 @@ def changes(draw: st.DrawFn) -> tuple[State, State]:
         secret=draw(st.sampled_from(["a" * 32] * 4 + ["b" * 32])),
         tools=draw(st.sampled_from(["these versions"] * 4 + ["other versions"])),
         helper=draw(st.sampled_from(["SCALE = 1"] * 4 + ["SCALE = 2"])),
+        given=draw(st.sampled_from(["3"] * 4 + ["4"])),
+        mine=draw(st.sampled_from(["factor = 3"] * 4 + ["factor = 4"])),
+        says=draw(st.sampled_from([before.says, before.says, other.says])),
         text=draw(st.sampled_from(["A text.", "Another text."])),
     )
     return before, after
