@@ -12,12 +12,14 @@ import torch
 
 from helpers.checks import student_side
 from helpers.checks.bans import Ban
+from helpers.checks.cell_lines import discreet, in_hidden_region
 from helpers.checks.compare import Difference, as_tensor, describe, difference, same
 from helpers.checks.cost_checks import CostChecks
 from helpers.checks.failed import NOTHING, Failed
 from helpers.checks.plain_data import copied, is_plain, plain
 from helpers.checks.quiet import failure_of
 from helpers.checks.random_numbers import rand, randn, randperm
+from helpers.checks.relations import of_shapes, relation
 from helpers.checks.source_checks import SourceChecks
 
 IN_PLACE = (
@@ -87,7 +89,8 @@ class Check(CostChecks, SourceChecks):
         if not same(actual, expected):
             mistake = next((name for name, value in slips.items() if same(actual, value)), "")
             seen = f"expected {'None' if expected is None else describe(expected)}, got {describe(actual)}"
-            self._record(False, mistake or hint, seen, matched=bool(mistake))
+            told = mistake or self._with(relation(actual, expected), hint)
+            self._record(False, told, seen, matched=bool(mistake))
         else:
             self._record(True, hint)
 
@@ -104,7 +107,8 @@ class Check(CostChecks, SourceChecks):
             return Failed(reason, "the result is not a tensor")
         if tuple(tensor.shape) != tuple(shape):
             reason = f"expected shape {tuple(shape)}, got {tuple(tensor.shape)}"
-            self._record(False, hint, reason, "the result has the wrong shape")
+            told = self._with(of_shapes(tuple(tensor.shape), tuple(shape)), hint)
+            self._record(False, told, reason, "the result has the wrong shape")
             return Failed(reason, "the result has the wrong shape")
         self._record(True, hint, form=True)
         self._shapes += 1
@@ -137,7 +141,8 @@ class Check(CostChecks, SourceChecks):
             return
         mistake = next((name for name, value in slips.items() if difference(actual, value, rtol, atol) is None), "")
         seen = f"{found.summary}: {found.detail}" if found.detail else found.summary
-        self._record(False, mistake or hint, seen, found.summary, matched=bool(mistake))
+        told = mistake or self._with(relation(actual, expected, numbers=not self._in_secret()), hint)
+        self._record(False, told, seen, found.summary, matched=bool(mistake))
 
     def distribution(self, p: Any, hint: str, dim: int = -1) -> None:
         """Non-negative, and summing to one along `dim`."""
@@ -222,13 +227,16 @@ class Check(CostChecks, SourceChecks):
         got = self._guarded(lambda: student_side.gradients(function, args, cotangent))
         if not self._usable(got, hint):
             return
-        for number, (a, b) in enumerate(zip(got.inputs, want.inputs, strict=True)):
+        pairs = list(zip(got.inputs, want.inputs, strict=True))
+        for number, (a, b) in enumerate(pairs):
             found = (
                 Difference("no gradient") if a is None and b is not None else None if b is None else difference(a, b)
             )
             if found is not None:
+                which = f"tensor {number + 1} of {len(pairs)} gets no gradient, because it is detached or not used"
+                told = self._with(which if a is None and len(pairs) > 1 else "" if a is None else relation(a, b), hint)
                 self._record(
-                    False, hint, f"gradient of argument {number}: {found.summary} {found.detail}", "a gradient differs"
+                    False, told, f"gradient of argument {number}: {found.summary} {found.detail}", "a gradient differs"
                 )
                 return
         self._record(True, hint)
@@ -301,6 +309,13 @@ class Check(CostChecks, SourceChecks):
         self._record(good, hint, f"{counted.calls} calls", form=True)
 
     # ---- conditions of several checks --------------------------------------------------------------------------------
+
+    def _with(self, fact: str, hint: str) -> str:
+        """What came, before the hint that says what was expected."""
+        return f"{fact}; {hint}" if fact and hint else fact or hint
+
+    def _in_secret(self) -> bool:
+        return in_hidden_region() or discreet()
 
     def _numeric(self, value: Any, hint: str) -> bool:
         if not self._usable(value, hint):

@@ -46,9 +46,11 @@ from helpers.positions.rotary_dial import rotary_dial
 # ## 1 Attention does not see order
 #
 # ### 1.1 Attention with a bias <small>★☆☆ · 10 min · 3 points</small>
-# Scaled dot-product attention once more, with one more argument: a *bias* that is added to the scaled scores, before the mask and the softmax:
-#
-# $$ w_{ij} = \mathrm{softmax}_j\!\left(\frac{q_i \cdot k_j}{\sqrt d} + b_{ij}\right), \qquad o_i = \sum_j w_{ij} v_j . $$
+# Scaled dot-product attention once more, with one more argument: a *bias*, a number $b_{ij}$ for each query and key.
+# It says how much key $j$ is favoured by query $i$ before anybody looks at the contents:
+# whatever $q$, $k$ and $d$ are, the ratio of the weights of two keys is multiplied by $e^{b_{ij} - b_{ij'}}$.
+# Work out where the bias has to enter: before or after the scaling, before or after the softmax, added or multiplied?
+# And a key that the mask forbids has no weight at all, however large its bias is.
 #
 # Half of the schemes of this notebook enter through $b$.
 # The mask is boolean, **True where looking is allowed**; every query may look at something.
@@ -58,7 +60,7 @@ from helpers.positions.rotary_dial import rotary_dial
 def attend(q, k, v, bias=None, mask=None):
     """Attention of q (..., n, d) over k (..., m, d) and v (..., m, e). Returns (..., n, e).
 
-    bias, added to the scaled scores, and mask (bool, True = may look) are broadcastable to (..., n, m), or None.
+    bias (numbers) and mask (bool, True = may look) are broadcastable to (..., n, m), or None.
     """
     ### BEGIN SOLUTION
     scores = q @ k.mT / q.shape[-1] ** 0.5  # (..., n, m)
@@ -87,30 +89,11 @@ with check.idea("scaled scores plus bias"):
             check.run(attend, q, k, v),
             (raw / root).softmax(-1) @ v,
             "without a bias and a mask the output differs from scaled dot-product attention",
-            wrong={
-                "the scores are not scaled by the root of the width": raw.softmax(-1) @ v,
-                "you divide by the width, not by its root": (raw / width).softmax(-1) @ v,
-                "you divide by the root of the number of keys: use the width of a query": (raw / 2).softmax(-1) @ v,
-                "you divide by the root of the width of a value: use the width of a query": (raw / 6**0.5).softmax(-1) @ v,
-                "you divide by a fixed number, √8: take the width from the query": (raw / 8**0.5).softmax(-1) @ v,
-                "softmax runs over the queries: it must run over the keys, the last axis": (raw / root).softmax(0) @ v,
-            },
         )
         check.close(
             check.run(attend, q, k, v, b),
             (raw / root + b).softmax(-1) @ v,
             "with a bias the output differs from softmax(q · k / √d + b) times the values",
-            wrong={
-                "the bias is subtracted: add it": (raw / root - b).softmax(-1) @ v,
-                "the bias is divided by the root of the width together with the scores: only the scores are scaled": (
-                    (raw + b) / root
-                ).softmax(-1)
-                @ v,
-                "the scores are multiplied by the bias: it must be added": (raw / root * b).softmax(-1) @ v,
-                "the bias is not used": (raw / root).softmax(-1) @ v,
-                "the bias is added to the weights, after the softmax: add it to the scores": ((raw / root).softmax(-1) + b) @ v,
-                "the scores are not scaled by the root of the width": (raw + b).softmax(-1) @ v,
-            },
         )
     ### END HIDDEN TESTS
 with check.part("mask"):
@@ -125,15 +108,6 @@ with check.part("mask"):
         ruled,
         hidden_out,
         "with a bias and a mask the output is wrong",
-        wrong={
-            "the mask is read the wrong way round: True means that looking is allowed": low.masked_fill(rule, -torch.inf).softmax(-1) @ v,
-            "the weights are set to 0 after the softmax, so they no longer sum to one: mask the scores before it": (
-                (low.softmax(-1) * rule) @ v
-            ),
-            "forbidden scores become 0, and e⁰ is 1: they must become −∞": low.masked_fill(~rule, 0.0).softmax(-1) @ v,
-            "the mask is ignored where there is a bias": low.softmax(-1) @ v,
-            "the bias is ignored where there is a mask": (raw / root).masked_fill(~rule, -torch.inf).softmax(-1) @ v,
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -162,6 +136,8 @@ with check.edge("large scores"):
     check.close(
         steep, [[0.75]], "scores near 200 overflow: e²⁰⁰ is infinite in float32. Use torch's softmax", atol=1e-3
     )  # 200 + log 3 in float32
+    only = check.run(attend, torch.zeros(1, 2), randn(2, 2), picks, torch.tensor([[300.0, -300.0]]), torch.tensor([False, True]))
+    check.close(only, [[0.0]], "a forbidden key weighs nothing, however large its score is: the score becomes −∞, not a little smaller")
 with check.edge("one query, one key"):
     single = check.run(attend, randn(1, 2), randn(1, 2), torch.tensor([[5.0]]), torch.tensor([[-9.0]]))
     check.close(single, [[5.0]], "one query and one key: the output is that key's value, whatever the bias")
@@ -218,26 +194,11 @@ with check.idea("f(Px) against P f(x)"):
         return torch.cat([z * place, z.cumsum(0)], 1)[:, :8] * columns
 
     want = (along(rows[order]) - along(rows)[order]).abs()
-    plain_gap = (along(rows[order]) - along(rows)).abs().max()
-    back_gap = (along(rows[order]) - along(rows)[order.argsort()]).abs().max()
-    signed = (along(rows[order]) - along(rows)[order]).max()
     for way in (1, -1):  # one of the two has its largest difference below 0
         check.close(
             check.run(equivariance_gap, lambda z, way=way: way * along(z), rows, order),
             want.max(),
             "the gap of another function, with eight columns, is wrong: is it the largest difference over all rows and columns?",
-            wrong={
-                "you compare f(Px) with f(x), which is not shuffled": plain_gap,
-                "you shuffle f(x) the other way round: use the same order on both sides": back_gap,
-                "that is the mean; the largest difference was asked for": want.mean(),
-                "that is the sum of the differences; the largest one was asked for": want.sum(),
-                "take absolute values before the maximum": signed if way == 1 else (along(rows)[order] - along(rows[order])).max(),
-                "that is a norm of all the differences; the largest single one was asked for": want.norm(),
-                "that is a square: take the absolute value": want.max() ** 2,
-                "f is never given the shuffled rows: compare f(Px) with P f(x)": (along(rows) - along(rows)[order]).abs().max(),
-                "this is the largest difference in the first row only": want[0].max(),
-                "this is the largest difference in the first column only": want[:, 0].max(),
-            },
         )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -328,24 +289,13 @@ with check.idea("equal factors from 1 on"):
             check.run(frequencies, width, shape=(width // 2,)),
             [10000.0 ** (-2 * i / width) for i in range(width // 2)],
             f"for D = {width} the frequencies are wrong: D/2 equal factors lead from 1 to 1/base",
-            wrong={
-                "the frequencies fall by equal steps; they fall by equal factors": torch.linspace(
-                    1, 10000.0 ** (2 / width - 1), width // 2
-                ),
-                "the factor is 0.1 whatever D is: it depends on D": [0.1**i for i in range(width // 2)],
-                "the frequencies rise; they must fall": [10000.0 ** (2 * i / width) for i in range(width // 2)],
-                "the order is reversed: the largest frequency comes first": [
-                    10000.0 ** (2 * (i + 1) / width - 1) for i in range(width // 2)
-                ],
-            },
         )
     ### END HIDDEN TESTS
 with check.part("any base"):
     check.close(check.run(frequencies, 4, base=100.0), [1.0, 0.1], "with base = 100 and D = 4 they are 1 and 0.1: is `base` used?")
     ### BEGIN HIDDEN TESTS
-    ignored = "the argument `base` is not used"
-    other, usual = [50.0 ** (-2 * i / 10) for i in range(5)], [10000.0 ** (-2 * i / 10) for i in range(5)]
-    check.close(check.run(frequencies, 10, 50.0), other, "with base = 50 and D = 10 the frequencies are wrong", wrong={ignored: usual})
+    other = [50.0 ** (-2 * i / 10) for i in range(5)]
+    check.close(check.run(frequencies, 10, 50.0), other, "with base = 50 and D = 10 the frequencies are wrong")
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.edge("D = 2"):
@@ -390,9 +340,9 @@ with check.idea("sines and cosines, interleaved"):
     ### BEGIN HIDDEN TESTS
     spots = 3 + randperm(40)[:6]
 
-    def exact(where, width=10, layout="interleaved", base=10000.0, own=0.0):
+    def exact(where, width=10, layout="interleaved", base=10000.0):
         speed = base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
-        sines, cosines = (where[..., None] * speed).sin(), (where[..., None] * speed * base ** (-own / width)).cos()
+        sines, cosines = (where[..., None] * speed).sin(), (where[..., None] * speed).cos()
         return torch.stack([sines, cosines], -1).flatten(-2) if layout == "interleaved" else torch.cat([sines, cosines], -1)
 
     loose = 2e-4  # angles up to 250 carry a float32 rounding of 1e-5 and more
@@ -404,15 +354,6 @@ with check.idea("sines and cosines, interleaved"):
         exact(spots),
         "for other positions and D = 10 the vectors are wrong",
         atol=loose,
-        wrong={
-            "this is the other layout: interleaved means sin, cos, sin, cos": exact(spots, layout="halves"),
-            "cosines come first; sines come first in both layouts": exact(spots).view(6, 5, 2).flip(-1).flatten(-2),
-            "positions are counted from 1; they are used as they are given": exact(spots + 1),
-            "the argument `positions` is not used: it need not be 0, 1, 2, …": exact(torch.arange(6)),
-            "positions are moved to start at 0; they are used as they are given": exact(spots - spots.min()),
-            "every column has its own frequency; a sine and its cosine share one": exact(spots, own=1.0),
-            "the frequencies are those of D = 4, whatever D is": exact(spots, 4),
-        },
     )
     ### END HIDDEN TESTS
 with check.part("halves"):
@@ -424,10 +365,6 @@ with check.part("halves"):
         exact(spots, layout="halves"),
         "layout halves: the vectors are wrong for other positions",
         atol=loose,
-        wrong={
-            "the argument `layout` is not used: halves means all sines, then all cosines": exact(spots),
-            "in halves the sines come first": exact(spots, layout="halves").roll(5, -1),
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -439,7 +376,6 @@ with check.part("another base"):
         exact(spots, 6, base=500.0),
         "with base = 500 the vectors are wrong",
         atol=loose,
-        wrong={"the argument `base` is not used": exact(spots, 6)},
     )
     mixed = check.run(sinusoidal, spots, 6, "halves", 500.0, shape=(6, 6))
     check.close(  # sorted: which layout it is does not matter here
@@ -447,7 +383,6 @@ with check.part("another base"):
         exact(spots, 6, base=500.0).sort(-1).values,
         "with base = 500 and layout halves the numbers are wrong",
         atol=loose,
-        wrong={"the argument `base` is not used in the layout halves": exact(spots, 6).sort(-1).values},
     )
 with check.part("positions of any shape"):
     grid = torch.tensor([[7, 0, 31], [2, 250, 3]])
@@ -460,6 +395,9 @@ with check.part("positions of any shape"):
 with check.edge("a single position, D = 2"):
     lone = check.run(sinusoidal, torch.tensor(3), 2)
     check.close(lone, [math.sin(3), math.cos(3)], "a single position, a tensor without axes, gives one vector: one sine, one cosine")
+    far = check.run(sinusoidal, torch.tensor(3001), 2)
+    told = "a far position is rounded: half precision has three digits. Leave positions as they are"
+    check.close(far, [math.sin(3001), math.cos(3001)], told, atol=2e-3)
 ### END HIDDEN TESTS
 check.score()
 
@@ -518,17 +456,6 @@ with check.idea("a cosine for each pair"):
         (sines + cosines).sum(-1),
         "for D = 10 it is not the inner product of two sinusoidal vectors",
         atol=loose,
-        wrong={
-            "you took the mean over the pairs; an inner product is a sum": (sines + cosines).mean(-1),
-            "you divide by D; an inner product is a sum": (sines + cosines).mean(-1) / 2,
-            "these are sines; cos a cos b + sin a sin b is the cosine of the difference": (
-                far[:, None] * 10000.0 ** (-torch.arange(0, 10, 2) / 10)
-            )
-            .sin()
-            .sum(-1),
-            "each pair counts twice here: sin a sin b + cos a cos b is one cosine": 2 * (sines + cosines).sum(-1),
-            "only the first pair is counted: sum over all pairs": (sines + cosines)[..., 0],
-        },
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -538,7 +465,6 @@ with check.part("another base"):
         sum(product_at(far, 6, 300.0)).sum(-1),
         "with base = 300 it is not the inner product of two sinusoidal vectors",
         atol=loose,
-        wrong={"the argument `base` is not used": sum(product_at(far, 6)).sum(-1)},
     )
 with check.edge("distances of any shape"):
     check.close(check.run(sinusoidal_product, torch.tensor(0), 8), 4.0, "a single distance, a tensor without axes, gives one number")
@@ -601,15 +527,9 @@ with check.idea("one rotation per pair"):
     ### BEGIN HIDDEN TESTS
     spots = torch.arange(0, 40, 3).double()[:, None]
 
-    def moved_by(step, width, root=10000.0, same=False):
-        speed = root ** (-torch.arange(0, width, 2).double() / width) * (0 if same else 1) + (1 if same else 0)
-        placed = root ** (-torch.arange(0, width, 2).double() / width) * spots
-        return torch.stack([(placed + step * speed).sin(), (placed + step * speed).cos()], -1).flatten(-2)
-
-    def in_halves(step, width):
-        turn = step * 10000.0 ** (-torch.arange(0, width, 2).double() / width)
-        cs, sn = torch.diag(turn.cos()), torch.diag(turn.sin())
-        return torch.cat([torch.cat([cs, sn], 1), torch.cat([-sn, cs], 1)])
+    def moved_by(step, width, root=10000.0):
+        angles = (spots + step) * root ** (-torch.arange(0, width, 2).double() / width)
+        return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)
 
     for step, width in [(5, 6), (-2, 8), (12, 2)]:
         got = check.run(shift_matrix, step, width, shape=(width, width))
@@ -618,36 +538,16 @@ with check.idea("one rotation per pair"):
             moved_by(step, width),
             "M_r s(p) is not s(p + r) for every p: look at one 2 × 2 block, its angle r ω_i, and the signs of its sines",
             atol=1e-4,
-            wrong={
-                "the step goes backwards: the signs of the sines are exchanged": moved_by(-step, width),
-                "the step is 1 whatever r is": moved_by(1, width),
-                **(
-                    {}
-                    if width == 2
-                    else {
-                        "all blocks turn by the same angle: pair i has the frequency ω_i": moved_by(step, width, same=True),
-                        "this matrix is for the layout `halves`; here sine and cosine alternate": moved_by(0, width)
-                        @ in_halves(step, width).T,
-                    }
-                ),
-            },
         )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("another base"):
     got = check.run(shift_matrix, -2, 8, 50.0, shape=(8, 8))
-    usual = torch.block_diag(
-        *[
-            torch.tensor([[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]])
-            for a in (-2 * 10000.0 ** (-torch.arange(0, 8, 2) / 8)).tolist()
-        ]
-    )
     check.close(
         (got.double() @ moved_by(0, 8, 50.0).T).T,
         moved_by(-2, 8, 50.0),
         "with base = 50, M_r s(p) is not s(p + r)",
         atol=1e-4,
-        wrong={"the argument `base` is not used": (usual.double() @ moved_by(0, 8, 50.0).T).T},
     )
 ### END HIDDEN TESTS
 check.score()
@@ -690,13 +590,6 @@ with check.idea("row t at position t"):
         check.run(add_learned, x, rows, shape=(2, 3, 4)),
         x + rows[:3],
         "every sequence of the batch gets rows 0, 1, 2 of the table",
-        wrong={
-            "the same row is added everywhere: position t gets row t": x + rows[0],
-            "the last rows are used; the first position has row 0": x + rows[-3:],
-            "the rows follow the batch axis: they belong to the positions, axis 1": x + rows[:2, None],
-            "rows are counted from 1: the first position has row 0": x + rows[1:4],
-            "these are the rows themselves: add them to x": rows[:3].expand(2, 3, 4),
-        },
     )
     ### END HIDDEN TESTS
 with check.part("start"):
@@ -736,9 +629,10 @@ check.score()
 # Shaw, Uszkoreit and Vaswani (2018) say what is meant: not "I am at 17", but "you are three before me".
 # There is a learned vector $a_r$ for each distance $r$, and it enters the scores as if it were part of the key:
 #
-# $$ e_{ij} = \frac{q_i \cdot (k_j + a_{j - i})}{\sqrt d} = \frac{q_i \cdot k_j}{\sqrt d} + \underbrace{\frac{q_i \cdot a_{j-i}}{\sqrt d}}_{b_{ij}} . $$
+# $$ e_{ij} = \frac{q_i \cdot (k_j + a_{j - i})}{\sqrt d} . $$
 #
-# So it is a bias of the scores, one that depends on the query.
+# So one key looks different to every query, and the queries at different places can't share one matrix of keys.
+# But a score is linear in the key: what the distance adds can be split off, as a bias that depends on the query.
 # Distances are clipped to $-c, \ldots, c$: beyond $c$, far is far.
 # That leaves $2c + 1$ vectors, in a table whose row 0 is for $-c$ and whose last row, $2c$, is for $+c$.
 # (They add such vectors to the values, too, and report that leaving those out hardly changes their translation results.)
@@ -778,9 +672,6 @@ with check.idea("the row of a distance"):
         "queries and keys at other places: use the positions that are given, not 0, 1, 2, …",
         wrong={
             sign: (asks[:, None] - keys_at[None] + 11).tolist(),
-            "the sign of the distance is lost: before and after are different": ((keys_at[None] - asks[:, None]).abs() + 11).tolist(),
-            "you clip at 2, whatever `clip` is": ((keys_at[None] - asks[:, None]).clamp(-2, 2) + 2).tolist(),
-            "you clip at 2, whatever `clip` is: use the argument": ((keys_at[None] - asks[:, None]).clamp(-2, 2) + 11).tolist(),
         },
     )
     ### END HIDDEN TESTS
@@ -794,11 +685,6 @@ with check.part("far is far"):
         spread,
         [[0, 3, 4, 7, 8], [1, 8, 8, 8, 8]],
         "distances from −9 to 27 with clip 4: both sides must be clipped",
-        wrong={
-            "the distances are not clipped: the table ends at row 2 · clip": [[-5, 3, 4, 7, 25], [1, 9, 10, 13, 31]],
-            "only the future is clipped: distances below −clip have row 0": [[-5, 3, 4, 7, 8], [1, 8, 8, 8, 8]],
-            "only the past is clipped: distances above clip have the last row": [[0, 3, 4, 7, 25], [1, 9, 10, 13, 31]],
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("whole numbers"):
@@ -808,6 +694,10 @@ with check.edge("one query, clip 0"):
     lone = check.run(relative_index, torch.tensor([5]), torch.tensor([5]), 3)
     check.equal(lone, [[3]], "one query, one key, at the same place: the middle row")
     check.equal(check.run(relative_index, torch.arange(2), torch.arange(3), 0), [[0] * 3] * 2, "clip 0: there is one row for all")
+    tall = check.run(relative_index, torch.arange(4), torch.arange(2), 5)
+    check.equal(
+        tall, [[5, 6], [4, 5], [3, 4], [2, 3]], "there may be more queries than keys: one row for each query, one column for each key"
+    )
 ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(relative_index, torch.arange(3), torch.arange(4), 2)
@@ -815,9 +705,10 @@ check.score()
 
 # %% [markdown]
 # ### 4.2 The bias <small>★★☆ · 15 min · 3 points</small>
-# $b_{ij} = q_i \cdot a_{j-i} / \sqrt d$.
-# All heads and sequences share the table.
-# `clip` is not an argument: work it out from the shape of the table.
+# `attend` of 1.1 takes the plain keys, scales, and adds a bias.
+# Which bias $b_{ij}$ makes its scores equal to $e_{ij}$?
+# Split $e_{ij}$ on paper first, and note for each of $q$, $a$ and $b$ which of the axes $i$, $j$ and column it has, and over which one you sum.
+# All heads and sequences share the table, and `clip` is not an argument: work it out from the shape of the table.
 
 
 # %% exercise="shaw-bias"
@@ -845,27 +736,9 @@ with check.idea("query i with the vector of j − i"):
         check.run(shaw_bias, q, rows, torch.arange(5), torch.arange(6), shape=(5, 6)),
         products / 6**0.5,
         "the bias differs from q_i · a_ij / √d for d = 6 and seven rows",
-        wrong={
-            "the products are not divided by the root of d": products,
-            "the products are divided by d, not by its root": products / 6,
-            "the products are divided by 2, a fixed number: take the root of the width of q": products / 2,
-            "before and after are exchanged: the distance is the key's position minus the query's": (
-                q[:, None] * rows[3 - gap.clamp(-3, 3)]
-            ).sum(-1)
-            / 6**0.5,
-            "the middle row of the table is for distance 0: `clip` is added to the distance": (q[:, None] * rows[gap.clamp(-3, 3)]).sum(-1)
-            / 6**0.5,
-            "a table of 7 rows has clip 3: you clip at 2": (q[:, None] * rows[gap.clamp(-2, 2) + 2]).sum(-1) / 6**0.5,
-            "a table of 7 rows has clip 3, and you clip at 1, as if it had three rows": (q[:, None] * rows[gap.clamp(-1, 1) + 1]).sum(-1)
-            / 6**0.5,
-            "the vectors are multiplied with the first query; b_ij uses q_i, the row": (q[:1, None] * rows[gap.clamp(-3, 3) + 3]).sum(-1)
-            / 6**0.5,
-        },
     )
     square = check.run(shaw_bias, q, rows, torch.arange(5), torch.arange(5))
-    wrong_query = (q[None, :] * rows[gap[:, :5].clamp(-3, 3) + 3]).sum(-1) / 6**0.5
-    slips = {"the vectors are multiplied with the wrong query: b_ij uses q_i, the row": wrong_query}
-    check.close(square, products[:, :5] / 6**0.5, "for as many keys as queries the bias differs from q_i · a_ij / √d", wrong=slips)
+    check.close(square, products[:, :5] / 6**0.5, "for as many keys as queries the bias differs from q_i · a_ij / √d")
     ### END HIDDEN TESTS
 with check.part("axes in front"):
     deep, other = randn(2, 3, 5, 4), randn(7, 4)
@@ -894,6 +767,8 @@ with check.part("gradients"):
 with check.edge("one query, one row"):
     lone = check.run(shaw_bias, q[:1], rows[:1], torch.tensor([4]), torch.arange(3), shape=(1, 3))
     check.close(lone, (q[0] @ rows[0] / 6**0.5).expand(1, 3), "a table with one row has clip 0: every key gets that row")
+    tall = check.run(shaw_bias, q, rows, torch.arange(5), torch.arange(2), shape=(5, 2), hint="there may be more queries than keys")
+    check.close(tall, products[:, :2] / 6**0.5, "more queries than keys: the bias is wrong")
 ### END HIDDEN TESTS
 check.score()
 
@@ -949,37 +824,17 @@ with check.idea("each pair turned, interleaved"):
     ### BEGIN HIDDEN TESTS
     x, spots = randn(5, 8), 3 + randperm(60)[:5]
 
-    def turned(z, where, kind="interleaved", base=10000.0, kept=0, up=1, own="", place=""):
-        """Pair by pair, with one slip; kept=1: b' from the new a', own: angles laid out for this pairing, place: put back so."""
+    def turned(z, where, kind="interleaved", base=10000.0):
         width = z.shape[-1]
         by = {"interleaved": [(2 * i, 2 * i + 1) for i in range(width // 2)], "halves": [(i, i + width // 2) for i in range(width // 2)]}
-        speed = base ** (-2 * torch.arange(width // 2).double() / width)
-        column = (speed.repeat_interleave(2) if (own or kind) == "interleaved" else speed.repeat(2)) * where[..., None].double()
         result = torch.zeros_like(z.double())
-        for (left, right), (to, other) in zip(by[kind], by[place or kind], strict=True):
+        for i, (left, right) in enumerate(by[kind]):
+            turn = where.double() * base ** (-2 * i / width)
             a, b = z[..., [left, right]].double().unbind(-1)
-            cl, sl, cr, sr = column[..., left].cos(), column[..., left].sin(), column[..., right].cos(), column[..., right].sin()
-            result[..., to] = a * cl - up * b * sl
-            result[..., other] = (result[..., to] if kept else a) * sr + b * cr
+            result[..., left], result[..., right] = a * turn.cos() - b * turn.sin(), a * turn.sin() + b * turn.cos()
         return result.to(z.dtype)
 
     loose = 3e-4  # angles up to 90 in float32, times entries up to 4
-
-    def slips_of(z, where, kind="interleaved", base=10000.0):
-        other = "halves" if kind == "interleaved" else "interleaved"
-        return {
-            f"{kind}: you turn the other way; a′ = a cos − b sin, b′ = a sin + b cos": turned(z, -where, kind, base),
-            f"{kind}: b′ is made from the new a′, because a has been overwritten: write into a new tensor": turned(z, where, kind, base, 1),
-            f"{kind}: both sines have a plus; a rotation has one minus, in a′ = a cos − b sin": turned(z, where, kind, base, up=-1),
-            f"{kind}: the columns are paired as in {other}": turned(z, where, other, base),
-            f"{kind}: the turned columns are put back as in {other}; each has its own place": turned(z, where, kind, base, place=other),
-            f"{kind}: every column must have the angle of its own pair; these are laid out for {other}": turned(
-                z, where, kind, base, own=other
-            ),
-            "nothing is turned": z,
-            "`positions` is not used: it need not be 0, 1, 2, …": turned(z, torch.arange(z.shape[-2]), kind, base),
-            "`positions` is moved to start at 0: use the numbers that are given": turned(z, where - where[..., :1], kind, base),
-        }
 
     for width in (8, 6):
         check.close(
@@ -987,7 +842,6 @@ with check.idea("each pair turned, interleaved"):
             turned(x[:, :width], spots),
             "positions in any order: the pairs are not turned by position × frequency",
             atol=loose,
-            wrong=slips_of(x[:, :width], spots),
         )
     ### END HIDDEN TESTS
 with check.part("halves"):
@@ -1001,7 +855,6 @@ with check.part("halves"):
         turned(x, spots, "halves"),
         "halves: columns i and i + d/2 are not turned by position × frequency i",
         atol=loose,
-        wrong={"the argument `pairing` is not used: halves pairs columns i and i + d/2": turned(x, spots), **slips_of(x, spots, "halves")},
     )
     ### END HIDDEN TESTS
 with check.part("inputs and gradients"):  # an input that is changed in place has no gradient
@@ -1027,7 +880,6 @@ with check.part("another base"):
             turned(x, spots, kind, 700.0),
             f"with base = 700 and pairing {kind} the pairs are not turned by position × frequency",
             atol=loose,
-            wrong={f"the argument `base` is not used with pairing {kind}": turned(x, spots, kind)},
         )
 with check.part("heads and sequences"):
     deep, each = randn(2, 3, 5, 8), torch.tensor([[[7, 0, 90, 3, 3]], [[1, 2, 4, 8, 60]]])
@@ -1042,6 +894,9 @@ with check.edge("dtype of x"):
         half = check.measure(checks.inout, rope, torch.ones(2, 4, dtype=torch.bfloat16), torch.arange(2), pairs)[0]
         same = "x in bfloat16 must come back in bfloat16: the float32 sines and cosines turn the product into float32"
         check.equal(str(half.dtype), "torch.bfloat16", same)
+    far = check.run(rope, torch.tensor([[2.0, 1.0]], dtype=torch.bfloat16), torch.tensor([1003]))
+    told = "the angles are rounded to the dtype of x: work them out in float32, and round sine and cosine"
+    check.close(far, [[2 * math.cos(1003) - math.sin(1003), 2 * math.sin(1003) + math.cos(1003)]], told, atol=0.05)
 with check.edge("one vector, d = 2"):
     lone = check.run(rope, torch.tensor([[3.0, 4.0]]), torch.tensor([0]), shape=(1, 2), hint="d = 2, one vector, no axes in front")
     check.close(lone, [[3.0, 4.0]], "position 0 is not turned at all")
@@ -1105,17 +960,7 @@ with check.idea("the distance decides"):
             check.run(rope_score, a, b, gaps, shape=(5,)),
             want,
             f"d = {width}: the score differs from the inner product of the two turned vectors",
-            atol=3e-4,  # angles up to 20 in float32, times entries up to 4, summed
-            wrong={
-                "the sign of the sine is wrong: r is the query's position minus the key's, so r = 1 turns the query": by_angle(a, b, -gaps),
-                "the part with the sine is missing: q_0 k_1 and q_1 k_0 do not drop out": by_angle(a, b, gaps, cross=0.0),
-                "q_0 k_1 and q_1 k_0 have opposite signs": by_angle(a, b, gaps, flip=-1.0),
-                "the sign of the distance is lost: before and after are different": by_angle(a, b, gaps.abs()),
-                "the pairs are summed, not averaged": want / (width / 2),
-                "the score is not divided by the root of d here": want / width**0.5,
-                "only the first pair is counted: sum over all pairs": by_angle(a[:2], b[:2], gaps),
-                "columns i and i + d/2 are paired; here the pairs are interleaved": by_angle(split(a), split(b), gaps),
-            },
+            atol=3e-4,  # angles up to 20 in float32, times entries up to 4, summed,
         )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -1125,7 +970,6 @@ with check.part("another base"):
         by_angle(a, b, gaps, 90.0),
         "with base = 90 the score differs from the inner product of the two turned vectors",
         atol=3e-4,
-        wrong={"the argument `base` is not used": by_angle(a, b, gaps)},
     )
 with check.edge("distances of any shape"):
     check.close(check.run(rope_score, a, b, torch.tensor(0)), a @ b, "at distance 0 it is the plain inner product, one number")
@@ -1196,17 +1040,6 @@ with check.idea("pairs side by side become halves"):
             check.run(pairing_order, width),
             [*range(0, width, 2), *range(1, width, 2)],
             f"d = {width}: this is not the order that turns interleaved pairs into halves",
-            wrong={
-                "this is the way back, from halves to interleaved: place j of the result holds column order[j]": [
-                    (i // 2) + (width // 2) * (i % 2) for i in range(width)
-                ],
-                "nothing is reordered": list(range(width)),
-                "the second columns of the pairs come first: then every rotation goes the other way": [
-                    *range(1, width, 2),
-                    *range(0, width, 2),
-                ],
-                "the second half is reversed: pair i must be at i and i + d/2": [*range(0, width, 2), *range(width - 1, 0, -2)],
-            },
         )
     ### END HIDDEN TESTS
 with check.edge("whole numbers"):
@@ -1270,12 +1103,6 @@ with check.idea("linear"):
             check.run(stretched_frequencies, width, factor, "linear"),
             speeds(width) / factor,
             f"linear: for d = {width} and s = {factor:g} the angle at position p is not the trained one at p/s",
-            wrong={
-                "linear: the frequencies are multiplied by s; they must become smaller": speeds(width) * factor,
-                "linear: nothing is stretched": speeds(width),
-                "linear: this is the new base; here every frequency is divided": slowed(width, factor, width / (width - 2)),
-                "linear: the base is multiplied by s; that slows down each pair by another factor": slowed(width, factor, 1),
-            },
         )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -1284,7 +1111,6 @@ with check.part("linear: any base"):
         check.run(stretched_frequencies, 10, 4.0, "linear", 300.0),
         speeds(10, 300.0) / 4.0,
         "linear: with base = 300 the frequencies are wrong",
-        wrong={"linear: the argument `base` is not used": speeds(10) / 4.0},
     )
 with check.edge("linear: s of any size"):
     check.close(check.run(stretched_frequencies, 6, 1.5, "linear"), speeds(6) / 1.5, "linear: s need not be a whole number")
@@ -1301,16 +1127,6 @@ with check.idea("ntk", share=2):
             check.run(stretched_frequencies, width, factor, "ntk"),
             slowed(width, factor, width / (width - 2)),
             f"ntk: for d = {width} and s = {factor:g} the frequencies are not those of the new base",
-            wrong={
-                "ntk: the base is multiplied by s: the slowest pair is then slowed down by less than s": slowed(width, factor, 1),
-                "ntk: the exponent is upside down: solve for the base once more": slowed(width, factor, (width - 2) / width),
-                "ntk: the base becomes smaller; lower frequencies need a larger one": slowed(width, factor, -width / (width - 2)),
-                "ntk: all frequencies are divided by s; that is `linear`": speeds(width) / factor,
-                "ntk: nothing is stretched": speeds(width),
-                "ntk: the frequencies of the new base are divided by s as well: leave that out": slowed(width, factor, width / (width - 2))
-                / factor,
-                "ntk: the exponent is d/2; the slowest frequency is base to the power −(d − 2)/d": slowed(width, factor, width / 2),
-            },
         )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -1319,7 +1135,6 @@ with check.part("ntk: any base"):
         check.run(stretched_frequencies, 10, 4.0, "ntk", 300.0),
         slowed(10, 4.0, 10 / 8, 300.0),
         "ntk: with base = 300 the frequencies are wrong",
-        wrong={"ntk: the argument `base` is not used": slowed(10, 4.0, 10 / 8)},
     )
 with check.edge("ntk: s of any size"):
     check.close(check.run(stretched_frequencies, 6, 1.5, "ntk"), slowed(6, 1.5, 1.5), "ntk: s need not be a whole number")
@@ -1425,20 +1240,6 @@ with check.part("any number of heads"):
             right,
             f"the slopes of {heads} heads are wrong",
             rtol=1e-5,
-            wrong={
-                "the number of heads is not a power of two: do not put it into the formula; start from the largest power of two below": [
-                    2.0 ** (-8 * h / heads) for h in range(1, heads + 1)
-                ],
-                "the slopes are sorted; keep those of N heads first": sorted(right, reverse=True),
-                "take the first, third, fifth, … slope of 2N heads: the second, fourth, … are there already": first_ones
-                + [2.0 ** (-8 * h / (2 * power)) for h in range(2, 2 * power + 1, 2)][: heads - power],
-                "take every other slope of 2N heads, not the first ones in a row": first_ones
-                + [2.0 ** (-8 * h / (2 * power)) for h in range(1, heads - power + 1)],
-                "these are the first slopes of 2N heads: start from the slopes of N heads": [
-                    2.0 ** (-8 * h / (2 * power)) for h in range(1, heads + 1)
-                ],
-                "you put the slopes from 2N heads first; those of N heads come first": right[power:] + right[:power],
-            },
         )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -1481,18 +1282,6 @@ with check.idea("far costs more"):
         check.run(alibi_bias, late, keys_at, slope, shape=(3, 2, 5), hint=order),
         -slope[:, None, None] * gap,
         "queries and keys at other places: the bias is not minus slope times distance",
-        wrong={
-            "far keys are preferred: the bias is minus the slope times the distance": slope[:, None, None] * gap,
-            "the distance is squared: ALiBi is linear": -slope[:, None, None] * gap**2,
-            "this uses the key's position alone: after a causal softmax that is the same, but here the distance was asked for": slope[
-                :, None, None
-            ]
-            * keys_at.expand(2, 5),
-            "the argument `slopes` is not used": -torch.tensor([2.0**-4, 2.0**-8, 2.0**-2])[:, None, None] * gap,
-            "every head has the first slope": -slope[0] * gap.expand(3, 2, 5),
-            "the given positions are not used: they need not be 0, 1, 2, …": -slope[:, None, None]
-            * (torch.arange(2)[:, None] - torch.arange(5)).abs(),
-        },
     )
     ### END HIDDEN TESTS
 with check.part("keys in the future"):
@@ -1507,6 +1296,10 @@ with check.edge("inputs unchanged"):
 with check.edge("one query, one key"):
     lone = check.run(alibi_bias, torch.tensor([4]), torch.tensor([4]), torch.tensor([1.0]), shape=(1, 1, 1), hint=order)
     check.close(lone, [[[0.0]]], "one head, one query, one key: no distance")
+    tall = check.run(
+        alibi_bias, torch.arange(5), torch.arange(2), torch.tensor([1.0]), shape=(1, 5, 2), hint="there may be more queries than keys"
+    )
+    check.close(tall[0, 4], [-4.0, -3.0], "more queries than keys: the bias is wrong")
 ### END HIDDEN TESTS
 check.score()
 
@@ -1581,10 +1374,6 @@ with check.idea("exact, then logarithmic"):
         check.run(t5_bucket, torch.tensor(gaps), False),
         [by_powers(g, 32, 128, False) for g in gaps],
         "one direction, 32 buckets, r_max = 128: a bucket below r_max is wrong. Look at the exact half first, then at the logarithm",
-        wrong={
-            "one direction has all the buckets: the halving is for both directions only": [by_powers(g, 16, 128, False) for g in gaps],
-            "the logarithm is rounded up: round it down": [min(by_powers(g, 32, 128, False) + (g < -16), 31) for g in gaps],
-        },
     )
     ### END HIDDEN TESTS
 with check.part("other numbers of buckets"):
@@ -1594,12 +1383,8 @@ with check.part("other numbers of buckets"):
     for total, most in [(12, 50), (32, 60), (20, 128), (4, 9), (11, 70)]:
         gaps = clear(1 - most, 1, total, most, False)
         want = [by_powers(g, total, most, False) for g in gaps]
-        slips = {  # named for one changed argument at a time, and many buckets: few buckets agree by chance
-            (32, 60): {"the argument `max_distance` is not used": [by_powers(g, 32, 128, False) for g in gaps]},
-            (20, 128): {"the argument `buckets` is not used": [by_powers(g, 32, 128, False) for g in gaps]},
-        }.get((total, most))
         got = check.run(t5_bucket, torch.tensor(gaps), False, total, most)
-        check.equal(got, want, f"one direction, {total} buckets, r_max = {most}: a bucket is wrong", wrong=slips)
+        check.equal(got, want, f"one direction, {total} buckets, r_max = {most}: a bucket is wrong")
     ### END HIDDEN TESTS
 with check.part("the last bucket"):
     last = "the last bucket is N − 1: everything from r_max = 128 on falls into bucket 31"
@@ -1673,6 +1458,9 @@ with check.part("one direction"):
     slips = {"the argument `bidirectional` is not used": [2.0, 2.0, 1.0, 0.0, 5.0]}
     check.close(one_way[0, 3], [3.0, 2.0, 1.0, 0.0, 0.0], back, wrong=slips)
 ### BEGIN HIDDEN TESTS
+with check.edge("more queries than keys"):
+    tall = check.run(t5_bias, torch.arange(5), torch.arange(2), names, False, shape=(3, 5, 2), hint=axes_hint)
+    check.close(tall[0, 3], [3.0, 2.0], "more queries than keys: the bias is wrong")
 with check.part("max_distance"):
     for most, bucket in [(12, 3.0), (128, 2.0)]:
         middle = check.run(t5_bias, torch.tensor([9]), torch.tensor([0]), names, True, most, shape=(3, 1, 1))
@@ -1992,12 +1780,6 @@ with check.idea("products first, then gather"):
         check.run(shaw_bias_lean, q, rows, torch.arange(5), torch.arange(7), shape=(5, 7)) if thrifty else refused,
         picked / 6**0.5,
         "the bias differs from q_i · a_ij / √d for d = 6 and nine rows",
-        wrong={
-            "the products are not divided by the root of d": picked,
-            "the products are divided by 2, a fixed number: take the root of the width of q": picked / 2,
-            "before and after are exchanged": (q[:, None] * rows[4 - gap]).sum(-1) / 6**0.5,
-            "every query gets the products of the first one: gather along the last axis": (q[:1, None] * rows[gap + 4]).sum(-1) / 6**0.5,
-        },
     )
     thrifty = thrifty and check.affordable(
         shaw_bias_lean,
@@ -2026,6 +1808,8 @@ with check.part("given positions"):
         (q[:3, None] * rows[(keys_at[None] - places[:, None]).clamp(-4, 4) + 4]).sum(-1) / 6**0.5,
         "queries at 100, 3 and 57: use the positions that are given",
     )
+    tall = check.run(shaw_bias_lean, q, rows, torch.arange(5), torch.arange(2), shape=(5, 2)) if thrifty else refused
+    check.close(tall, picked[:, :2] / 6**0.5, "there may be more queries than keys")
 with check.part("gradients"):
     check.gradients(
         lambda a, b: shaw_bias_lean(a, b, torch.arange(5), torch.arange(7)),
