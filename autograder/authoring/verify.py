@@ -7,7 +7,7 @@ answer keeps every point. With `--mutate`, every mutant of the solution loses po
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -158,7 +158,7 @@ def verify(
             if isinstance(outcome.variant, Mistake) and outcome.verdict != DOES_NOT_APPLY:
                 kept.append((outcome.variant.gravity, outcome.earned / outcome.exercise.points))
         report.kept = gravity.mean_kept(kept)
-        report.failures += judge_recordings(speaking)
+        report.failures += judge_recordings(speaking, right_calls(engine, sheet, speaking))
         report.failures += judge_seeds(engine, sheet, exercises, seeds, progress)
     if both_ways and any(cell.is_look for cell in cells):
         shown = replace(sheet, looks=False)
@@ -321,10 +321,30 @@ def judge(outcome: Outcome) -> list[str]:
     return failures
 
 
-def judge_recordings(outcomes: list[Outcome]) -> list[str]:
-    """Every mistake that says something is told from all the others of its exercise by its results."""
+def right_calls(engine: Engine, sheet: Sheet, outcomes: list[Outcome]) -> dict[str, list[Any]]:
+    """By exercise, what the solution gives in every call of its test."""
+    cells = {outcome.exercise.name: outcome.exercise for outcome in outcomes}
+    candidates = [
+        Candidate(key, name, without_markers(one.cell.source), one.test.grade_id, recording=True)
+        for key, (name, one) in enumerate(cells.items())
+    ]
+    trials = engine.try_variants(sheet, candidates) if candidates else ()
+    return {candidates[key].exercise: tested.calls for key, tested in trials}
+
+
+def judge_recordings(outcomes: list[Outcome], right: Mapping[str, list[Any]]) -> list[str]:
+    """Every mistake that says something is told from the right answer and from all the others of its exercise by its
+    results.
+    """
     failures = []
     for outcome in outcomes:
+        label = f"{outcome.exercise.name}: mistake {outcome.variant.name!r}"
+        if recognition.agrees(outcome.calls, right[outcome.exercise.name]):
+            failures.append(
+                f"{label} gives the results of the right answer, as far as they are compared, so nobody is told what it"
+                " says: give it a `hint` from a check in place of `says`, or a call in which it differs by more"
+            )
+            continue
         others = [one for one in outcomes if one.exercise.name == outcome.exercise.name]
         known = [recordings.known(one.variant, one.calls) for one in others if isinstance(one.variant, Mistake)]
         if not recognition.recognised(outcome.calls, known):
@@ -334,7 +354,7 @@ def judge_recordings(outcomes: list[Outcome]) -> list[str]:
                 if one["name"] != outcome.variant.name and recognition.agrees(outcome.calls, one["calls"])
             ]
             failures.append(
-                f"{outcome.exercise.name}: mistake {outcome.variant.name!r} gives the same results as"
+                f"{label} gives the same results as"
                 f" {', '.join(twins)}: they cannot be told apart, so let them say the same"
             )
     return failures

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -46,18 +47,28 @@ def trained(module: nn.Module, x: Tensor, target: Tensor, steps: int, rate: floa
     return output
 
 
-def filled(choose: Callable[[nn.Module], Iterable[Tensor]], model: nn.Module, number: float) -> dict[str, float]:
-    """What stands in each parameter of a model after those that `choose` gives were set to a number."""
-    with torch.no_grad():
-        for parameter in choose(model):
-            parameter.fill_(number)
+def stepped(choose: Callable[[nn.Module], Iterable[Tensor]], model: nn.Module, length: float) -> dict[str, float]:
+    """What stands in each parameter of a model after one optimiser step, of this length, for those that `choose` gives.
+
+    Every parameter has a gradient of ones; a copy of a parameter, or its `.data`, has none.
+    """
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    torch.optim.SGD(list(choose(model)), lr=length).step()
     return {name: parameter.flatten()[0].item() for name, parameter in model.named_parameters()}
 
 
 def leaves_generator(function: Callable[..., object], *arguments: object) -> bool:
-    """Whether Python's global generator goes on after a call as if there had been none."""
+    """Whether the global generators of Python, NumPy and torch go on after a call as if there had been none."""
+    undisturbed = drawn_after()
+    return drawn_after(function, *arguments) == undisturbed
+
+
+def drawn_after(function: Callable[..., object] | None = None, *arguments: object) -> list[float]:
+    """What the global generators give after a call, when they start from the same seed."""
     random.seed(14)
-    undisturbed = random.random()
-    random.seed(14)
-    function(*arguments)
-    return random.random() == undisturbed
+    np.random.seed(14)
+    torch.manual_seed(14)
+    if function is not None:
+        function(*arguments)
+    return [random.random(), float(np.random.random()), torch.rand(()).item()]

@@ -242,6 +242,14 @@ class ToyClassifier(Watched):
         return torch.cat([self.table.detach().flatten(), self.bias.detach()])
 
 
+def calm(found: dict[str, Any], table: Tensor, rows: Sequence[dict[str, Tensor]]) -> bool:
+    """Was the loop that gave these weights run in evaluation mode? One that switches to it at the end was not."""
+    weights = found["weights"]
+    in_training = isinstance(weights, Tensor) and weights.shape == (table.numel() + 2,)
+    in_training = in_training and torch.allclose(weights, toy_outcome(table, rows, limit=None)[1], rtol=1e-6)
+    return found["training"] is False and not in_training
+
+
 def toy_outcome(
     table: Tensor,
     rows: Sequence[dict[str, Tensor]],

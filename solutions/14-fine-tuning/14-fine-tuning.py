@@ -214,6 +214,8 @@ with check.part("truncate first, then pad"):
     both = check.run(row_lengths, [3, 7, 1], "longest", True, 6)
     order = "first truncation, then padding: the longest row is measured after the cut"
     check.equal(both, [6, 6, 6], order, wrong={"the longest row is measured before the cut": [9, 9, 9]})
+    short_ones = check.run(row_lengths, [3, 7, 1], "longest", True, 64)
+    check.equal(short_ones, [9, 9, 9], "padding='longest' with truncation: the longest row decides here, too, not max_length")
     all_alike = check.run(row_lengths, [3, 70, 1], "max_length", True, 16)
     check.equal(all_alike, [16, 16, 16], "padding='max_length' with truncation: every row has max_length tokens")
 with check.edge("padding=True"):
@@ -557,15 +559,22 @@ with check.part("the seed"):
     )
 with check.part("collate and pad_id"):
     uneven = [{"input_ids": [9] * n, "label": 0} for n in (2, 3, 1)]
-    used = "unequal rows with pad_id = 1 come out wrong: is your `collate` used, with `pad_id`?"
-    one_batch = ids_of(check.keep(make_loader, uneven, 3, False, 0, 1))
-    check.equal([sorted(part) for part in one_batch] if one_batch else one_batch, [[[9, 1, 1], [9, 9, 1], [9, 9, 9]]], used)
+    for filler in (1, 5):
+        used = f"unequal rows with pad_id = {filler} come out wrong: is your `collate` used, with `pad_id`?"
+        one_batch = ids_of(check.keep(make_loader, uneven, 3, False, 0, filler))
+        filled_up = [[[9, filler, filler], [9, 9, filler], [9, 9, 9]]]
+        check.equal([sorted(part) for part in one_batch] if one_batch else one_batch, filled_up, used)
 with check.edge("two loaders"):
     early = check.keep(make_loader, ten, 4, True, 3)
     late = check.keep(make_loader, ten, 4, True, 8)
     check.equal(
         ids_of(early), rounds[0], "a second loader changes the order of the first: give each loader its own generator, not the global one"
     )
+with check.edge("the data set unchanged"):
+    shared = checks.put(ten)
+    ids_of(check.keep(make_loader, shared, 4, True, 3))
+    still = "your code changes the order of the data set that it is given: shuffle the loader's batches, not the data set"
+    check.equal(check.measure(checks.value, shared), ten, still)
 with check.edge("a large batch"):
     large = ids_of(check.keep(make_loader, uneven, 64, False))
     check.equal([len(part) for part in large] if large else large, [3], "a batch may be larger than the data set")
@@ -620,7 +629,7 @@ def length_buckets(lengths, batch_size, seed):
 check = Check("buckets", points=4)
 with check.idea("padding_share"):
     two = "padding_share: 4 + 2 and 3 + 3 tokens in 8 and 6 positions: 2 of 14 are filler"
-    check.close(check.run(padding_share, [4, 2, 3, 3], [[0, 1], [2, 3]]), 1 / 7, two, rtol=1e-6)
+    check.close(check.run(padding_share, [4, 2, 3, 3], [[0, 1], [2, 3]]), 1 / 7, two, rtol=2e-3)
     ### BEGIN HIDDEN TESTS
     longest = ((40, 100), (20, 60), (12, 43))  # the longest sentences of the batches differ, whatever is drawn
     many = [int(n) for top, count in longest for n in randint(3, top, (count,))]
@@ -631,7 +640,7 @@ with check.idea("padding_share"):
         check.run(padding_share, many, split),
         1 - text / room,
         "padding_share: wrong for three batches of 100, 60 and 43 sentences",
-        rtol=1e-6,
+        rtol=2e-3,
         wrong={
             "padding_share: that is the share of tokens: return the share of filler": text / room,
             "padding_share: that is filler per token; divide by all positions": room / text - 1,
@@ -645,6 +654,8 @@ with check.idea("padding_share"):
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
+with check.edge("all digits"):
+    check.close(check.run(padding_share, many, split), 1 - text / room, "padding_share: the share is rounded: return all its digits")
 with check.edge("some of the sentences"):
     few = check.run(padding_share, [5, 9, 2, 7], [[3, 2]])
     check.close(few, 5 / 14, "padding_share: batches may hold some of the sentences only: count the tokens of those", rtol=1e-6)
@@ -925,6 +936,15 @@ with check.part("no gradients"):
     )
 with check.edge("one call for each batch"):
     check.equal(known.get("calls", known), 2, "the encoder is called once for each batch: features are computed once")
+with check.edge("tensors"):
+    kinds = check.run(lambda: [type(part).__name__ for part in toy_features(numbers, plain_batches)[0]])
+    check.equal(kinds, ["Tensor", "Tensor"], "features and labels are tensors: the head computes with them")
+with check.edge("stays in evaluation mode"):
+    calm = check.keep(ToyEncoder, numbers)
+    check.run(lambda: bool(calm.train(False).facts()))
+    check.run(extract, calm, plain_batches)
+    stays = "an encoder that was in evaluation mode comes back in training mode: do not call encoder.train()"
+    check.equal(check.run(lambda: calm.facts()["training"]), False, stays)
 with check.edge("whole labels, one sentence"):
     single = parts_of(parts_of(check.run(toy_features, numbers, plain_batches[1:]), 2)[0], 2)
     check.shape(single[0], (1, 2), "a single batch with a single sentence")
@@ -1005,6 +1025,7 @@ with check.idea("loss"):
         answer_of(bare, 0),
         objective(w, bias, 0.0),
         "the loss is wrong for six other sentences",
+        rtol=1e-4,
         wrong={
             "the loss is a mean over the sentences, not a sum": objective(w, bias, 0.0) * 6,
             "the labels are inverted: y = 1 means positive": objective(w, bias, 0.0) + ((2 * truth - 1) * (X @ w + bias)).mean(),
@@ -1018,13 +1039,16 @@ with check.part("decay in the loss"):
         answer_of(decayed, 0) - answer_of(bare, 0),
         0.05 * w @ w,
         "the loss grows by λ/2 ‖w‖² where there is weight decay",
-        rtol=1e-6,
+        rtol=1e-4,
         wrong={
             "the loss lacks its weight decay, half of λ times the squared length of w": 0.0,
             "the weight decay lacks its factor one half": 0.1 * w @ w,
             "the weight decay takes the length of w, not its square": 0.05 * w.norm(),
         },
     )
+with check.edge("all digits of float64"):
+    digits = "with float64 features digits are lost: keep their dtype"
+    check.close(answer_of(bare, 0), objective(w, bias, 0.0), digits)
 with check.edge("large scores"):
     far = check.run(head_gradient, torch.tensor([[200.0], [-200.0]]), torch.tensor([0.0, 0.0]), torch.ones(1), torch.tensor(0.0), 0.0)
     overflow = "scores of ±200 overflow or lose the loss: use `F.softplus`, or `F.binary_cross_entropy_with_logits`"
@@ -1062,7 +1086,8 @@ with check.part("decay in the gradient"):
         answer_of(decayed, 1) - answer_of(bare, 1),
         0.1 * w,
         "with weight decay the gradient by w grows by λ w",
-        rtol=1e-6,
+        rtol=1e-4,
+        atol=1e-5,
         wrong={
             "the gradient by w lacks the weight decay, λ w": torch.zeros(4, **double),
             "2 λ w: the derivative of λ/2 ‖w‖² is λ w": 0.2 * w,
@@ -1070,6 +1095,8 @@ with check.part("decay in the gradient"):
             "λ w is divided by the number of sentences: only the data's part of the loss is a mean": 0.1 * w / 6,
         },
     )
+with check.edge("all digits of the gradient"):
+    check.close(answer_of(bare, 1), X.T @ p_minus_y / 6, digits)
 with check.edge("large scores in the gradient"):
     check.close(answer_of(far, 1), [100.0], "scores of ±200 spoil the gradient: use `torch.sigmoid`")
 with check.edge("one sentence"):
@@ -1094,7 +1121,7 @@ with check.idea("gradient by b"):
 ### BEGIN HIDDEN TESTS
 with check.edge("the bias is not decayed"):
     plain_bias = "the bias is not decayed: λ belongs to w alone"
-    check.close(answer_of(decayed, 2), p_minus_y.mean(), plain_bias, rtol=1e-6, wrong={plain_bias: p_minus_y.mean() + 0.1 * bias})
+    check.close(answer_of(decayed, 2), p_minus_y.mean(), plain_bias, rtol=1e-4, wrong={plain_bias: p_minus_y.mean() + 0.1 * bias})
 ### END HIDDEN TESTS
 check.score()
 
@@ -1376,7 +1403,12 @@ with check.part("zero_grad"):
     nothing = "a step after zero_grad does nothing, and the last zero_grad leaves g = 0"
     check.close(check.run(after_calls, longer, 2.0, -1.0, 0.1), [0.62, 0.0], nothing)
     ### END HIDDEN TESTS
+with check.edge("calls unchanged"):
+    check.unchanged(after_calls, ["backward", "step", "zero_grad"], 3.0, 1.0, 0.5)
 ### BEGIN HIDDEN TESTS
+with check.edge("all digits"):
+    fine = check.run(after_calls, ["backward", "step", "backward"], 1.2345678, 0.1234567, 0.0123456)
+    check.close(fine, [1.22085046680384, 2.20850486680384], "the numbers are rounded: return all digits", rtol=1e-8)
 with check.edge("nothing to do"):
     check.close(check.run(after_calls, [], 2.0, -1.0, 0.1), [2.0, 0.0], "without any call nothing changes")
     early = "a step before any backward does nothing: the gradient is 0"
@@ -1435,7 +1467,7 @@ def trained_by(*arguments):
 
 with check.idea("clear, backward, step"):
     did = trained_by(five_batches, "SGD", 1e9)  # nothing is clipped here
-    calm = did["training"] is False  # the mode is a part of its own
+    calm = pretrained.calm(did, weights_before, five_batches)  # the mode is a part of its own
     again = partial(
         pretrained.toy_outcome, weights_before, five_batches, limit=None, calm=calm
     )  # a loop of the helpers, right or with one slip
@@ -1635,16 +1667,19 @@ with check.idea("accuracy"):
     )
     check.close(accuracy_value, joined(1, even).mean(), right_share, rtol=1e-4)
     ### BEGIN HIDDEN TESTS
+    larger = [
+        {"input_ids": randint(0, 6, (n, 3)), "attention_mask": torch.ones(n, 3).long(), "labels": randint(0, 2, (n,))} for n in (31, 31, 31)
+    ]
     check.close(
-        evaluated(given_batches[:2])[1],
-        joined(1, given_batches[:2]).mean(),
-        "the accuracy over eight sentences in two batches is wrong",
+        evaluated(larger)[1],
+        joined(1, larger).mean(),
+        "the accuracy over 93 sentences in three batches is wrong",
         rtol=1e-4,
         wrong={
-            "this is the loss: the accuracy comes second": joined(0, given_batches[:2], half=halved).mean(),
-            "this is the number of right answers: divide by the number of sentences": joined(1, given_batches[:2]).sum(),
-            "this is the share of wrong answers": 1 - joined(1, given_batches[:2]).mean(),
-            "this is a percentage: return a share between 0 and 1": 100 * joined(1, given_batches[:2]).mean(),
+            "this is the loss: the accuracy comes second": joined(0, larger, half=halved).mean(),
+            "this is the number of right answers: divide by the number of sentences": joined(1, larger).sum(),
+            "this is the share of wrong answers": 1 - joined(1, larger).mean(),
+            "this is a percentage: return a share between 0 and 1": 100 * joined(1, larger).mean(),
         },
     )
     ### END HIDDEN TESTS
@@ -1844,7 +1879,11 @@ with check.part("a new best starts again"):
     ### END HIDDEN TESTS
 with check.edge("losses unchanged"):
     check.unchanged(early_stopping, [0.6, 0.5, 0.55], 1)
+    check.unchanged(early_stopping, [0.6, 0.5, 0.55], 3)
 ### BEGIN HIDDEN TESTS
+with check.part("a little lower"):
+    slightly = check.run(early_stopping, [0.5, 0.4999, 0.4998, 0.4997, 0.6, 0.6, 0.6], 2)
+    check.equal(slightly, (3, 5), "a loss that is only a little lower than the best is a new best: there is no tolerance")
 with check.edge("ties"):
     tie = "an equal loss is not a new best: on a tie the earlier epoch stays"
     check.equal(check.run(early_stopping, [0.5, 0.5, 0.5, 0.4], 2), (0, 2), tie)
@@ -1918,6 +1957,7 @@ print(f"with patience 2: stop after epoch {last_epoch + 1}, keep epoch {best_epo
 # `layer` is the `nn.Linear` to wrap: freeze it, bias included.
 # `self.A` and `self.B` are `nn.Parameter`s, with the dtype and on the device of the layer's weight.
 # `merge` returns a *new* `nn.Linear`, with a bias if the layer has one, and leaves the adapter and the layer as they were.
+# (Whether the weights of the new layer may learn is up to you.)
 #
 # *Before you run it:* let $g$ be the gradient of the loss with respect to $y$.
 # Write down the gradients with respect to $A$ and $B$.
@@ -2068,6 +2108,9 @@ with check.edge("a layer without bias"):
         ["weight"],
         "a layer without bias has none when it is merged",
     )
+with check.part("the gradient by x"):
+    through = "the gradient by x is wrong: it goes through the layer and through the correction"
+    check.gradients(adapter(W, shift, down, up, 12.0), lambda x: F.linear(x, W, shift) + 4.0 * x @ down.T @ up.T, (xs,), through)
 with check.edge("batch axes"):
     check.close(
         check.run(larger, xs.view(2, 3, 7)), by_formula(4.0).view(2, 3, 5), "an input (2, 3, 7) gives (2, 3, 5): each position by itself"
@@ -2079,6 +2122,16 @@ with check.edge("dtype of the layer"):
     check.close(check.run(precise, xs.double()), doubled, "a layer in float64: A and B have the layer's dtype")
     precise_merged = check.keep(lambda: precise.merge())
     check.close(check.run(precise_merged, xs.double()), doubled, "a layer in float64: the merged layer has its dtype")
+with check.edge("α smaller than r"):
+    half_as_much = adapter(W, shift, down, up, 1.5)
+    check.close(
+        check.run(half_as_much, xs), by_formula(0.5), "with r = 3 and α = 1.5 the factor α/r is 0.5: do not divide to a whole number"
+    )
+with check.edge("a new A each time"):
+    news = [check.keep(LoRALinear, check.keep(nn.Linear, 5, 2), 3, 1.0) for _ in range(3)]
+    starts = [check.run(lambda one=one: one.A * 1) for one in news]
+    alike = any(torch.equal(starts[i], starts[j]) for i, j in ((0, 1), (0, 2), (1, 2))) if all(s is not None for s in starts) else starts[0]
+    check.equal(alike, False, "two adapters start with the same A: draw it from torch's generator, and do not seed that")
 with check.edge("variance of A"):
     wide = check.keep(LoRALinear, check.keep(nn.Linear, 400, 2), 50, 1.0)
     spread_of = check.run(lambda: wide.A.square().mean()) * 400
@@ -2173,6 +2226,12 @@ with check.idea("by formula"):
 with check.edge("shapes unchanged"):
     check.unchanged(lora_count, [(5, 3), (2, 4)], 2)
 ### BEGIN HIDDEN TESTS
+with check.edge("an int"):
+    check.true(check.run(lambda: type(lora_count([(5, 3)], 2)) is int), "a count is an int")
+with check.edge("r above the sizes"):
+    check.equal(
+        check.run(lora_count, [(3, 2)], 5), 25, "r = 5 and a layer from 2 to 3: A is 5 × 2 and B is 3 × 5, whatever the layer's size"
+    )
 with check.edge("no layer"):
     check.equal(check.run(lora_count, [], 4), 0, "without any layer nothing is learned: 0")
 ### END HIDDEN TESTS
@@ -2207,9 +2266,9 @@ with check.idea("in the model"):
 ### BEGIN HIDDEN TESTS
 with check.part("the parameters themselves"):
     stepped = check.keep(adapters.stack, [(5, 3), (4, 5)], ["0.weight"])
-    own_list = "setting what `trainable` returns to 7 does not change the model: return the model's own parameters, not copies"
-    filled = check.measure(checks.value, check.keep(adapters.filled, trainable, stepped, 7.0))
-    check.equal(filled, {"0.weight": 0.0, "0.bias": 7.0, "1.weight": 7.0, "1.bias": 7.0}, own_list)
+    own_list = "an optimiser that gets what `trainable` returns does not change the model: return its own parameters, not copies or `.data`"
+    moved = check.measure(checks.value, check.keep(adapters.stepped, trainable, stepped, 7.0))
+    check.equal(moved, {"0.weight": 0.0, "0.bias": -6.0, "1.weight": -5.0, "1.bias": -4.0}, own_list)
 with check.edge("a shared layer"):
     shared = check.keep(adapters.stack, [(3, 3), (3, 3)], ["1.bias"], tied=True)
     once = "a layer that occurs twice in the model counts once: an optimiser rejects a parameter that comes twice"
@@ -2414,7 +2473,7 @@ with check.idea("rates on a logarithmic scale"):
         "each third of the logarithmic scale should get about a third of the rates: draw the logarithm uniformly, not from a list and not with a bell curve",
     )
     distinct = len(set(rates)) > 590 if good else rates and False
-    check.true(distinct, "rates repeat: draw each one from the continuous scale, not from a grid")
+    check.true(distinct, "rates repeat: draw each one from the continuous scale, not from a grid, and do not round it")
     other_range = check.run(lambda: [s["rate"] for s in sample_settings(400, 2.0, 32.0, [4], [7], 5)])
     inside = all(2 <= r <= 32 for r in other_range) and 140 < sum(r < 8 for r in other_range) < 260 if other_range else other_range
     check.true(inside, "with low = 2 and high = 32 half of the rates should be below 8: use `low` and `high`")
@@ -2443,6 +2502,10 @@ with check.part("the seed"):
     check.true(repeated == drawn if good else rates and False, "the same seed gives a different list: draw from `random.Random(seed)`")
     reseeded = check.run(lambda: [sample_settings(3, 1e-5, 1e-3, [8], [1], s)[0]["rate"] for s in (1, 2, 3)])
     check.true(len(set(reseeded)) == 3 if reseeded else reseeded, "different seeds give the same list: use the seed")
+with check.edge("neighbouring seeds"):
+    neighbours = check.run(lambda: [[s["rate"] for s in sample_settings(30, 1.0, 2.0, [8], [1], k)] for k in (4, 5)])
+    one_source = "the lists of two neighbouring seeds share settings: draw all trials from one `random.Random(seed)`"
+    check.true(not set(neighbours[0]) & set(neighbours[1]) if neighbours else neighbours, one_source)
 with check.part("every value drawn"):
     plans = check.run(lambda: [sample_settings(40, 1.0, 2.0, [8, 16, 32], [1, 2], s) for s in (1, 2)])
     for key in ("batch_size", "epochs"):
@@ -2451,7 +2514,7 @@ with check.part("every value drawn"):
             columns[0] != columns[1] if columns else columns, f"two seeds give the same list of `{key}`: draw it, too, for every trial"
         )
 with check.edge("the global generator"):
-    own = "your code draws from Python's global generator, or seeds it: use your own `random.Random(seed)`"
+    own = "your code draws from a global generator, or seeds it: use your own `random.Random(seed)`"
     check.true(check.measure(checks.value, check.keep(adapters.leaves_generator, sample_settings, 2, 0.5, 1.0, [4], [7], 5)), own)
 with check.edge("no trials"):
     check.equal(check.run(sample_settings, 0, 1e-5, 1e-3, [8], [1], 0), [], "no trials: an empty list")
@@ -2682,6 +2745,10 @@ with check.part("the rules of pick_best"):
     third = check.run(final_test, harder, tries, SealedTest(["."] * 7, answers))
     by_rules = "with a tie and a diverged candidate the wrong one is submitted: does `pick_best` choose?"
     check.equal(third.get("correct") if type(third) is dict else third, 4, by_rules)
+with check.edge("predictions unchanged"):
+    lent = checks.put(tries)
+    check.run(final_test, validated, lent, SealedTest(["."] * 7, answers))
+    check.equal(check.measure(checks.value, lent), tries, "your code changes the list of predictions that it is given")
 with check.edge("a used set"):
     spent = SealedTest(["a"], [1])
     spent.submit([1])
@@ -2745,9 +2812,9 @@ with check.edge("none right"):
 
 def solves(right_ones, many_ones, level, hint):
     found = check.run(wilson, right_ones, many_ones, level)
-    usable = type(found) in (tuple, list) and len(found) == 2
+    usable = type(found) in (tuple, list, torch.Tensor) and len(found) == 2
     for place in range(2):
-        end = found[place] if usable else found
+        end = float(found[place]) if usable else found
         gap = (right_ones / many_ones - end) ** 2 if usable else found
         check.close(gap, level**2 * end * (1 - end) / many_ones, hint, rtol=1e-6, atol=1e-10)
     check.true(found[0] < found[1] if usable else found, hint)

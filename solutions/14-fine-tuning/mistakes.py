@@ -27,6 +27,30 @@ def toy_evaluation(table, batches, training=True):
 
 VARIANTS = {
     "row-lengths": [
+        Mistake(
+            "cut to one less",
+            change={"min(length, max_length)": "min(length, max_length - 1)"},
+            says="truncation cuts to max_length − 1: a cut row has exactly max_length tokens",
+            gravity="part",
+        ),
+        Mistake(
+            "longest also at least max_length",
+            change={"else max(lengths)": "else max(max(lengths), max_length if truncation else 0)"},
+            says="with truncation the rows are padded to max_length, although padding is not 'max_length'",
+            gravity="part",
+        ),
+        Mistake(
+            "longest of the tokens",
+            change={"else max(lengths)": "else max(counts)"},
+            says="the longest row is measured without its two special tokens: they are part of every row",
+            gravity="part",
+        ),
+        Mistake(
+            "max_length pads two more",
+            change={'max_length if padding == "max_length"': 'max_length + 2 if padding == "max_length"'},
+            says="padding='max_length' fills up to max_length + 2: the special tokens are part of the row already",
+            gravity="part",
+        ),
         Mistake("no special tokens", change={"count + 2": "count"}, hint="the two special tokens are missing", gravity="idea"),
         Mistake("one special token", change={"count + 2": "count + 1"}, hint="one at the start and one at the end", gravity="idea"),
         Mistake(
@@ -115,6 +139,24 @@ def row_lengths(counts, padding, truncation, max_length):
         ),
     ],
     "dataset": [
+        Mistake(
+            "labels as text",
+            change={'"label": self.labels[i]': '"label": str(self.labels[i])'},
+            says="a label is a text: keep it as it was given",
+            gravity="idea",
+        ),
+        Mistake(
+            "a count of classes",
+            change={"return len(self.rows)": "return len(set(self.labels))"},
+            says="the length is the number of different labels: it is the number of sentences",
+            gravity="idea",
+        ),
+        Mistake(
+            "rows cut",
+            change={'"input_ids": self.rows[i]': '"input_ids": self.rows[i][:-1]'},
+            says="the last token of each row is missing: item i holds row i, unchanged",
+            gravity="idea",
+        ),
         Mistake("labels as floats", change={"self.labels[i]}": "float(self.labels[i])}"}, hint="a label is a float", gravity="edge"),
         Mistake(
             "the label of the row before",
@@ -179,6 +221,36 @@ def all_items(dataset):
         Right("tensors", change={'"input_ids": self.rows[i]': '"input_ids": torch.tensor(self.rows[i])'}),
     ],
     "collate": [
+        Mistake(
+            "padded to a multiple of 4",
+            change={'T = max(len(item["input_ids"]) for item in items)': 'T = -(-max(len(item["input_ids"]) for item in items) // 4) * 4'},
+            says="the rows are padded to a multiple of 4: pad to the longest row of this batch",
+            gravity="idea",
+        ),
+        Mistake(
+            "mask holds positions",
+            change={"attention_mask[i, :n] = 1": "attention_mask[i, :n] = torch.arange(1, n + 1)"},
+            says="the mask numbers the tokens: it is 1 wherever there is a token",
+            gravity="part",
+        ),
+        Mistake(
+            "mask one too few",
+            change={"attention_mask[i, :n] = 1": "attention_mask[i, : n - 1] = 1"},
+            says="the last token of every row is masked: filler begins after it",
+            gravity="part",
+        ),
+        Mistake(
+            "transposed",
+            change={'"input_ids": input_ids,': '"input_ids": input_ids.T,'},
+            says="the ids have the shape (T, B): one row per sentence, (B, T)",
+            gravity="idea",
+        ),
+        Mistake(
+            "one too long",
+            change={'T = max(len(item["input_ids"]) for item in items)': 'T = max(len(item["input_ids"]) for item in items) + 1'},
+            says="every row is padded one position too far: the longest row needs no filler",
+            gravity="idea",
+        ),
         Mistake(
             "as long as the first row",
             change={'T = max(len(item["input_ids"]) for item in items)': 'T = len(items[0]["input_ids"])'},
@@ -307,6 +379,43 @@ def collate(items, pad_id=0):
         ),
     ],
     "loader": [
+        Mistake(
+            "shuffled with Python's generator",
+            code="""
+def make_loader(dataset, batch_size, training, seed=0, pad_id=0):
+    items = [dataset[i] for i in range(len(dataset))]
+    if training:
+        random.seed(seed)
+        random.shuffle(items)
+    return DataLoader(items, batch_size, shuffle=False, collate_fn=partial(collate, pad_id=pad_id))
+
+
+def ids_in(loader):
+    return [batch["input_ids"].tolist() for batch in loader]
+""",
+            says="the items are shuffled once, before the loader is made: it must shuffle again in every epoch",
+            gravity="part",
+        ),
+        Mistake(
+            "a list of batches",
+            code="""
+def make_loader(dataset, batch_size, training, seed=0, pad_id=0):
+    generator = torch.Generator().manual_seed(seed)
+    return list(DataLoader(dataset, batch_size, shuffle=training, collate_fn=partial(collate, pad_id=pad_id), generator=generator))
+
+
+def ids_in(loader):
+    return [batch["input_ids"].tolist() for batch in loader]
+""",
+            says="the batches are made once, when the loader is made: every epoch repeats their order. Return the DataLoader itself",
+            gravity="part",
+        ),
+        Mistake(
+            "dropped in training",
+            change={"generator=generator)": "generator=generator, drop_last=training)"},
+            says="in training the last, small batch is dropped: every sentence counts",
+            gravity="part",
+        ),
         Mistake("never shuffled", change={"shuffle=training": "shuffle=False"}, hint="training batches are shuffled", gravity="part"),
         Mistake("always shuffled", change={"shuffle=training": "shuffle=True"}, hint="validation keeps the order", gravity="part"),
         Mistake(
@@ -388,6 +497,52 @@ def ids_in(loader):
         ),
     ],
     "buckets": [
+        Mistake(
+            "shuffled within the batches",
+            change={"    random.Random(seed).shuffle(batches)": "    for b in batches:\n        random.Random(seed).shuffle(b)"},
+            says="length_buckets: the sentences are shuffled within each batch, and the batches are not: shuffle the list of batches",
+            gravity="part",
+        ),
+        Mistake(
+            "remainder joined to the last batch",
+            change={
+                "    random.Random(seed).shuffle(batches)": "    if len(batches) > 1 and len(batches[-1]) < batch_size:\n        last = batches.pop()\n        batches[-1] += last\n    random.Random(seed).shuffle(batches)"
+            },
+            says="length_buckets: the last, small batch is joined to the one before it: no batch is larger than batch_size",
+            gravity="idea",
+        ),
+        Mistake(
+            "index of a length",
+            change={"order = sorted(range(len(lengths)), key=lambda i: lengths[i])": "order = [lengths.index(n) for n in sorted(lengths)]"},
+            says="length_buckets: `lengths.index` finds the same sentence for all of one length: sort the numbers themselves",
+            gravity="idea",
+        ),
+        Mistake(
+            "whole division",
+            change={"return 1 - tokens / positions": "return (positions - tokens) // positions"},
+            says="padding_share: `//` cuts the share off to 0: divide with `/`",
+            gravity="idea",
+        ),
+        Mistake(
+            "share rounded",
+            change={"return 1 - tokens / positions": "return round(1 - tokens / positions, 3)"},
+            hint="padding_share: the share is rounded: return all its digits",
+            gravity="edge",
+        ),
+        Mistake(
+            "tokens of all sentences",
+            change={"tokens = sum(lengths[i] for batch in batches for i in batch)": "tokens = sum(lengths)"},
+            says="padding_share: all sentences' tokens are counted, also those that are in no batch: count those of the batches",
+            gravity="edge",
+        ),
+        Mistake(
+            "strides",
+            change={
+                "order[i : i + batch_size] for i in range(0, len(order), batch_size)": "order[i::batch_size] for i in range(batch_size)"
+            },
+            says="length_buckets: `order[i::n]` takes every n-th sentence, so the batches mix short and long ones: cut the sorted list into pieces",
+            gravity="idea",
+        ),
         Mistake(
             "the global generator seeded",
             change={"random.Random(seed).shuffle(batches)": "random.seed(seed)\n    random.shuffle(batches)"},
@@ -473,6 +628,36 @@ def length_buckets(lengths, batch_size, seed):
     ],
     "mean-pool": [
         Mistake(
+            "epsilon",
+            change={"weights.sum(dim=1)": "(weights.sum(dim=1) + 1e-2)"},
+            says="a number is added to the divisor, so the mean is too small: every row has at least one real token",
+            gravity="idea",
+        ),
+        Mistake(
+            "max pool",
+            change={"(hidden * weights).sum(dim=1) / weights.sum(dim=1)": "hidden.masked_fill(weights == 0, -1e9).max(dim=1).values"},
+            says="this is the largest value of the real tokens: return their mean",
+            gravity="idea",
+        ),
+        Mistake(
+            "last token left out",
+            change={"    weights = mask": "    mask = mask.clone()\n    mask[:, -1] = 0\n    weights = mask"},
+            says="the last position is never counted: the mask alone says which tokens are real",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax weights",
+            change={".to(hidden.dtype)  # (B, T, 1)": ".to(hidden.dtype).softmax(dim=1)"},
+            says="softmax gives filler a weight, too: divide the mask by its sum",
+            gravity="idea",
+        ),
+        Mistake(
+            "bfloat16 inside",
+            change={"return (hidden * weights)": "return (hidden * weights).to(torch.bfloat16).to(hidden.dtype)"},
+            says="the mean has lost digits on the way: keep the dtype of the hidden states",
+            gravity="idea",
+        ),
+        Mistake(
             "filler counts",
             change={"return (hidden * weights).sum(dim=1) / weights.sum(dim=1)": "return hidden.mean(dim=1)"},
             hint="filler is in the mean",
@@ -531,6 +716,35 @@ def length_buckets(lengths, batch_size, seed):
         ),
     ],
     "extract": [
+        Mistake(
+            "evaluation mode too late",
+            change={
+                "    encoder.eval()\n": "",
+                'labels.append(batch["labels"])': 'labels.append(batch["labels"])\n            encoder.eval()',
+            },
+            says="the first batch meets the encoder in training mode: call encoder.eval() before the loop",
+            gravity="idea",
+        ),
+        Mistake(
+            "batches read twice",
+            code="""
+def extract(encoder, batches):
+    encoder.eval()
+    with torch.no_grad():
+        features = [mean_pool(encoder(input_ids=b["input_ids"], attention_mask=b["attention_mask"]).last_hidden_state, b["attention_mask"]) for b in batches]
+    labels = [b["labels"] for b in batches]
+    return torch.cat(features), torch.cat(labels)
+"""
+            + TOY_FEATURES,
+            says="the batches are gone through twice, but a loader or generator may come only once: collect features and labels in the same loop",
+            gravity="idea",
+        ),
+        Mistake(
+            "normalised",
+            change={"return torch.cat(features)": "return F.normalize(torch.cat(features), dim=-1)"},
+            says="the features are divided by their length: return the pooled states as they are",
+            gravity="idea",
+        ),
         Mistake("training mode", change={"    encoder.eval()\n": ""}, hint="the encoder is in training mode", gravity="part"),
         Mistake("with gradients", change={"torch.no_grad()": "torch.enable_grad()"}, hint="gradients were recorded", gravity="part"),
         Mistake(
@@ -611,6 +825,36 @@ def extract(encoder, batches):
         ),
     ],
     "head": [
+        Mistake(
+            "mean decay over D",
+            change={"decay / 2 * w @ w": "decay / 2 * (w * w).mean()"},
+            says="the weight decay is a mean over the features: it is λ/2 times the sum of the squares of w",
+            gravity="part",
+        ),
+        Mistake(
+            "bias decayed in the loss",
+            change={"decay / 2 * w @ w": "decay / 2 * (w @ w + b * b)"},
+            says="the bias is decayed in the loss: λ belongs to w alone",
+            gravity="part",
+        ),
+        Mistake(
+            "labels shifted to ±1",
+            change={"residual = torch.sigmoid(z) - labels": "residual = torch.sigmoid(z) - (2 * labels - 1)"},
+            says="the labels are turned into −1 and 1: here they are 0 and 1, and the residual is p − y",
+            gravity="idea",
+        ),
+        Mistake(
+            "divided by D",
+            change={"residual / len(labels)": "residual / features.shape[1]"},
+            says="the gradient by w is divided by the number of features: the mean runs over the N sentences",
+            gravity="idea",
+        ),
+        Mistake(
+            "gradients exchanged",
+            change={"+ decay * w, residual.mean()": "+ decay * w", "return loss, ": "return loss, residual.mean(), "},
+            says="the two gradients come in the wrong order: the one by w, then the one by b",
+            gravity="idea",
+        ),
         Mistake(
             "no decay in the loss",
             change={".mean() + decay / 2 * w @ w": ".mean()"},
@@ -695,6 +939,48 @@ def head_gradient(features, labels, w, b, decay):
         ),
     ],
     "groups": [
+        Mistake(
+            "head plus",
+            change={"head_factor * rate": "head_factor + rate"},
+            says="head_factor is added to the rate: multiply",
+            gravity="idea",
+        ),
+        Mistake(
+            "head decay scaled",
+            change={"0.0 if plain else decay": "0.0 if plain else decay * (head_factor if name.startswith('classifier.') else 1)"},
+            says="head_factor is applied to the head's decay: it belongs to the rate alone",
+            gravity="part",
+        ),
+        Mistake(
+            "shared dictionary",
+            code="""
+def parameter_settings(names, rate, decay, head_factor=10.0):
+    settings, one = {}, {}
+    for name in names:
+        if "embeddings." in name:
+            continue
+        one["lr"] = head_factor * rate if name.startswith("classifier.") else rate
+        one["weight_decay"] = 0.0 if name.endswith("bias") or "LayerNorm" in name else decay
+        settings[name] = one
+    return settings
+""",
+            says="all names share one dictionary, so all get the last name's numbers: make a new one for each name",
+            gravity="idea",
+        ),
+        Mistake(
+            "settings kept between calls",
+            code="""
+SETTINGS = {}
+def parameter_settings(names, rate, decay, head_factor=10.0):
+    for name in names:
+        if "embeddings." in name:
+            continue
+        SETTINGS[name] = {"lr": head_factor * rate if name.startswith("classifier.") else rate, "weight_decay": 0.0 if name.endswith("bias") or "LayerNorm" in name else decay}
+    return SETTINGS
+""",
+            says="the settings of an earlier call are still there: make the dictionary inside the function",
+            gravity="part",
+        ),
         Mistake(
             "embeddings trained",
             change={'        if "embeddings." in name:\n            continue\n': ""},
@@ -784,6 +1070,57 @@ def parameter_settings(names, rate, decay, head_factor=10.0):
     ],
     "calls": [
         Mistake(
+            "both signs turned",
+            change={"g = g + (w - c)": "g = g - (w - c)", "w = w - rate * g": "w = w + rate * g"},
+            says="the stored gradient has the wrong sign: backward adds w − c, and step subtracts η times it",
+            gravity="idea",
+        ),
+        Mistake(
+            "rate in backward",
+            change={"g = g + (w - c)": "g = g + rate * (w - c)", "w = w - rate * g": "w = w - g"},
+            says="the learning rate is part of the stored gradient: it belongs to step",
+            gravity="idea",
+        ),
+        Mistake(
+            "average",
+            change={"g = g + (w - c)": "g = (g + w - c) / 2"},
+            says="the stored gradient is averaged with the new one: backward adds",
+            gravity="idea",
+        ),
+        Mistake(
+            "rounded",
+            change={"return w, g": "return round(w, 3), round(g, 3)"},
+            hint="the numbers are rounded: return all digits",
+            gravity="edge",
+        ),
+        Mistake(
+            "gradient kept between calls",
+            code="""
+G = [0.0]
+def after_calls(calls, w, c, rate):
+    for call in calls:
+        if call == "zero_grad":
+            G[0] = 0.0
+        elif call == "backward":
+            G[0] += w - c
+        else:
+            w -= rate * G[0]
+    return w, G[0]
+""",
+            says="the stored gradient of an earlier call is still there: g starts at 0 in every call",
+            gravity="idea",
+        ),
+        Mistake(
+            "zero_grad gives None",
+            change={
+                "            g = 0.0": "            g = None",
+                "g = g + (w - c)": "g = (g or 0.0) + (w - c)",
+                "w = w - rate * g": "w = w - rate * (g or 0.0)",
+            },
+            says="zero_grad leaves None: here it sets the stored gradient to 0",
+            gravity="part",
+        ),
+        Mistake(
             "the squared distance without its half",
             change={"(w - c)": "2 * (w - c)"},
             says="the gradient of ½ (w − c)² is w − c: the 2 and the ½ cancel",
@@ -848,6 +1185,93 @@ def after_calls(calls, w, c, rate):
         ),
     ],
     "epoch": [
+        Mistake(
+            "clip before backward",
+            change={
+                "        loss.backward()\n        nn.utils.clip_grad_norm_(model.parameters(), clip)\n": "        nn.utils.clip_grad_norm_(model.parameters(), clip)\n        loss.backward()\n"
+            },
+            says="nothing is clipped at the step: clip the gradients after backward and before the step",
+            gravity="part",
+        ),
+        Mistake(
+            "clip after step",
+            change={
+                "        nn.utils.clip_grad_norm_(model.parameters(), clip)\n        optimizer.step()": "        optimizer.step()\n        nn.utils.clip_grad_norm_(model.parameters(), clip)"
+            },
+            says="nothing is clipped at the step: clip the gradients after backward and before the step",
+            gravity="part",
+        ),
+        Mistake(
+            "scheduler once per epoch",
+            change={
+                "        if scheduler is not None:\n            scheduler.step()\n": "",
+                "    return losses": "    if scheduler is not None:\n        scheduler.step()\n    return losses",
+            },
+            says="the scheduler steps once, at the end of the epoch: it steps after every step of the optimiser",
+            gravity="part",
+        ),
+        Mistake(
+            "evaluation mode at the end",
+            change={"    return losses": "    model.eval()\n    return losses"},
+            says="the model is left in evaluation mode: this function leaves it in training mode",
+            gravity="part",
+        ),
+        Mistake(
+            "each clipped by itself",
+            change={
+                "nn.utils.clip_grad_norm_(model.parameters(), clip)": "[nn.utils.clip_grad_norm_([p], clip) for p in model.parameters()]"
+            },
+            says="every tensor is clipped by its own norm: clip the common norm of all gradients",
+            gravity="part",
+        ),
+        Mistake(
+            "losses rounded",
+            change={"loss.item()": "round(loss.item(), 2)"},
+            says="the losses are rounded: return them as they are",
+            gravity="part",
+        ),
+        Mistake(
+            "running mean",
+            change={"    return losses": "    return [sum(losses[: i + 1]) / (i + 1) for i in range(len(losses))]"},
+            says="these are running means: return each batch's own loss",
+            gravity="part",
+        ),
+        Mistake(
+            "mean loss",
+            change={"    return losses": "    return sum(losses) / len(losses)"},
+            says="this is the mean of the losses: return the list, one loss per batch",
+            gravity="part",
+        ),
+        Mistake(
+            "loss after the step",
+            change={"losses.append(loss.item())": "losses.append(model(**batch).loss.item())"},
+            says="each loss is computed again after its step: return the one that was differentiated",
+            gravity="part",
+        ),
+        Mistake(
+            "one step for all batches",
+            code="""
+def train_epoch(model, batches, optimizer, scheduler=None, clip=1.0):
+    model.train()
+    losses = [model(**batch).loss for batch in batches]
+    optimizer.zero_grad()
+    torch.stack(losses).mean().backward()
+    nn.utils.clip_grad_norm_(model.parameters(), clip)
+    optimizer.step()
+    if scheduler is not None:
+        scheduler.step()
+    return [loss.item() for loss in losses]
+
+
+def toy_epoch(table, batches, name="SGD", clip=1.0, falling=False):  # given: your loop on a model of a few weights; the batches come once
+    toy = ToyClassifier(table).eval()
+    stepper = toy.optimizer(name, 0.7)
+    losses = train_epoch(toy, iter(batches), stepper, toy.schedule(stepper) if falling else None, clip)
+    return {"losses": losses, "weights": toy.weights(), "training": toy.facts()["training"]}
+""",
+            says="all batches make one step together: every batch has its own step",
+            gravity="idea",
+        ),
         Mistake("no zero_grad", change={"        optimizer.zero_grad()\n": ""}, hint="the gradients pile up", gravity="idea"),
         Mistake(
             "no clipping",
@@ -907,6 +1331,30 @@ def after_calls(calls, w, c, rate):
         ),
     ],
     "evaluate": [
+        Mistake(
+            "argmin",
+            change={"argmax(dim=1)": "argmin(dim=1)"},
+            says="the class with the smaller logit is taken: the larger logit wins",
+            gravity="idea",
+        ),
+        Mistake(
+            "last accuracy only",
+            change={"correct += ": "correct = "},
+            says="only the last batch's right answers are counted: add up those of all batches",
+            gravity="idea",
+        ),
+        Mistake(
+            "share of positives",
+            change={'(out.logits.argmax(dim=1) == batch["labels"])': "(out.logits.argmax(dim=1) == 1)"},
+            says="this is the share of sentences called positive: compare with the labels",
+            gravity="idea",
+        ),
+        Mistake(
+            "rounded",
+            change={"return loss / count, correct / count": "return round(loss / count, 2), round(correct / count, 2)"},
+            says="loss and accuracy are rounded: return all their digits",
+            gravity="idea",
+        ),
         Mistake(
             "tokens for sentences",
             change={'n = len(batch["labels"])': 'n = batch["input_ids"].numel()'},
@@ -1009,6 +1457,30 @@ def evaluate(model, batches):
     ],
     "early-stopping": [
         Mistake(
+            "a tolerance",
+            change={"loss < losses[best]": "loss < losses[best] - 0.05"},
+            says="a loss that is a little lower does not count as a new best: any lower loss does",
+            gravity="part",
+        ),
+        Mistake(
+            "counted back",
+            change={"return best, epoch": "return epoch - patience, epoch - 1"},
+            says="best is always `patience` epochs before `last`, and `last` one epoch early: remember the lowest loss so far",
+            gravity="idea",
+        ),
+        Mistake(
+            "lowest starts at one",
+            change={"best = 0\n": "best, low = 0, 1.0\n", "if loss < losses[best]:": "if loss < low:\n            low = loss"},
+            says="the lowest loss starts at 1: the first epoch's loss may be larger",
+            gravity="idea",
+        ),
+        Mistake(
+            "last for best",
+            change={"return best, len(losses) - 1": "return len(losses) - 1, len(losses) - 1"},
+            says="where the list ends first, the last epoch is given as the best: the best is the one with the lowest loss",
+            gravity="edge",
+        ),
+        Mistake(
             "the lowest of the whole list",
             change={"best = 0": "best = 0\n    lowest = losses.index(min(losses))", "return best, epoch": "return lowest, epoch"},
             says="the best epoch was looked for in the whole list: later epochs would never have been run",
@@ -1103,6 +1575,19 @@ def early_stopping(losses, patience):
         ),
     ],
     "lora": [
+        Mistake("alpha over n_in", change={"alpha / r": "alpha / n_in"}, says="the factor is α/n_in: it is α/r", gravity="idea"),
+        Mistake(
+            "merge reshapes",
+            change={"self.scale * self.B @ self.A": "self.scale * (self.A.T @ self.B.T).reshape(merged.weight.shape)"},
+            says="merge adds the numbers of B A in the wrong places: the product is (n_out, n_in) as it stands, B times A",
+            gravity="part",
+        ),
+        Mistake(
+            "dropout in the correction",
+            change={"(x @ self.A.T @ self.B.T)": "(F.dropout(x, 0.1, self.training) @ self.A.T @ self.B.T)"},
+            says="there is dropout in the correction: the text asks for none",
+            gravity="idea",
+        ),
         Mistake(
             "scaled by alpha",
             change={"self.scale = alpha / r": "self.scale = alpha"},
@@ -1338,6 +1823,42 @@ class LoRALinear(nn.Module):
     ],
     "lora-count": [
         Mistake(
+            "one more for each layer",
+            change={"r * (n_out + n_in)": "r * (n_out + n_in) + 1"},
+            says="one number too many for each layer: α is no number that learns",
+            gravity="idea",
+        ),
+        Mistake(
+            "data of the parameters",
+            change={"[weight for weight": "[weight.data for weight"},
+            says="this is the parameters' `.data`, which has no gradient: return the parameters themselves",
+            gravity="part",
+        ),
+        Mistake(
+            "a generator",
+            change={
+                "[weight for weight in model.parameters() if weight.requires_grad]": "(weight for weight in model.parameters() if weight.requires_grad)"
+            },
+            says="this is a generator, which can be gone through only once: return a list",
+            gravity="idea",
+        ),
+        Mistake(
+            "sorted by size",
+            change={
+                "return [weight for weight in model.parameters() if weight.requires_grad]": "return sorted([weight for weight in model.parameters() if weight.requires_grad], key=lambda w: w.numel())"
+            },
+            says="the parameters are sorted by size: keep the model's order",
+            gravity="idea",
+        ),
+        Mistake(
+            "biases thawed",
+            change={
+                "[weight for weight in model.parameters() if weight.requires_grad]": "[weight.requires_grad_(True) for weight in model.parameters() if weight.requires_grad or weight.ndim == 1]"
+            },
+            says="frozen biases are made to learn again: `trainable` changes nothing",
+            gravity="idea",
+        ),
+        Mistake(
             "numbers of the weights",
             change={"r * (n_out + n_in)": "n_out * n_in"},
             hint="these are the numbers of the weights themselves",
@@ -1421,7 +1942,7 @@ class LoRALinear(nn.Module):
         Mistake(
             "copies",
             change={"[weight for weight": "[weight.detach().clone() for weight"},
-            hint="return the model's own parameters, not copies",
+            hint="return its own parameters, not copies",
             gravity="part",
         ),
         Mistake(
@@ -1462,6 +1983,36 @@ def trainable(model):
     ],
     "sample": [
         Mistake(
+            "rounded rates",
+            change={"low * (high / low) ** draw.random()": "round(low * (high / low) ** draw.random(), 5)"},
+            hint="rates repeat: draw each one from the continuous scale, not from a grid, and do not round it",
+            gravity="idea",
+        ),
+        Mistake(
+            "upper half only",
+            change={"** draw.random()": "** (draw.random() / 2 + 0.5)"},
+            says="only the upper half of the logarithmic scale is drawn: u goes from 0 to 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "powers of ten",
+            change={"low * (high / low) ** draw.random()": "10 ** draw.uniform(math.log(low), math.log(high))"},
+            says="10 is raised to a natural logarithm: use `math.exp`, or `math.log10`",
+            gravity="idea",
+        ),
+        Mistake(
+            "skewed",
+            change={"draw.choice(batch_sizes)": "batch_sizes[len(batch_sizes) - 1 - int(draw.random() ** 2 * len(batch_sizes))]"},
+            says="some batch sizes are drawn more often than others: all are equally likely",
+            gravity="part",
+        ),
+        Mistake(
+            "a generator for each trial",
+            change={"for _ in range(count)": "for draw in [random.Random(seed + k) for k in range(count)]"},
+            says="every trial starts a generator of its own from seed + k, so neighbouring seeds give nearly the same list: draw all trials from one",
+            gravity="edge",
+        ),
+        Mistake(
             "batch sizes in turn",
             change={"draw.choice(batch_sizes)": "batch_sizes[_ % len(batch_sizes)]"},
             hint="two seeds give the same list of `batch_size`",
@@ -1470,7 +2021,7 @@ def trainable(model):
         Mistake(
             "the global generator seeded",
             change={"draw = random.Random(seed)": "random.seed(seed)\n    draw = random"},
-            hint="draws from Python's global generator, or seeds it",
+            hint="draws from a global generator, or seeds it",
             gravity="edge",
         ),
         Mistake(
@@ -1560,6 +2111,36 @@ def sample_settings(count, low, high, batch_sizes, epochs, seed):
     ],
     "choose": [
         Mistake(
+            "highest loss on ties",
+            change={'results[i]["loss"]))': '-results[i]["loss"]))'},
+            says="on equal accuracy the higher loss wins: the lower one should",
+            gravity="part",
+        ),
+        Mistake(
+            "rounded accuracy",
+            change={'-results[i]["accuracy"]': '-round(results[i]["accuracy"], 1)'},
+            says="the accuracies are rounded before they are compared: a small difference counts",
+            gravity="idea",
+        ),
+        Mistake(
+            "large losses left out",
+            change={'not math.isnan(result["loss"])': 'result["loss"] < 1.0'},
+            says="a trial with a loss of 1 or more is treated as diverged: only NaN is",
+            gravity="part",
+        ),
+        Mistake(
+            "ratio",
+            change={'(-results[i]["accuracy"], results[i]["loss"])': 'results[i]["loss"] / results[i]["accuracy"]'},
+            says="the trial with the smallest ratio of loss to accuracy wins: the accuracy decides, and the loss only on a tie",
+            gravity="idea",
+        ),
+        Mistake(
+            "weighed against each other",
+            change={'(-results[i]["accuracy"], results[i]["loss"])': '-results[i]["accuracy"] + 0.001 * results[i]["loss"]'},
+            says="accuracy and loss are weighed against each other: the loss decides only between trials of equal accuracy",
+            gravity="part",
+        ),
+        Mistake(
             "training accuracy",
             change={'results[i]["accuracy"], results': 'results[i]["train_accuracy"], results'},
             hint="that is the best on the training set",
@@ -1637,6 +2218,24 @@ def pick_best(results):
         ),
     ],
     "final": [
+        Mistake(
+            "turned round",
+            change={"predictions[chosen]": "[1 - p for p in predictions[chosen]]"},
+            says="the predictions are turned round, 1 for 0: submit them as they are",
+            gravity="idea",
+        ),
+        Mistake(
+            "nested",
+            change={"**sealed.submit(predictions[chosen])": '"answer": sealed.submit(predictions[chosen])'},
+            says="the sealed set's answer is a dictionary inside yours: return one dictionary with the keys chosen, correct, total and accuracy",
+            gravity="idea",
+        ),
+        Mistake(
+            "majority vote",
+            change={"predictions[chosen]": "[round(sum(col) / len(col)) for col in zip(*predictions)]"},
+            says="the candidates vote: submit the predictions of the one that you chose",
+            gravity="idea",
+        ),
         Mistake(
             "the best on the test set",
             code="""
@@ -1720,6 +2319,45 @@ def final_test(results, predictions, sealed):
         ),
     ],
     "wilson": [
+        Mistake(
+            "continuity",
+            change={"p = correct / total": "p = (correct + 0.5) / (total + 1)"},
+            says="a half is added to `correct` and one to `total`: p̂ is k/n",
+            gravity="idea",
+        ),
+        Mistake(
+            "z fixed in the divisor",
+            change={
+                "(1 + z**2 / total), (middle + half) / (1 + z**2 / total)": "(1 + 1.96**2 / total), (middle + half) / (1 + 1.96**2 / total)"
+            },
+            says="the divisor uses 1.96, whatever z is: it is 1 + z²/n",
+            gravity="part",
+        ),
+        Mistake(
+            "Agresti-Coull",
+            code="""
+def wilson(correct, total, z=1.96):
+    n = total + z**2
+    p = (correct + z**2 / 2) / n
+    half = z * math.sqrt(p * (1 - p) / n)
+    return p - half, p + half
+""",
+            says="this is Agresti and Coull's interval, the textbook's one about a shifted middle: Wilson's has p̂(1 − p̂)/n + z²/4n² under the root",
+            gravity="idea",
+        ),
+        Mistake(
+            "whole division",
+            change={"p = correct / total": "p = correct // total"},
+            says="`//` cuts p̂ off to 0: divide with `/`",
+            gravity="idea",
+        ),
+        Mistake("half of z", change={"half = z * ": "half = z / 2 * "}, says="the root is multiplied by z/2: by z", gravity="idea"),
+        Mistake(
+            "root of z",
+            change={"z**2 / (4 * total**2)": "z / (4 * total**2)"},
+            says="z²/4n² under the root lacks its square",
+            gravity="idea",
+        ),
         Mistake(
             "rounded",
             change={
@@ -1809,6 +2447,44 @@ def wilson(correct, total, z=1.96):
         ),
     ],
     "bonus-power": [
+        Mistake(
+            "one-sided p",
+            change={"sign_p(n - k, k) <= level": "sign_p(n - k, k) / 2 <= level"},
+            says="p is halved, as for a one-sided test: `sign_p` is compared with the level as it is",
+            gravity="idea",
+        ),
+        Mistake("one short", change={"range(n + 1)": "range(n)"}, says="k = n is left out: k goes from 0 to n", gravity="idea"),
+        Mistake("from one", change={"range(n + 1)": "range(1, n + 1)"}, says="k = 0 is left out: k goes from 0 to n", gravity="idea"),
+        Mistake(
+            "rounded",
+            change={"return float(": "return round(", "for k in noticed))": "for k in noticed), 4)"},
+            says="the power is rounded: return all its digits",
+            gravity="idea",
+        ),
+        Mistake(
+            "normal approximation",
+            code="""
+def power(n, share, level=0.05):
+    z = 1.96
+    return float(0.5 * math.erfc((z * 0.5 - (share - 0.5) * n**0.5) / (share * (1 - share)) ** 0.5 / 2**0.5)) if n else 0.0
+""",
+            says="this is the normal approximation: add up the binomial probabilities",
+            gravity="idea",
+        ),
+        Mistake(
+            "simulated",
+            code="""
+def power(n, share, level=0.05):
+    draw = random.Random(0)
+    hits = 0
+    for _ in range(400):
+        k = sum(draw.random() < share for _ in range(n))
+        hits += sign_p(n - k, k) <= level
+    return hits / 400
+""",
+            says="this is a simulation: add up the binomial probabilities exactly",
+            gravity="idea",
+        ),
         Mistake(
             "wins of the second only",
             change={"for k in range(n + 1) if": "for k in range(n // 2 + 1, n + 1) if"},

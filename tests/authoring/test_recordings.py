@@ -91,6 +91,14 @@ def test_a_mistake_that_a_sketch_cannot_tell_from_the_right_answer_accuses_nobod
     assert [one["name"] for one in kept["tests"]["double-test"]] == ["squared", "thrice"]
 
 
+@pytest.mark.slow
+def test_a_mistake_that_could_never_say_its_sentence_fails_the_gate(small_course: Path) -> None:
+    (small_course / "solutions" / "01-small" / "mistakes.py").write_text(CLOSE)
+    done = run_course("verify", "01-small", "--json", cwd=small_course)
+    (failure,) = json.loads(done.stdout)[0]["failures"]
+    assert "'a little more' gives the results of the right answer" in failure
+
+
 class Shuffled:
     """An engine whose workers are done in another order than they began."""
 

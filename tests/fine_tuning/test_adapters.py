@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
+
+import numpy as np
+import pytest
 import torch
 from torch import nn
 
@@ -40,12 +45,22 @@ def test_training_moves_what_can_learn_and_nothing_else() -> None:
     assert torch.equal(layer.weight, torch.ones(1, 2))
 
 
-def test_filling_shows_whether_the_models_own_parameters_were_given() -> None:
+def test_a_step_shows_whether_the_models_own_parameters_were_given() -> None:
     def own(model: nn.Module) -> list[torch.Tensor]:
         return list(model.parameters())
 
     def copies(model: nn.Module) -> list[torch.Tensor]:
         return [parameter.detach().clone() for parameter in model.parameters()]
 
-    assert adapters.filled(own, adapters.stack([(2, 3)]), 7.0) == {"0.weight": 7.0, "0.bias": 7.0}
-    assert adapters.filled(copies, adapters.stack([(2, 3)]), 7.0) == {"0.weight": 0.0, "0.bias": 1.0}
+    def data(model: nn.Module) -> list[torch.Tensor]:
+        return [parameter.data for parameter in model.parameters()]
+
+    assert adapters.stepped(own, adapters.stack([(2, 3)]), 7.0) == {"0.weight": -7.0, "0.bias": -6.0}
+    assert adapters.stepped(copies, adapters.stack([(2, 3)]), 7.0) == {"0.weight": 0.0, "0.bias": 1.0}
+    assert adapters.stepped(data, adapters.stack([(2, 3)]), 7.0) == {"0.weight": 0.0, "0.bias": 1.0}
+
+
+@pytest.mark.parametrize("seeded", [random.seed, np.random.seed, torch.manual_seed])
+def test_a_function_that_seeds_any_global_generator_does_not_leave_them_alone(seeded: Callable[[int], object]) -> None:
+    assert not adapters.leaves_generator(seeded, 3)
+    assert adapters.leaves_generator(lambda number: random.Random(number).random(), 3)
