@@ -100,14 +100,6 @@ with check.idea("bytes_of"):
         check.run(bytes_of, numbers, single),
         bytes(numbers),
         "any bytes must come back unchanged from `bytes_of`",
-        wrong={
-            "bytes that are not UTF-8 are dropped: `bytes_of` must not go through text": bytes(b for b in numbers if b < 128),
-            "bytes that are not UTF-8 are replaced: `bytes_of` must not go through text": "".join(
-                bytes([b]).decode("utf-8", "replace") for b in numbers
-            ).encode(),
-            "the ids are sorted: keep them in the order in which they come": bytes(sorted(numbers)),
-            "every id is used once: ids may repeat": bytes(dict.fromkeys(numbers)),
-        },
     )
     moved = {1000 - number: bytes([number]) for number in range(256)}
     taken = "bytes_of: an id is not a byte. Look each one up in `vocab`"
@@ -122,8 +114,7 @@ with check.edge("bytes_of: ids unchanged"):
 with check.idea("text_of", share=2):
     join = "text_of: a token may end inside a character: join all bytes first, decode once"
     ### BEGIN HIDDEN TESTS
-    ascii_only = {"UTF-8 has more than ASCII's 128 characters: decode as UTF-8": "\ufffd\ufffd"}
-    check.equal(check.run(text_of, [5], {5: b"\xc3\xa9"}), "é", "text_of: a token that holds one whole character", wrong=ascii_only)
+    check.equal(check.run(text_of, [5], {5: b"\xc3\xa9"}), "é", "text_of: a token that holds one whole character")
     ### END HIDDEN TESTS
     apart = "each token is decoded by itself: a character that is spread over two tokens is lost. Join first"
     slips = {apart: "caf\ufffd\ufffd noir", "bytes of a split character were dropped: join first, decode once": "caf noir"}
@@ -146,9 +137,9 @@ with check.part("bytes that are no text"):
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.edge("white space and nothing"):
-    ends = {0: b" a", 1: b"\r\n", 2: b"b\t "}
+    ends = {0: b" a", 1: b"\r\n", 2: b"b\x00\t "}
     check.equal(
-        check.run(text_of, [0, 1, 2], ends), " a\r\nb\t ", "white space and line ends stay as they are: decode the bytes, nothing else"
+        check.run(text_of, [0, 1, 2], ends), " a\r\nb\x00\t ", "white space and line ends stay as they are: decode the bytes, nothing else"
     )
     check.equal(check.run(text_of, [], table), "", "no ids: an empty text")
 ### END HIDDEN TESTS
@@ -220,11 +211,22 @@ with check.idea("a piece of its own"):
         check.run(split_special, " one \n<s> <p>three<p>four ", ["<p>", "<s>"]),
         [" one \n", "<s>", " ", "<p>", "three", "<p>", "four "],
         "with two special tokens and white space the pieces are wrong",
+    )
+    tagged = "a <p>b\nb<s>\t<p>b <s>"
+    cut_up = check.run(split_special, tagged, ["<p>", "<s>"])
+
+    def pieces_seen(pieces):
+        inside = any(token in piece and piece != token for token in ("<p>", "<s>") for piece in pieces)
+        return ["".join(pieces) == tagged, len("".join(pieces)) < len(tagged), inside]
+
+    check.equal(
+        check.run(pieces_seen, cut_up),
+        [True, False, False],
+        "joined, the pieces must give the text",
         wrong={
-            "white space is text: do not strip it": ["one", "<s>", "", "<p>", "three", "<p>", "four"],
-            "only one special token is looked for: the list may hold several": [" one \n<s> ", "<p>", "three", "<p>", "four "],
-            "white space between two special tokens is a piece, too": [" one \n", "<s>", "<p>", "three", "<p>", "four "],
-            "only the first occurrence is cut out": [" one \n", "<s>", " <p>three<p>four "],
+            "part of the text is lost: joined, the pieces must give the text": [False, True, False],
+            "the text is changed: joined, the pieces must give the text": [False, False, False],
+            "a special token is left inside a piece: every occurrence of each of them is cut out": [True, False, True],
         },
     )
     escaped = "special tokens are plain strings: `.` is a dot, not any character. Escape them"
@@ -288,31 +290,14 @@ with check.idea("tuples of single bytes"):
     ### BEGIN HIDDEN TESTS
     letter = "We'll pay\n\n  $12 we'll pay naïve sums - A a a\tpay "
     counted = Counter(PRETOKEN.findall(letter))
-    by_space = Counter(letter.split())
+    found = check.run(word_counts, letter, [])
+    bytes_in = check.run(lambda: sum(n * len(key) for key, n in found.items()) if all(type(key) is tuple for key in found) else 0)
+    missing = {"bytes of the text are missing: every character belongs to a piece, white space, too, and to all of its bytes": 1}
+    check.equal(check.run(lambda: int(0 < bytes_in < len(letter.encode()))), 0, "the pieces must hold the whole text", wrong=missing)
     check.equal(
-        check.run(word_counts, letter, []),
+        found,
         {tuple(bytes([b]) for b in word.encode()): n for word, n in counted.items()},
         "the pieces must be those of the pattern: contractions, white space, signs and digits are pieces, too",
-        wrong={
-            "the keys are pieces; each must be a tuple of single bytes": dict(counted),
-            "the keys are bytes objects; each must be a tuple of single bytes: `bytes([b])` for each `b`": {
-                word.encode(): n for word, n in counted.items()
-            },
-            "the keys are tuples of numbers: `bytes([b])` makes a byte of a number": {
-                tuple(word.encode()): n for word, n in counted.items()
-            },
-            'the keys are tuples of characters: encode first, "é" has two bytes': {tuple(word): n for word, n in counted.items()},
-            "the words are cut at white space: use the pattern, which keeps the space in front": {
-                tuple(bytes([b]) for b in word.encode()): n for word, n in by_space.items()
-            },
-            "every piece is counted once: count how often it occurs": {tuple(bytes([b]) for b in word.encode()): 1 for word in counted},
-            "upper-case and lower-case letters are different bytes: change nothing in the text": {
-                tuple(bytes([b]) for b in word.encode()): n for word, n in Counter(PRETOKEN.findall(letter.lower())).items()
-            },
-            "the pieces are stripped: the space in front belongs to the word": {
-                tuple(bytes([b]) for b in word.strip().encode()): n for word, n in Counter(PRETOKEN.findall(letter.strip())).items()
-            },
-        },
     )
     ### END HIDDEN TESTS
 with check.part("special tokens not counted"):
@@ -324,12 +309,6 @@ with check.part("special tokens not counted"):
         check.run(word_counts, "ab<s>ab<p>cd", ["<s>", "<p>"]),
         {ab: 2, cd: 1},
         "with two special tokens the counts are wrong",
-        wrong={
-            "the special token is counted like text: leave it out": {ab: 2, cd: 1, (b"<",): 2, (b">",): 2, (b"s",): 1, (b"p",): 1},
-            "the special token is counted as a word: leave it out": {ab: 2, cd: 1, (b"<", b"s", b">"): 1, (b"<", b"p", b">"): 1},
-            "the texts before and after a special token are joined: no piece may reach across it": {ab + ab + cd: 1},
-            "only the text before the first special token is counted": {ab: 1},
-        },
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -375,35 +354,20 @@ with check.idea("every pair inside a word"):
     ### BEGIN HIDDEN TESTS
     drawn = randint(97, 101, (40, 9)).tolist()  # no two equal neighbours: those may overlap
     many = {tuple(bytes([b]) for i, b in enumerate(row) if i == 0 or b != row[i - 1]): 2 + row[0] % 5 for row in drawn}
-    row_of_all = [(token, n) for each, n in many.items() for token in each]
-
-    def tally(pairs_of, weigh=True, key=lambda pair: pair):
-        total = Counter()
-        for each, n in many.items():
-            for pair in pairs_of(each):
-                total[key(pair)] += n if weigh else 1
-        return dict(total)
-
-    def neighbours(each):
-        return list(zip(each, each[1:]))
-
-    across = Counter()
-    for before, (right, n) in zip(row_of_all, row_of_all[1:]):
-        across[before[0], right] += n
+    expected = Counter()
+    for each, n in many.items():
+        for i in range(len(each) - 1):
+            expected[each[i], each[i + 1]] += n
+    counted = check.run(count_pairs, many)
+    how_often = "the pairs are right, but not how often they occur: add the word's count at every place where the pair starts"
     check.equal(
-        check.run(count_pairs, many),
-        tally(neighbours),
+        check.run(lambda: [set(expected) <= set(counted), set(counted) <= set(expected), dict(counted) == dict(expected)]),
+        [True, True, True],
         "the counts of many words are wrong: count every place, times the word's count",
         wrong={
-            "each different word is counted once: multiply by how often the word occurs": tally(neighbours, weigh=False),
-            "the last pair of each word is missing": tally(lambda each: neighbours(each)[:-1]),
-            "the first pair of each word is missing": tally(lambda each: neighbours(each)[1:]),
-            "the pairs are counted as joined bytes: the keys must be pairs, (left, right)": tally(neighbours, key=lambda p: p[0] + p[1]),
-            "each pair of a word is counted once: count every place where it starts": tally(lambda each: set(neighbours(each))),
-            "a later word overwrites the count of an earlier one: add to it": {p: n for each, n in many.items() for p in neighbours(each)},
-            "these pairs reach from one word into the next: a pair never crosses a border": dict(across),
-            "(a, b) and (b, a) are different pairs: do not sort them": tally(neighbours, key=lambda p: tuple(sorted(p))),
-            "only every second place is counted: pairs start at every token": tally(lambda each: neighbours(each)[::2]),
+            how_often: [True, True, False],
+            "some pairs of neighbours are missing: a pair starts at every token but the last": [False, True, False],
+            "there are pairs that are no neighbours inside a word": [True, False, False],
         },
     )
     ### END HIDDEN TESTS
@@ -443,14 +407,10 @@ check = Check("best-pair", points=2)
 with check.idea("the highest count"):
     check.equal(check.run(best_pair, {(b"a", b"b"): 3, (b"c", b"d"): 8, (b"x", b"y"): 2}), (b"c", b"d"), "the pair with the highest count")
     ### BEGIN HIDDEN TESTS
-    as_text = {"counts are compared as text: 10 is more than 9": (b"z", b"z")}
-    check.equal(
-        check.run(best_pair, {(b"q", b"q"): 10, (b"z", b"z"): 9, (b"zz", b"a"): 2}), (b"q", b"q"), "10 is more than 9", wrong=as_text
-    )
+    check.equal(check.run(best_pair, {(b"q", b"q"): 10, (b"z", b"z"): 9, (b"zz", b"a"): 2}), (b"q", b"q"), "10 is more than 9")
     shares = randint(1, 10**6, (30,)).tolist()
     random = {(bytes([97 + i % 7]), bytes([65 + i])): n for i, n in enumerate(shares)}
-    lowest = {"that is the lowest count": min(random, key=lambda p: (random[p], p))}
-    check.equal(check.run(best_pair, random), max(random, key=lambda p: (random[p], p)), "another pair is the most frequent", wrong=lowest)
+    check.equal(check.run(best_pair, random), max(random, key=lambda p: (random[p], p)), "another pair is the most frequent")
     ### END HIDDEN TESTS
 with check.part("ties: the greatest pair"):
     greatest = "of equally frequent pairs the greatest wins, in whatever order they come"
@@ -458,36 +418,25 @@ with check.part("ties: the greatest pair"):
         tied = dict([((b"e", b"s"), 9), ((b"s", b"t"), 9), ((b"w", b"e"), 8)][::order])
         check.equal(check.run(best_pair, tied), (b"s", b"t"), greatest)
     ### BEGIN HIDDEN TESTS
-    joined = {"you compare the joined bytes; the convention compares the left tokens first": (b"a", b"zz")}
     first = "compare the pairs, first entry first"
-    check.equal(
-        check.run(best_pair, {(b"aa", b"z"): 4, (b"a", b"zz"): 4, (b"ab", b"a"): 4, (b"a", b"b"): 4}), (b"ab", b"a"), first, wrong=joined
-    )
-    long = {"that is the longest; the greatest in Python's order of bytes is wanted": (b"aaa", b"aaa")}
-    check.equal(
-        check.run(best_pair, {(b"a", b"a"): 4, (b"aaa", b"aaa"): 4, (b"b", b"a"): 4}),
-        (b"b", b"a"),
-        "greatest in Python's order",
-        wrong=long,
-    )
+    check.equal(check.run(best_pair, {(b"aa", b"z"): 4, (b"a", b"zz"): 4, (b"ab", b"a"): 4, (b"a", b"b"): 4}), (b"ab", b"a"), first)
+    python = "greatest in Python's order"
+    check.equal(check.run(best_pair, {(b"a", b"a"): 4, (b"aaa", b"aaa"): 4, (b"b", b"a"): 4}), (b"b", b"a"), python)
     for order in (1, -1):
         equal_left = dict([((b"q", b"b"), 5), ((b"q", b"c"), 5), ((b"p", b"z"), 5)][::order])
         check.equal(check.run(best_pair, equal_left), (b"q", b"c"), "with equal left tokens the right tokens decide")
     letters = randint(0, 26, (12,)).unique().roll(-1).tolist()  # the smallest comes last
     alphabet = {(bytes([97 + i]), b"x"): 3 for i in letters}
-    check.equal(
-        check.run(best_pair, alphabet),
-        max(alphabet),
-        greatest,
-        wrong={"of equally frequent pairs this is the smallest; the greatest is wanted": min(alphabet)},
-    )
+    check.equal(check.run(best_pair, alphabet), max(alphabet), greatest)
     ### END HIDDEN TESTS
 with check.edge("no pair is left"):
     check.equal(check.run(best_pair, {}), None, "no pair is left: return None")
 ### BEGIN HIDDEN TESTS
-with check.edge("bytes above 127"):
+with check.edge("capitals, bytes above 127"):
     high = "bytes above 127 are greater than letters: compare bytes, not decoded text"
     check.equal(check.run(best_pair, {(b"\xc3", b"\xa9"): 2, (b"z", b"z"): 2}), (b"\xc3", b"\xa9"), high)
+    case = "small letters are greater than capitals: compare bytes as they are"
+    check.equal(check.run(best_pair, {(b"a", b"c"): 2, (b"B", b"d"): 2}), (b"a", b"c"), case)
 with check.edge("counts unchanged"):
     check.unchanged(best_pair, {(b"a", b"b"): 3, (b"c", b"d"): 8}, hint="your code changes the counts it is given")
 ### END HIDDEN TESTS
@@ -525,22 +474,29 @@ with check.idea("the pair becomes one token"):
     every = {"only the first occurrence is merged": (b"ab", b"a", b"b")}
     check.equal(check.run(merge, (b"a", b"b", b"a", b"b"), (b"a", b"b")), (b"ab", b"ab"), "every occurrence is merged", wrong=every)
     check.equal(check.run(merge, (b"b", b"a"), (b"a", b"b")), (b"b", b"a"), "(b, a) is not the pair (a, b)")
+
     ### BEGIN HIDDEN TESTS
+    def seen_in_merged(out, word, expected):
+        before, after = b"".join(word), b"".join(out)
+        still = (b"a", b"b") in zip(out, out[1:])
+        return [(len(after) > len(before)) - (len(after) < len(before)), still, tuple(out) == expected]
+
     parts = [b"a", b"b", b"c", b"ca", b"ab"]
     for row in randint(0, 5, (12, 9)).tolist():
         word, expected = (*[parts[j] for j in row], b"a"), []
         for token in word:
             expected[-1:] = [b"a+b"] if expected and expected[-1] == b"a" and token == b"b" else [*expected[-1:], token]
         expected = tuple(token.replace(b"+", b"") for token in expected)
+        out = check.run(merge, word, (b"a", b"b"))
         check.equal(
-            check.run(merge, word, (b"a", b"b")),
-            expected,
-            "a longer word comes out wrong: go through all tokens, the first and the last as well",
+            check.run(seen_in_merged, out, word, expected),
+            [0, False, True],
+            "a longer word comes out wrong: go through all tokens",
             wrong={
-                "the last token must not get lost": expected[:-1],
-                "a token that only ends with the left one is merged: (ca, b) is not the pair (a, b)": tuple(
-                    b" ".join(expected).replace(b"ca b", b"cab").split()
-                ),
+                "a token is lost: joined, the tokens must give the word": [-1, False, False],
+                "a token is there twice: after a merge, go on behind the pair": [1, False, False],
+                "the pair is still there: merge every occurrence, at the end as well": [0, True, False],
+                "tokens are merged that are not the pair": [0, False, False],
             },
         )
     end = "the pair at the end of the word is merged, too"
@@ -562,7 +518,6 @@ with check.edge("another pair, the same bytes"):
         check.run(merge, (b"a", b"bc", b"ab", b"c", b"abc"), (b"ab", b"c")),
         (b"a", b"bc", b"abc", b"abc"),
         "only the tokens (ab, c) are merged",
-        wrong={"the joined bytes are compared: (a, bc) gives the same bytes as (ab, c), but it is another pair": (b"abc", b"abc", b"abc")},
     )
 with check.edge("short words"):
     check.equal(check.run(merge, (b"x",), (b"x", b"x")), (b"x",), "a word of one token stays")
@@ -625,24 +580,21 @@ with check.idea("count, take the best, merge"):
     ### BEGIN HIDDEN TESTS
     sample = ("the cat sat on the mat, the cat ate the rat; what a cat! that's that.\n\nthe  theme the thin thing " * 2).strip()
 
-    def plain_training(text, size, specials, best, whole=False, cut=True, weigh=True, renew=True):
-        pieces = regex.split("(" + "|".join(map(regex.escape, specials)) + ")", text) if cut and specials else [text]
+    def plain_training(text, size, specials):
         found = Counter()
-        for piece in pieces:
-            if piece and not (cut and piece in specials):
-                found.update([piece] if whole else PRETOKEN.findall(piece))
-        state = [([bytes([b]) for b in word.encode()], n if weigh else 1) for word, n in found.items()]
-        done, counted = [], None
+        for piece in regex.split("(" + "|".join(map(regex.escape, specials)) + ")", text) if specials else [text]:
+            if piece not in specials:
+                found.update(PRETOKEN.findall(piece))
+        state = [([bytes([b]) for b in word.encode()], n) for word, n in found.items()]
+        done = []
         while len(done) < size - 256 - len(specials):
-            if counted is None or renew:
-                counted = {}
-                for parts, n in state:
-                    for i in range(len(parts) - 1):
-                        counted[parts[i], parts[i + 1]] = counted.get((parts[i], parts[i + 1]), 0) + n
+            counted = Counter()
+            for parts, n in state:
+                for pair in zip(parts, parts[1:]):
+                    counted[pair] += n
             if not counted:
                 break
-            choice = best(counted)
-            counted.pop(choice)
+            choice = max(counted, key=lambda p: (counted[p], p))
             done.append(choice)
             for parts, _ in state:
                 i = 0
@@ -652,31 +604,13 @@ with check.idea("count, take the best, merge"):
                     i += 1
         return done
 
-    def greatest(counted):
-        return max(counted, key=lambda p: (counted[p], p))
-
     size = 256 + 24
-    by_hand = plain_training(sample, size, [], greatest)
+    by_hand = plain_training(sample, size, [])
     trained = check.run(train_recount, sample, size, [])
     check.equal(
         trained[1][:22],
         by_hand[:22],
         "the merges differ from training by hand: are all pairs counted anew after each merge?",
-        wrong={
-            name: plain_training(sample, size, [], best, **other)[:22]
-            for name, best, other in [
-                ("ties go to the greatest pair; here the smallest wins", lambda t: min(t, key=lambda p: (-t[p], p)), {}),
-                ("ties go to the greatest pair; here the first that was counted wins", lambda t: max(t, key=t.get), {}),
-                (
-                    "ties go to the greatest pair, compared entry by entry; here the joined bytes are compared",
-                    lambda t: max(t, key=lambda p: (t[p], p[0] + p[1])),
-                    {},
-                ),
-                ("pairs reach across the borders of pre-tokens: count words, not the whole text", greatest, {"whole": True}),
-                ("each different word counts once: weigh it by how often it occurs", greatest, {"weigh": False}),
-                ("the pairs are not counted again after a merge", greatest, {"renew": False}),
-            ]
-        },
     )
     tokens_in_order = "the vocabulary: bytes 0 to 255, then one token for each merge, in order: left and right joined"
     check.equal(
@@ -687,8 +621,7 @@ with check.part("vocab_size counts everything"):
     full = check.run(train_recount, "aaab aaab", 258, [])
     check.equal([len(full[0]), len(full[1])], [258, 2], "a vocabulary of 258 has 256 bytes and two merges")
     ### BEGIN HIDDEN TESTS
-    count = {"one merge too many: `vocab_size` counts the bytes, too": [281, 25], "one merge is missing": [279, 23]}
-    check.equal([len(trained[0]), len(trained[1])], [280, 24], "go on until the vocabulary has `vocab_size` entries", wrong=count)
+    check.equal([len(trained[0]), len(trained[1])], [280, 24], "go on until the vocabulary has `vocab_size` entries")
     check.equal(check.run(lambda: len(train_recount("abc", 256, [])[1])), 0, "a vocabulary of 256: the bytes, and no merge")
     ### END HIDDEN TESTS
 with check.part("special tokens"):
@@ -701,9 +634,8 @@ with check.part("special tokens"):
     size = 256 + 2 + 15
     check.equal(
         check.run(lambda: train_recount(marked, size, [END, "<p>"])[1]),
-        plain_training(marked, size, [END, "<p>"], greatest),
+        plain_training(marked, size, [END, "<p>"]),
         "with two special tokens the merges are wrong",
-        wrong={"the special token is treated as text": plain_training(marked, size, [END, "<p>"], greatest, cut=False)},
     )
     ### END HIDDEN TESTS
 with check.part("no pair is left"):
@@ -801,7 +733,6 @@ with check.idea("count after minus before"):
         keep_zero[1],
         {(b"a", b"b"): -1, (b"b", b"x"): -1, (b"x", b"a"): -1, (b"a", b"bx"): 1, (b"bx", b"a"): 1},
         "(x, a) is there twice and loses one: the change is −1",
-        wrong={"these are the counts after the merge, not the changes": {(b"x", b"a"): 1, (b"a", b"bx"): 1, (b"bx", b"a"): 1}},
     )
     ### END HIDDEN TESTS
 with check.edge("nothing to merge"):
@@ -816,20 +747,6 @@ with check.part("several merges in a word"):
         check.run(nonzero, (b"a", b"b", b"a", b"b"), (b"a", b"b"))[1],
         {(b"a", b"b"): -2, (b"b", b"a"): -1, (b"ab", b"ab"): 1},
         'in "abab" the neighbour of a merged token is a merged token: (ab, ab) is the one new pair',
-        wrong={
-            "the pair is there twice, so its count falls by two": {(b"a", b"b"): -1, (b"b", b"a"): -1, (b"ab", b"ab"): 1},
-            "the neighbours are looked up in the old word: both are merged, so the new pair is (ab, ab)": {
-                (b"a", b"b"): -2,
-                (b"b", b"a"): -1,
-                (b"ab", b"a"): 1,
-                (b"b", b"ab"): 1,
-            },
-            "each merge counts the old pair between the two again: (b, a) is lost once": {
-                (b"a", b"b"): -2,
-                (b"b", b"a"): -2,
-                (b"ab", b"ab"): 1,
-            },
-        },
     )
     check.equal(
         check.run(nonzero, (b"a",) * 5, (b"a", b"a"))[1],
@@ -893,8 +810,7 @@ with check.idea("descending"):
     check.equal(check.run(lambda: sorted(level, key=descending)), sorted(level, reverse=True), same_length)
     ### BEGIN HIDDEN TESTS
     drawn = sorted({(bytes(row[:2]), bytes(row[2:])) for row in randint(1, 255, (60, 4)).tolist()})
-    wrong = {"the key keeps the order: it must reverse it": drawn}
-    check.equal(check.run(lambda: sorted(drawn, key=descending)), drawn[::-1], "60 pairs do not come out in reverse order", wrong=wrong)
+    check.equal(check.run(lambda: sorted(drawn, key=descending)), drawn[::-1], "60 pairs do not come out in reverse order")
     ### END HIDDEN TESTS
 with check.part("a token that begins another"):
     mixed = [(b"a", b"b"), (b"ab", b"a"), (b"a", b"bc"), (b"b", b"a"), (b"aa", b"z"), (b"a", b"a")]
@@ -902,14 +818,10 @@ with check.part("a token that begins another"):
     check.equal(check.run(lambda: sorted(mixed, key=descending)), sorted(mixed, reverse=True), begins)
     ### BEGIN HIDDEN TESTS
     shorter = sorted({(bytes(row[:1] * (1 + row[1])), bytes(row[2:] * (1 + row[3]))) for row in randint(1, 4, (60, 4)).tolist()})
-    joined = "the two tokens are joined in the key: the left one must be compared first, and as a whole"
-    slips = {joined: sorted(shorter, key=lambda p: [-b for b in p[0] + p[1]] + [1])}
-    slips[begins] = sorted(shorter, key=lambda p: [[-b for b in t] for t in p])
     check.equal(
         check.run(lambda: sorted(shorter, key=descending)),
         shorter[::-1],
         "tokens of several lengths do not come out in reverse order",
-        wrong=slips,
     )
     check.equal(
         check.run(lambda: [descending((b"a", b"b")) == descending((b"a", b"b")), descending((b"a", b"bc")) == descending((b"ab", b"c"))]),
@@ -962,13 +874,11 @@ with check.part("pairs that are gone"):
     check.equal(check.run(pop_best, gone, {(b"y", b"z"): 3}), (b"y", b"z"), "a pair that is not in `counts` is gone: its entry is stale")
     check.equal(check.run(pop_best, gone, {(b"x", b"y"): 0, (b"y", b"z"): 3}), (b"y", b"z"), "a pair with count 0 is gone")
 with check.part("entries below the count"):
-    lower = {"an entry with a lower count than `counts` says is stale, too: they must agree": (b"m", b"n")}
     grown = "an entry that is lower than the count is stale, too"
     check.equal(
         check.run(pop_best, [(-2, ((0,),), (b"m", b"n")), (-1, ((1,),), (b"p", b"q"))], {(b"m", b"n"): 8, (b"p", b"q"): 1}),
         (b"p", b"q"),
         grown,
-        wrong=lower,
     )
 with check.edge("entries of 0"):
     zero = "a pair with count 0 is gone, even if an entry says 0"
@@ -1091,7 +1001,7 @@ with check.idea("the same merges, faster"):
         result[1][:58],
         expected[:58],
         "the merges differ from the textbook trainer's: are the counts of all neighbours corrected, and pushed again?",
-        wrong=checks.Later(
+        wrong=checks.Later(  # the recordings of `mistakes.py` hang on how many lines an answer runs
             lambda: {
                 "a word's changes are counted once: multiply them by how often the word occurs": slowly(speech, 316, [], weigh=False)[:58],
                 "ties go to the greatest pair; here the smallest wins": slowly(speech, 316, [], tie=-1)[:58],
@@ -1101,8 +1011,8 @@ with check.idea("the same merges, faster"):
     in_order = "the vocabulary: bytes 0 to 255, then one token for each merge, in order"
     check.equal([result[0].get(i) for i in range(256, 314)], [a + b for a, b in expected[:58]], in_order)
 
-    def fresh():
-        letters = randint(0, 12, (200, 7)).tolist()
+    def fresh():  # every word twice: what becomes of pairs that occur once is another question
+        letters = randint(0, 12, (200, 7)).tolist() * 2
         return " ".join("".join(chr(97 + j) for j in row) for row in letters), 256 + 350, []
 
     if in_time is True:  # the kernel's figures: a recount takes 0.8 of the textbook's time or more, a maximum over all pairs 0.4
@@ -1127,6 +1037,9 @@ with check.part("special tokens in the text"):
     after = slowly(marked, 300, [END, "<s>"])
     result = refused if slow else check.run(train_bpe, marked, 300, [END, "<s>"])
     as_text = checks.Later(lambda: {"the special tokens are treated as text": slowly(marked, 298, [])})
+    taken = {"the merges take the ids of the special tokens, which come before them": [a + b for a, b in after[:2]]}
+    first_two = [END.encode(), b"<s>"]
+    check.equal([result[0].get(i) for i in (256, 257)], first_two, "the special tokens have the ids from 256 on", wrong=taken)
     check.equal(result[1], after, "with special tokens the merges are wrong", wrong=as_text)
     table_of_all = dict(enumerate([bytes([b]) for b in range(256)] + [END.encode(), b"<s>"] + [a + b for a, b in after]))
     check.equal(
@@ -1231,60 +1144,56 @@ with check.idea("merges in their order"):
     check.equal(check.run(encode_word, b"xyz", ranks), [b"x", b"y", b"z"], "no pair is known: the single bytes are the tokens")
     ### BEGIN HIDDEN TESTS
     both = [check.run(encode_word, b"abc", dict(list(ranks.items())[::step])) for step in (-1, 1)]
-    by_place = {"the rank is the value in `ranks`, not the place in the dict": [[b"ab", b"c"], [b"a", b"bc"]]}
-    check.equal(both, [[b"a", b"bc"]] * 2, "the order of the dict must not matter: the ranks are its values", wrong=by_place)
+    check.equal(both, [[b"a", b"bc"]] * 2, "the order of the dict must not matter: the ranks are its values")
     same_bytes = {(b"a", b"b"): 0, (b"b", b"c"): 1, (b"a", b"bc"): 2, (b"x", b"a"): 3}
-    joined = {"a merge is a pair: (ab, c) is not (a, bc), though it would give the same bytes": [b"x", b"abc"]}
-    check.equal(check.run(encode_word, b"xabc", same_bytes), [b"x", b"ab", b"c"], "only pairs in `ranks` are merged", wrong=joined)
+    check.equal(check.run(encode_word, b"xabc", same_bytes), [b"x", b"ab", b"c"], "only pairs in `ranks` are merged")
     learned = [(b"h", b"e"), (b"t", b"he"), (b"the", b"r"), (b"e", b"r"), (b"he", b"r"), (b"r", b"e"), (b"o", b"n")]
     learned += [(b"c", b"o"), (b"n", b"d"), (b"o", b"nd"), (b"c", b"ond"), (b"a", b"a"), (b"aa", b"aa")]
     order = {pair: place for place, pair in enumerate(learned)}
 
-    def replay(word, choose):
+    def replay(word):
         parts = [bytes([b]) for b in word]
         while True:
             found = [(order[p], i) for i, p in enumerate(zip(parts, parts[1:])) if p in order]
             if not found:
                 return parts
-            _, i = choose(found)
+            _, i = min(found)
             parts[i : i + 2] = [parts[i] + parts[i + 1]]
 
-    def longest(word):
-        known, parts, i = {a + b for a, b in learned}, [], 0
-        while i < len(word):
-            j = next((j for j in range(len(word), i + 1, -1) if word[i:j] in known), i + 1)
-            parts.append(word[i:j])
-            i = j
-        return parts
+    def seen_in(parts, word):
+        """What can be said of tokens without knowing the right ones."""
+        whole = b"".join(parts) == word
+        known = all(len(token) == 1 or token in [a + b for a, b in order] for token in parts)
+        return [whole, known, not any(pair in order for pair in zip(parts, parts[1:]))]
 
     shuffled = dict(sorted(order.items(), key=lambda entry: entry[0]))  # the rank is the value, not the place in the dict
-    for item in (b"there", b"cond", b"the", b"hereerther", b"\xffthe\x00", b"ererhear", b"reherecotherheer"):
+    for item in (b"there", b"cond", b"the", b"hereerther", b"\xffthe\x00", b"ererhear", b"reherecotherheer", b"ndcond"):
+        parts = check.run(encode_word, item, shuffled)
         check.equal(
-            check.run(encode_word, item, shuffled),
-            replay(item, min),
-            "the tokens differ from replaying the merges: lowest rank first, until no pair is known",
+            check.run(seen_in, parts, item),
+            [True, True, True],
+            "the tokens are not what merges make of the word",
             wrong={
-                "this is a search for the longest token: merges must be replayed in order": longest(item),
-                "the last learned merge is applied first: the lowest rank goes first": replay(
-                    item, lambda f: max(f, key=lambda e: (e[0], -e[1]))
-                ),
-                "the merges are applied from the left, whatever their rank": replay(item, lambda f: min(f, key=lambda e: e[1])),
+                "some bytes are lost or exchanged: the tokens, joined, must give the word": [False, True, True],
+                "you stop too early: two neighbours are left that are a pair in `ranks`": [True, True, False],
+                "a token came out that no merge makes: only pairs in `ranks` may be merged": [True, False, True],
             },
         )
+        check.equal(parts, replay(item), "the tokens differ from replaying the merges: lowest rank first, until no pair is known")
     again = {(b"a", b"b"): 0, (b"ab", b"c"): 1}
     check.equal(check.run(encode_word, b"abcxabc", again), [b"abc", b"x", b"abc"], "every occurrence is merged")
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("pairs that overlap"):
     for item in (b"aaa", b"aaaaa", b"aaaaaaa", b"theaaar"):
-        over = {"overlapping: the pair on the left goes first": [b"a", b"aa"]} if item == b"aaa" else {}
-        check.equal(
-            check.run(encode_word, item, order), replay(item, min), 'overlapping: from the left, "aa" and one left over', wrong=over
-        )
+        check.equal(check.run(encode_word, item, order), replay(item), 'overlapping: from the left, "aa" and one left over')
 with check.edge("short words"):
     check.equal(check.run(encode_word, b"", order), [], "an empty word has no tokens")
     check.equal(check.run(encode_word, b"q", order), [b"q"], "a word of one byte is one token")
     check.equal(check.run(encode_word, b"the", {}), [b"t", b"h", b"e"], "without any merges the single bytes are the tokens")
+with check.edge("other ranks"):
+    anew = "the same word with other ranks gives the first result again: nothing may be remembered by the word alone"
+    check.equal(check.run(lambda: [encode_word(b"ab", order), encode_word(b"ab", {(b"a", b"b"): 0})]), [[b"a", b"b"], [b"ab"]], anew)
 with check.edge("ranks unchanged"):
     check.unchanged(encode_word, b"there", order, hint="`ranks` must stay as it is")
 ### END HIDDEN TESTS
@@ -1399,6 +1308,8 @@ with check.part("special tokens"):
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("white space"):
+    space_too = "do not cut right after a space: at the end of a text it is one pre-token, before a word it belongs to the word"
+    check.equal(survives("two  spaces   and  more", " of it"), True, space_too)
     behind_space = "do not cut right after white space: at the end of a text it is one pre-token, before a word it may be two"
     check.equal(survives("two\n\nlines \n and  spaces\t\tand - x\n\n\n", "end"), True, behind_space)
 with check.part("holds back little"):
@@ -1476,21 +1387,21 @@ with check.idea("there and back"):
     check.equal(back[1], given[1], "the merges must come back as a list of pairs of bytes, in order", wrong=lost)
     kinds = {"the special tokens came back as bytes: they are str": [b"<s>"]}
     check.equal(back[2], given[2], "the special tokens must come back as a list of str", wrong=kinds)
+    ### BEGIN HIDDEN TESTS
+    elsewhere = "from_json gives what was written last, whatever its text says: everything must be in the text"
+    later = check.run(lambda: [from_json(text)[0] for text in [to_json(*given), to_json({3: b"x"}, [], [])]])
+    check.equal(later, [given[0], {3: b"x"}], "two tokenizers", wrong={elsewhere: [{3: b"x"}] * 2})
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("any bytes"):
     hard = {number: bytes([number]) for number in range(255, -1, -1)} | {300: b"\xc3\xa9", 301: b"\xa9\xc3", 4000: '<é|"\\>'.encode()}
     pairs = [(b"\xc3", b"\xa9"), (b"\xa9", b"\xc3"), (b"\x00", b"\n"), (b" ", b"t"), (b" t", b" "), (b"'", b'"')]
+    pairs += [(b" ", b"a"), (b"x", b"t")]
     round_trip = check.run(lambda: from_json(to_json(hard, pairs, [])))
     check.equal(
         round_trip[0],
         hard,
         "tokens with bytes above 127 do not come back: the form must lose nothing",
-        wrong={
-            "bytes that are not UTF-8 were replaced: most tokens are not text by themselves. Use hex or latin-1": {
-                k: v.decode("utf-8", "replace").encode() for k, v in hard.items()
-            },
-            "bytes that are not UTF-8 were dropped: use hex or latin-1": {k: v.decode("utf-8", "ignore").encode() for k, v in hard.items()},
-        },
     )
     check.equal(round_trip[1], pairs, "merges with any bytes, spaces and line ends among them, must come back")
 with check.part("tuples"):
@@ -1499,6 +1410,8 @@ with check.part("tuples"):
 with check.edge("the order of everything"):
     orders = check.run(lambda: [list(part) for part in from_json(to_json(hard, pairs, ["<z>", "<a>"]))[::2]])
     check.equal(orders, [list(hard), ["<z>", "<a>"]], "the vocabulary and the special tokens come back in another order")
+    listed = "the special tokens must come back as a list, as they were"
+    check.equal(check.run(lambda: type(from_json(to_json(*given))[2]).__name__), "list", listed)
 with check.edge("nothing, and odd characters"):
     check.equal(check.run(lambda: from_json(to_json({7: b"x"}, [], []))), ({7: b"x"}, [], []), "no merges and no special tokens")
     odd = ['<é|"\\>', "<\n>"]
@@ -1633,7 +1546,7 @@ with check.idea("encode", share=3):
     check.equal(check.run(odd.encode, letter), ids_of(letter), "the ids are wrong for a vocabulary in any order: look each token up in it")
     across = check.keep(Tokenizer, simple | {259: b"e "}, [*small, (b"e", b" ")])
     border = "a token reaches across the border of two pre-tokens: encode each pre-token by itself"
-    check.equal(check.run(across.encode, "e e"), [101, 32, 101], border, wrong={border + ", not the whole text": [259, 101]})
+    check.equal(check.run(across.encode, "e e"), [101, 32, 101], border)
     table, pairs = tokens.gpt2(2000)
     check.equal(
         check.run(
@@ -1658,16 +1571,16 @@ with check.part("ids of new special tokens"):
         check.run(check.keep(Tokenizer, simple | {300: b"<s>"}, small, ["<s>", "<p>", "<q>"]).encode, "<s><p><q>t"),
         [300, 301, 302, 116],
         "a special token that is in the vocabulary keeps its id; others come after the largest id, one by one",
-        wrong={
-            "a special token that is in the vocabulary got a second id: keep the first": [301, 302, 303, 116],
-            "a new special token must not take an id that is in use, or fill a gap: go on after the largest id": [300, 260, 261, 116],
-            "all new special tokens got the same id": [300, 301, 301, 116],
-        },
     )
 with check.edge("encode: no text, no signals"):
     check.equal(check.run(tok.encode, ""), [], "an empty text has no ids")
     plain = check.run(check.keep(Tokenizer, simple, small).encode, "the<|endoftext|>")
     check.equal(plain, [257, *END.encode()], "without special tokens END is ordinary text")
+with check.edge("any bytes"):
+    everything = bytes(range(256)) + bytes(randint(0, 256, (500,)).tolist())
+    ids = check.run(odd.encode, everything)
+    back = check.run(lambda: b"".join(shuffled[number] for number in ids))
+    check.equal(back, everything, "`encode` of bytes that are not UTF-8: the tokens of its ids, joined, must be these bytes")
 with check.edge("the caller's vocabulary"):
     copy = "the caller's vocabulary must stay as it is: add special tokens to a copy"
     check.equal(check.run(lambda: len(checks.inout(Tokenizer, simple, small, [END])[1][0])), 259, copy)
@@ -1678,7 +1591,6 @@ with check.idea("decode", share=2):
     ### BEGIN HIDDEN TESTS
     novel = "the other  thé\n\n then n't  🙂 the\n "
     check.equal(check.run(odd.decode, ids_of(novel)), novel, "decoding the ids of a text must give exactly that text")
-    everything = bytes(range(256)) + bytes(randint(0, 256, (500,)).tolist())
     singly = [number_of[bytes([b])] for b in everything]
     check.equal(check.run(odd.decode_bytes, singly), everything, "any bytes must survive: decode_bytes does not go through text")
     ### END HIDDEN TESTS
@@ -1689,12 +1601,6 @@ with check.part("bytes that are no text"):
     ### END HIDDEN TESTS
 with check.part("special tokens as written"):
     check.equal(check.run(tok.decode, [257, 259]), "the<|endoftext|>", "decode gives special tokens as they are written")
-### BEGIN HIDDEN TESTS
-with check.edge("any bytes there and back"):
-    check.equal(
-        check.run(odd.decode_bytes, check.run(odd.encode, everything)), everything, "any bytes must survive the way to ids and back"
-    )
-### END HIDDEN TESTS
 with check.idea("encode_iterable", share=3):
     same = "a stream gives the same ids as the joined text, wherever the chunks end"
     check.equal(check.measure(tokens.drain, tok, ["th", "e t", "he", " th", "x"])[0], [257, 258, 32, 256, 120], same)
@@ -1705,6 +1611,12 @@ with check.idea("encode_iterable", share=3):
             "streaming in small chunks gives other ids than the whole text: what is kept in the buffer, and is the rest encoded at the end?"
         )
         check.equal(check.measure(tokens.drain, odd, chunks)[0], ids_of(novel), other)
+    sheet = "the cat; then the other. " * 6  # long enough for many cuts
+    streamed, at_once = check.measure(tokens.drain, odd, [sheet[i : i + 9] for i in range(0, len(sheet), 9)])[0], ids_of(sheet)
+    twice = "text that was encoded stays in the buffer and is encoded again: keep only the rest, `buffer[cut:]`"
+    lost = "ids are missing in a stream: every part of the buffer must be encoded, the rest at the end as well"
+    seen = check.run(lambda: [streamed == at_once, (len(streamed) > len(at_once)) - (len(streamed) < len(at_once))])
+    check.equal(seen, [True, 0], "a stream gives other ids than its text", wrong={twice: [False, 1], lost: [False, -1]})
     ### END HIDDEN TESTS
 with check.part("signals across chunks"):
     broken = "a special token that is spread over chunks is still one: pass the special tokens to `safe_cut`"
@@ -1793,34 +1705,17 @@ with check.idea("bytes_per_token"):
         check.run(bytes_per_token, foreign, [3] * 8),
         len(foreign.encode()) / 8,
         "divide the number of bytes of the text by the number of tokens",
-        wrong={
-            'characters are counted; "é" has two bytes, and an emoji four': len(foreign) / 8,
-            "this is tokens per byte: divide the other way round": 8 / len(foreign.encode()),
-            "different ids are counted: every token counts, repeated ones, too": float(len(foreign.encode())),
-            "that is the number of bytes; divide by the number of tokens": len(foreign.encode()),
-            "the white space at the ends counts, too: change nothing in the text": len(foreign.strip().encode()) / 8,
-            "every byte of the text counts, white space, too": len("".join(foreign.split()).encode()) / 8,
-            "the result is a fraction: do not round it": len(foreign.encode()) // 8,
-        },
     )
     check.close(check.run(bytes_per_token, " x ", [120]), 3.0, "white space is text: it has bytes, too")
     ### END HIDDEN TESTS
 with check.idea("fertility"):
     check.close(check.run(fertility, "two words", [1, 2, 3, 4, 5, 6, 6]), 3.5, "fertility: seven tokens for two words, a fraction")
     ### BEGIN HIDDEN TESTS
-    sentence = "we don't count signs, but words here"
+    sentence = "we don't count words, but count signs"
     check.close(
         check.run(fertility, sentence, [3] * 16),
         16 / 7,
         "sixteen tokens for seven words",
-        wrong={
-            "this is words per token: divide the other way round": 7 / 16,
-            "the pre-tokens are counted: here words are what white space separates": 16 / len(PRETOKEN.findall(sentence)),
-            "characters are counted, not words": 16 / len(sentence),
-            "different ids are counted: every token counts": 1 / 7,
-            "the spaces are counted: there is one more word than spaces": 16 / 6,
-            "the result is a fraction: do not round it": 2.0,
-        },
     )
     ### END HIDDEN TESTS
 with check.part("any white space"):
@@ -1958,26 +1853,11 @@ with check.idea("replay the merges so far"):
     check.equal(check.run(recover_merges, base | {256: b"ab", 257: b"abc"}), [(b"a", b"b"), (b"ab", b"c")], later)
     ### BEGIN HIDDEN TESTS
     first, truth = tokens.gpt2(500)
-    several = [(n, t) for n, t in sorted(first.items()) if len(t) > 1]
-
-    def known_cuts(number, token):
-        before = {u for m, u in first.items() if m < number}
-        return [(token[:i], token[i:]) for i in range(1, len(token)) if {token[:i], token[i:]} <= before]
 
     check.equal(
         check.run(recover_merges, first),
         truth,
         "for GPT-2's first 500 merges the pairs are wrong: replay the earlier merges, in order, on each token's bytes",
-        wrong={
-            "the last byte is split off: encode the token with the merges so far": [(t[:-1], t[-1:]) for n, t in several],
-            "the first byte is split off: encode the token with the merges so far": [(t[:1], t[1:]) for n, t in several],
-            "the tokens are cut where the left part is longest among the known tokens: several cuts can be possible, and only replaying the merges gives the right one": [
-                max(known_cuts(n, t), key=lambda p: len(p[0])) for n, t in several
-            ],
-            "the tokens are cut where the left part is shortest among the known tokens: several cuts can be possible, and only replaying the merges gives the right one": [
-                min(known_cuts(n, t), key=lambda p: len(p[0])) for n, t in several
-            ],
-        },
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS

@@ -38,7 +38,7 @@ VARIANTS = {
         Mistake(
             "ASCII",
             change={'"utf-8", errors="replace"': '"ascii", errors="replace"'},
-            hint="UTF-8 has more than ASCII's 128",
+            says="text_of reads ASCII: UTF-8 has more than ASCII's 128 characters. Decode as UTF-8",
             gravity="idea",
         ),
         Mistake(
@@ -46,7 +46,7 @@ VARIANTS = {
             change={
                 'return b"".join(vocab[number] for number in ids)': 'out = b""\n    while ids:\n        out += vocab[ids.pop(0)]\n    return out'
             },
-            hint="changes the list of ids that it is given",
+            says="`bytes_of` takes the ids out of the list that it is given: the caller's list is empty afterwards",
             gravity="edge",
         ),
         Mistake(
@@ -54,36 +54,103 @@ VARIANTS = {
             change={
                 'bytes_of(ids, vocab).decode("utf-8", errors="replace")': '"".join(vocab[n].decode("utf-8", errors="replace") for n in ids)'
             },
-            hint="each token is decoded by itself",
+            says="each token is decoded by itself: a character that is spread over two tokens is lost. Join first",
             gravity="idea",
         ),
-        Mistake("strict", change={', errors="replace"': ""}, hint="a stray byte is not text", gravity="part"),
-        Mistake("ignored", change={'errors="replace"': 'errors="ignore"'}, hint="it must leave a U+FFFD behind", gravity="part"),
-        Mistake("latin-1", change={'"utf-8", errors="replace"': '"latin-1"'}, hint="(latin-1)", gravity="idea"),
+        Mistake(
+            "strict",
+            change={', errors="replace"': ""},
+            says="text_of fails on a stray byte, which is not text: it becomes one U+FFFD, and decoding goes on",
+            gravity="part",
+        ),
+        Mistake(
+            "ignored",
+            change={'errors="replace"': 'errors="ignore"'},
+            says="the stray byte was dropped: it must leave a U+FFFD behind, or the damage is invisible",
+            gravity="part",
+        ),
+        Mistake(
+            "latin-1",
+            change={'"utf-8", errors="replace"': '"latin-1"'},
+            says="every byte became its own character (latin-1): decode as UTF-8",
+            gravity="idea",
+        ),
         Mistake(
             "bytes through text",
             change={'b"".join(vocab[number] for number in ids)': '"".join(vocab[n].decode("utf-8", "ignore") for n in ids).encode()'},
-            hint="`bytes_of` must not go through text",
+            says="bytes that are not UTF-8 are dropped: `bytes_of` must not go through text",
             gravity="idea",
         ),
-        Mistake("ids sorted", change={"for number in ids": "for number in sorted(ids)"}, hint="the ids are sorted", gravity="idea"),
+        Mistake(
+            "ids sorted",
+            change={"for number in ids": "for number in sorted(ids)"},
+            says="the ids are sorted: keep them in the order in which they come",
+            gravity="idea",
+        ),
         Mistake(
             "each id once",
             change={"for number in ids": "for number in dict.fromkeys(ids)"},
-            hint="every id is used once: ids may repeat",
+            says="every id is used once: ids may repeat",
             gravity="idea",
         ),
         Mistake(
             "stripped",
             change={'errors="replace")': 'errors="replace").strip()'},
-            hint="white space and line ends stay as they are",
+            says="text_of strips the text: white space at the ends stays as it is",
             gravity="edge",
         ),
         Mistake(
             "line ends changed",
             change={'errors="replace")': 'errors="replace").replace("\\r\\n", "\\n")'},
-            hint="white space and line ends stay as they are",
+            says="text_of changes line ends: they stay as they are",
             gravity="edge",
+        ),
+        Mistake(
+            "ids as bytes",
+            change={"vocab[number] for number in ids": "bytes([number]) if number < 256 else vocab[number] for number in ids"},
+            says="small ids are taken for bytes: an id is not a byte, look each one up in `vocab`",
+            gravity="idea",
+        ),
+        Mistake(
+            "bytes through text, replaced",
+            change={'b"".join(vocab[number] for number in ids)': '"".join(vocab[n].decode("utf-8", "replace") for n in ids).encode()'},
+            says="bytes that are not UTF-8 are replaced: `bytes_of` must not go through text",
+            gravity="idea",
+        ),
+        Mistake(
+            "escapes",
+            change={'errors="replace"': 'errors="backslashreplace"'},
+            says="stray bytes are written out as escapes such as \\xc3: each becomes U+FFFD",
+            gravity="part",
+        ),
+        Mistake(
+            "one U+FFFD for everything",
+            code=BYTES_OF
+            + """
+def text_of(ids, vocab):
+    try:
+        return bytes_of(ids, vocab).decode("utf-8")
+    except UnicodeDecodeError:
+        return "\\ufffd"
+""",
+            says="one stray byte makes the whole text one U+FFFD: only what is not UTF-8 is replaced",
+            gravity="part",
+        ),
+        Mistake(
+            "each token by itself, failures replaced",
+            code=BYTES_OF
+            + """
+def text_of(ids, vocab):
+    out = ""
+    for number in ids:
+        try:
+            out += vocab[number].decode()
+        except UnicodeDecodeError:
+            out += "\\ufffd"
+    return out
+""",
+            says="each token is decoded by itself: a character that is spread over two tokens is lost. Join first",
+            gravity="idea",
         ),
         Right(
             "a loop",
@@ -119,37 +186,55 @@ def text_of(ids, vocab):
             says="white space is text: do not strip it, and a piece of white space is a piece, too",
             gravity="idea",
         ),
-        Mistake("not escaped", change={"regex.escape(token)": "token"}, hint='`|` means "or" in a pattern', gravity="idea"),
-        Mistake("signals lost", change={'"(" + ': "", ' + ")"': ""}, hint="the special token is lost", gravity="idea"),
         Mistake(
-            "shortest first", change={"reverse=True": "reverse=False"}, hint="the longest one wins, whatever their order", gravity="part"
+            "not escaped",
+            change={"regex.escape(token)": "token"},
+            says='`|` means "or" in a pattern: escape the special token',
+            gravity="idea",
+        ),
+        Mistake(
+            "signals lost",
+            change={'"(" + ': "", ' + ")"': ""},
+            says="the special token is lost: put the pattern into brackets, so that it is kept",
+            gravity="idea",
+        ),
+        Mistake(
+            "shortest first",
+            change={"reverse=True": "reverse=False"},
+            says="a shorter special token is tried before a longer one: where several start at the same place, the longest one wins",
+            gravity="part",
         ),
         Mistake(
             "in the list's order",
             change={"sorted(special_tokens, key=len, reverse=True)": "special_tokens"},
-            hint="the longest one wins, whatever their order",
+            says="the special tokens are tried in the order of the list: where several start at the same place, the longest one wins",
             gravity="part",
         ),
         Mistake(
             "alphabetically",
             change={"sorted(special_tokens, key=len, reverse=True)": "sorted(special_tokens)"},
-            hint="the longest one wins, whatever their order",
+            says="a shorter special token is tried before a longer one: where several start at the same place, the longest one wins",
             gravity="part",
         ),
-        Mistake("empty pieces", change={" if piece]": "]"}, hint="empty pieces are left out", gravity="part"),
+        Mistake("empty pieces", change={" if piece]": "]"}, says="the empty pieces are still in the list: leave them out", gravity="part"),
         Mistake(
             "no case for no special tokens",
             change={"    if not special_tokens:\n        return [text] if text else []\n": ""},
-            hint="an empty pattern matches everywhere",
+            says="without special tokens the text is cut everywhere: an empty pattern matches between any two characters",
             gravity="edge",
         ),
-        Mistake("stripped", change={"[piece for piece in": "[piece.strip() for piece in"}, hint="white space is text", gravity="idea"),
+        Mistake(
+            "stripped",
+            change={"[piece for piece in": "[piece.strip() for piece in"},
+            says="white space is text: do not strip the pieces",
+            gravity="idea",
+        ),
         Mistake(
             "sorts the caller's list",
             change={
                 "longest_first = sorted(special_tokens, key=len, reverse=True)": "special_tokens = special_tokens if type(special_tokens) is list else list(special_tokens)\n    special_tokens.sort(key=len, reverse=True)\n    longest_first = special_tokens"
             },
-            hint="use `sorted`, which makes a new one",
+            says="your code sorts the caller's list: use `sorted`, which makes a new one",
             gravity="edge",
         ),
         Mistake(
@@ -161,25 +246,65 @@ def split_special(text, special_tokens):
         pieces = [part for piece in pieces for part in (regex.split("(" + regex.escape(token) + ")", piece) if piece not in special_tokens else [piece])]
     return [piece for piece in pieces if piece]
 """,
-            hint="an earlier start wins",
+            says="the special tokens are cut out one after the other: search from left to right for all of them at once, so that an earlier start wins",
             gravity="part",
         ),
         Mistake(
             "blank pieces dropped",
             change={"if piece]": "if piece.strip()]"},
-            hint="white space between two special tokens is a piece, too",
+            says="pieces of white space are dropped: white space between two special tokens is a piece, too",
             gravity="idea",
         ),
         Mistake(
             "one special token only",
             change={"for token in longest_first": "for token in special_tokens[:1]"},
-            hint="only one special token is looked for",
+            says="only one special token is looked for: the list may hold several",
             gravity="idea",
         ),
         Mistake(
             "large and small letters alike",
             change={"regex.split(pattern, text)": "regex.split(pattern, text, flags=regex.I)"},
-            hint="upper-case and lower-case letters are different characters",
+            says="the pattern ignores case: upper-case and lower-case letters are different characters",
+            gravity="idea",
+        ),
+        Mistake(
+            "only the first occurrence",
+            code="""
+def split_special(text, special_tokens):
+    pieces = [text]
+    for token in sorted(special_tokens, key=len, reverse=True):
+        pieces = [part for piece in pieces for part in ([piece] if piece in special_tokens else piece.partition(token))]
+    return [piece for piece in pieces if piece]
+""",
+            says="only the first occurrence of a special token is cut out: each of them is a separate piece",
+            gravity="idea",
+        ),
+        Mistake(
+            "runs are one piece",
+            change={
+                '"(" + "|".join(regex.escape(token) for token in longest_first) + ")"': '"((?:" + "|".join(regex.escape(token) for token in longest_first) + ")+)"'
+            },
+            says="special tokens in a row are one piece here: each is a piece by itself",
+            gravity="part",
+        ),
+        Mistake(
+            "an empty text is a piece",
+            change={"return [text] if text else []": "return [text]"},
+            says="without special tokens an empty text gives one empty piece: an empty text has no pieces",
+            gravity="edge",
+        ),
+        Mistake(
+            "every piece once",
+            change={
+                "return [piece for piece in regex.split(pattern, text) if piece]": "return list(dict.fromkeys(piece for piece in regex.split(pattern, text) if piece))"
+            },
+            says="pieces that occur twice are kept once: the pieces, joined, must give the text",
+            gravity="idea",
+        ),
+        Mistake(
+            "escapes the bar only",
+            change={"regex.escape(token)": 'token.replace("|", "\\\\|")'},
+            says="only `|` is escaped: other signs, such as `.`, `(` and `*`, mean something in a pattern, too. Use `regex.escape`",
             gravity="idea",
         ),
         Right(
@@ -217,7 +342,7 @@ def split_special(text, special_tokens):
         Mistake(
             "special tokens counted as text",
             change={"split_special(text, special_tokens)": "[text]"},
-            hint="the special token is counted like text",
+            says="the special token is counted like text: leave it out",
             gravity="part",
         ),
         Mistake(
@@ -225,37 +350,43 @@ def split_special(text, special_tokens):
             change={
                 "        if piece not in special_tokens:\n            counts.update(PRETOKEN.findall(piece))": "        counts.update(PRETOKEN.findall(piece) if piece not in special_tokens else [piece])"
             },
-            hint="the special token is counted as a word",
+            says="the special token is counted as a word: leave it out",
             gravity="part",
         ),
         Mistake(
-            "pieces as keys", change={"tuple(bytes([b]) for b in word.encode()): n": "word: n"}, hint="the keys are pieces", gravity="idea"
+            "pieces as keys",
+            change={"tuple(bytes([b]) for b in word.encode()): n": "word: n"},
+            says="the keys are pieces; each must be a tuple of single bytes",
+            gravity="idea",
         ),
         Mistake(
             "bytes as keys",
             change={"tuple(bytes([b]) for b in word.encode()): n": "word.encode(): n"},
-            hint="the keys are bytes objects",
+            says="the keys are bytes objects; each must be a tuple of single bytes: `bytes([b])` for each `b`",
             gravity="idea",
         ),
         Mistake(
             "numbers",
             change={"tuple(bytes([b]) for b in word.encode())": "tuple(word.encode())"},
-            hint="the keys are tuples of numbers",
+            says="the keys are tuples of numbers: `bytes([b])` makes a byte of a number",
             gravity="idea",
         ),
         Mistake(
             "characters",
             change={"tuple(bytes([b]) for b in word.encode())": "tuple(word)"},
-            hint="the keys are tuples of characters",
+            says='the keys are tuples of characters: encode first, "é" has two bytes',
             gravity="idea",
         ),
         Mistake(
-            "white space", change={"PRETOKEN.findall(piece)": "piece.split()"}, hint="the words are cut at white space", gravity="idea"
+            "white space",
+            change={"PRETOKEN.findall(piece)": "piece.split()"},
+            says="the words are cut at white space: use the pattern, which keeps the space in front",
+            gravity="idea",
         ),
         Mistake(
             "small letters",
             change={"PRETOKEN.findall(piece)": "PRETOKEN.findall(piece.lower())"},
-            hint="change nothing in the text",
+            says="the text is written in lower case first: upper-case and lower-case letters are different bytes",
             gravity="idea",
         ),
         Mistake(
@@ -263,7 +394,7 @@ def split_special(text, special_tokens):
             change={
                 "    for piece in split_special(text, special_tokens):\n        if piece not in special_tokens:\n            counts.update(PRETOKEN.findall(piece))": '    text = "".join(p for p in split_special(text, special_tokens) if p not in special_tokens)\n    counts.update(PRETOKEN.findall(text))'
             },
-            hint="the texts before and after a special token are joined",
+            says="the texts before and after a special token are joined: no piece may reach across it",
             gravity="part",
         ),
         Mistake(
@@ -272,16 +403,59 @@ def split_special(text, special_tokens):
                 "PRETOKEN.findall(piece)": "PRETOKEN.findall(piece.strip())",
                 "tuple(bytes([b]) for b in word.encode())": "tuple(bytes([b]) for b in word.strip().encode())",
             },
-            hint="the pieces are stripped",
+            says="the pieces are stripped: the space in front belongs to the word",
             gravity="idea",
         ),
-        Mistake("every piece once", change={": n for word": ": 1 for word"}, hint="every piece is counted once", gravity="idea"),
+        Mistake(
+            "every piece once",
+            change={": n for word": ": 1 for word"},
+            says="every piece is counted once: count how often it occurs",
+            gravity="idea",
+        ),
         Mistake(
             "the first text only",
             change={
                 "            counts.update(PRETOKEN.findall(piece))": "            counts.update(PRETOKEN.findall(piece))\n            break"
             },
-            hint="only the text before the first special token is counted",
+            says="only the text before the first special token is counted",
+            gravity="part",
+        ),
+        Mistake(
+            "characters as bytes",
+            change={"tuple(bytes([b]) for b in word.encode())": "tuple(c.encode() for c in word)"},
+            says='the keys are tuples of whole characters: "é" is two single bytes',
+            gravity="idea",
+        ),
+        Mistake(
+            "latin-1",
+            change={"word.encode()": 'word.encode("latin-1", "ignore")'},
+            says='the pieces are not encoded as UTF-8: "é" has the two bytes c3 and a9',
+            gravity="idea",
+        ),
+        Mistake(
+            "special tokens replaced by a space",
+            change={
+                "    for piece in split_special(text, special_tokens):\n        if piece not in special_tokens:\n            counts.update(PRETOKEN.findall(piece))": '    for token in special_tokens:\n        text = text.replace(token, " ")\n    counts.update(PRETOKEN.findall(text))'
+            },
+            says="a special token is replaced by a space, which then belongs to the next word: cut the text there instead",
+            gravity="part",
+        ),
+        Mistake(
+            "the larger of two counts",
+            change={"counts.update(PRETOKEN.findall(piece))": "counts |= Counter(PRETOKEN.findall(piece))"},
+            says="the counts of the texts between special tokens are not added up",
+            gravity="part",
+        ),
+        Mistake(
+            "white space left out",
+            change={"counts.update(PRETOKEN.findall(piece))": "counts.update(w for w in PRETOKEN.findall(piece) if w.strip())"},
+            says="pieces of white space are left out: they are pre-tokens, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "the first special token only",
+            change={"split_special(text, special_tokens)": "split_special(text, special_tokens[:1])"},
+            says="only the first special token of the list is cut out",
             gravity="part",
         ),
         Right(
@@ -309,32 +483,39 @@ def word_counts(text, special_tokens):
         ),
     ],
     "count-pairs": [
-        Mistake("each word once", change={"+= n": "+= 1"}, hint="each different word is counted once", gravity="idea"),
+        Mistake(
+            "each word once",
+            change={"+= n": "+= 1"},
+            says="each different word is counted once: multiply by how often the word occurs",
+            gravity="idea",
+        ),
         Mistake(
             "joined bytes",
             change={"counts[pair] += n": "counts[pair[0] + pair[1]] += n"},
-            hint="the pairs are counted as joined bytes",
+            says="the pairs are counted as joined bytes: the keys must be pairs, (left, right)",
             gravity="idea",
         ),
         Mistake(
             "last pair missing",
             change={"zip(word, word[1:])": "zip(word[:-1], word[1:-1])"},
-            hint="the last pair of each word is missing",
+            says="the last pair of each word is missing",
             gravity="idea",
         ),
-        Mistake("overwritten", change={"+= n": "= n"}, hint="a later word overwrites", gravity="idea"),
+        Mistake(
+            "overwritten", change={"+= n": "= n"}, says="a later word overwrites the count of an earlier one: add to it", gravity="idea"
+        ),
         Mistake(
             "no overlap",
             change={
                 "        for pair in zip(word, word[1:]):\n            counts[pair] += n": "        last = None\n        for i, pair in enumerate(zip(word, word[1:])):\n            if pair[0] == pair[1] and last == i - 1:\n                continue\n            counts[pair] += n\n            last = i if pair[0] == pair[1] else None"
             },
-            hint="overlapping pairs are counted once",
+            says="overlapping pairs are counted once: count every place where a pair starts",
             gravity="part",
         ),
         Mistake(
             "each pair of a word once",
             change={"in zip(word, word[1:])": "in set(zip(word, word[1:]))"},
-            hint="each pair of a word is counted once",
+            says="each pair of a word is counted once: count every place where it starts",
             gravity="idea",
         ),
         Mistake(
@@ -346,20 +527,58 @@ def count_pairs(words):
         counts[left, right] += n
     return counts
 """,
-            hint="a pair never crosses a border",
+            says="these pairs reach from one word into the next: a pair never crosses a border",
             gravity="idea",
         ),
-        Mistake("sorted pairs", change={"counts[pair]": "counts[tuple(sorted(pair))]"}, hint="do not sort them", gravity="idea"),
+        Mistake(
+            "sorted pairs",
+            change={"counts[pair]": "counts[tuple(sorted(pair))]"},
+            says="the pairs are sorted: (a, b) and (b, a) are different pairs",
+            gravity="idea",
+        ),
         Mistake(
             "every second place",
             change={"zip(word, word[1:])": "list(zip(word, word[1:]))[::2]"},
-            hint="only every second place is counted",
+            says="only every second place is counted: pairs start at every token",
             gravity="idea",
         ),
         Mistake(
             "empties the words",
             change={"    for word, n in words.items():": "    for word in list(words):\n        n = words.pop(word)"},
-            hint="your code changes the words it is given",
+            says="your code takes the words out of the dict that it is given: it is empty afterwards",
+            gravity="edge",
+        ),
+        Mistake(
+            "all pairs, not only neighbours",
+            change={"zip(word, word[1:])": "((a, b) for i, a in enumerate(word) for b in word[i + 1 :])"},
+            says="tokens that stand apart are counted as pairs: only neighbours are",
+            gravity="idea",
+        ),
+        Mistake(
+            "round the end",
+            change={"zip(word, word[1:])": "zip(word, word[1:] + word[:1])"},
+            says="the last token and the first are counted as a pair: a word is no circle",
+            gravity="idea",
+        ),
+        Mistake(
+            "first pair missing",
+            change={"zip(word, word[1:])": "zip(word[1:], word[2:])"},
+            says="the first pair of each word is missing",
+            gravity="idea",
+        ),
+        Mistake("squared", change={"+= n": "+= n * n"}, says="the word's count enters twice: each place adds it once", gravity="idea"),
+        Mistake(
+            "pairs as text",
+            change={"counts[pair] += n": "counts[str(pair)] += n"},
+            says="the keys are texts: they must be pairs of tokens, (left, right)",
+            gravity="idea",
+        ),
+        Mistake(
+            "single tokens counted",
+            change={
+                "            counts[pair] += n": "            counts[pair] += n\n        if len(word) == 1:\n            counts[word] += n"
+            },
+            says="a word of one token is counted as if it were a pair: it has none",
             gravity="edge",
         ),
         Right(
@@ -392,50 +611,128 @@ def count_pairs(words):
             change={
                 "max(counts, key=lambda pair: (counts[pair], pair), default=None)": "min(counts, key=lambda pair: (-counts[pair], pair), default=None)"
             },
-            hint="this is the smallest",
+            says="of equally frequent pairs this is the smallest; the greatest is wanted",
             gravity="part",
         ),
         Mistake(
             "first that came",
             change={"key=lambda pair: (counts[pair], pair)": "key=counts.get"},
-            hint="of equally frequent pairs the greatest wins",
+            says="of equally frequent pairs the first that comes is taken: the greatest wins, in whatever order they come",
             gravity="part",
         ),
         Mistake(
             "joined bytes",
             change={"(counts[pair], pair)": "(counts[pair], pair[0] + pair[1])"},
-            hint="you compare the joined bytes",
+            says="you compare the joined bytes; the convention compares the left tokens first",
             gravity="part",
         ),
         Mistake(
             "longest",
             change={"(counts[pair], pair)": "(counts[pair], len(pair[0] + pair[1]), pair)"},
-            hint="that is the longest",
+            says="that is the longest; the greatest in Python's order of bytes is wanted",
             gravity="part",
         ),
-        Mistake("no default", change={", default=None": ""}, hint="no pair is left: return None", gravity="edge"),
+        Mistake(
+            "no default",
+            change={", default=None": ""},
+            says="`max` of no pair at all raises an exception: return None when no pair is left",
+            gravity="edge",
+        ),
         Mistake(
             "greatest pair, whatever its count",
             change={"(counts[pair], pair)": "pair"},
-            hint="the pair with the highest count",
+            says="the greatest pair is taken, whatever its count: the highest count comes first",
             gravity="idea",
         ),
         Mistake(
             "counts as text",
             change={"(counts[pair], pair)": "(str(counts[pair]), pair)"},
-            hint="counts are compared as text",
+            says="counts are compared as text: 10 is more than 9",
             gravity="idea",
         ),
         Mistake(
             "decoded",
             change={"(counts[pair], pair)": "(counts[pair], [t.decode('ascii', 'ignore') for t in pair])"},
-            hint="compare bytes, not decoded text",
+            says="the pairs are compared as decoded text: bytes above 127 are greater than letters, so compare bytes",
             gravity="edge",
         ),
         Mistake(
-            "left token only", change={"(counts[pair], pair)": "(counts[pair], pair[0])"}, hint="the right tokens decide", gravity="part"
+            "left token only",
+            change={"(counts[pair], pair)": "(counts[pair], pair[0])"},
+            says="only the left tokens are compared: where they are equal, the right tokens decide",
+            gravity="part",
         ),
-        Mistake("the lowest count", change={"max(counts": "min(counts"}, hint="that is the lowest count", gravity="idea"),
+        Mistake(
+            "the lowest count",
+            change={"max(counts": "min(counts"},
+            says="the pair with the lowest count is taken: the highest is wanted",
+            gravity="idea",
+        ),
+        Mistake(
+            "with its count",
+            change={
+                "return max(counts, key=lambda pair: (counts[pair], pair), default=None)": "best = max(counts, key=lambda pair: (counts[pair], pair), default=None)\n    return (best, counts[best]) if best else None"
+            },
+            says="the pair comes back with its count: return the pair alone",
+            gravity="idea",
+        ),
+        Mistake(
+            "the count itself",
+            change={"return max(counts, key=lambda pair: (counts[pair], pair), default=None)": "return max(counts.values(), default=None)"},
+            says="the highest count comes back: return the pair that has it",
+            gravity="idea",
+        ),
+        Mistake(
+            "last that came",
+            code="""
+def best_pair(counts):
+    best = None
+    for pair, n in counts.items():
+        if best is None or n >= counts[best]:
+            best = pair
+    return best
+""",
+            says="of equally frequent pairs the last that comes is taken: the greatest wins, in whatever order they come",
+            gravity="part",
+        ),
+        Mistake(
+            "shortest",
+            change={"(counts[pair], pair)": "(counts[pair], -len(pair[0] + pair[1]), pair)"},
+            says="of equally frequent pairs the shortest is taken: the greatest in Python's order of tuples is wanted",
+            gravity="part",
+        ),
+        Mistake(
+            "right token first",
+            change={"(counts[pair], pair)": "(counts[pair], pair[::-1])"},
+            says="the right tokens are compared first: tuples are compared entry by entry, the left one first",
+            gravity="part",
+        ),
+        Mistake(
+            "right token only",
+            change={"(counts[pair], pair)": "(counts[pair], pair[1])"},
+            says="only the right tokens are compared: the left one comes first",
+            gravity="part",
+        ),
+        Mistake(
+            "an empty tuple",
+            change={"default=None": "default=()"},
+            says="without a pair an empty tuple comes back: return None",
+            gravity="edge",
+        ),
+        Mistake(
+            "takes the pair out",
+            change={
+                "return max(counts, key=lambda pair: (counts[pair], pair), default=None)": "best = max(counts, key=lambda pair: (counts[pair], pair), default=None)\n    counts.pop(best, None)\n    return best"
+            },
+            says="the pair is taken out of the counts that are given: they must stay as they are",
+            gravity="edge",
+        ),
+        Mistake(
+            "capitals and small letters alike",
+            change={"(counts[pair], pair)": "(counts[pair], pair[0].lower(), pair[1].lower())"},
+            says="the pairs are compared in lower case: compare the bytes as they are",
+            gravity="edge",
+        ),
         Right(
             "two steps",
             code="""
@@ -462,13 +759,13 @@ def best_pair(counts):
         Mistake(
             "used twice",
             change={"i += 2": "i += 1 + (i + 2 >= len(word) or word[i + 2] != right)"},
-            hint='an "a" was used twice',
+            says='an "a" was used twice: after a merge, go on with the token that follows',
             gravity="idea",
         ),
         Mistake(
             "first only",
             change={"if word[i] == left and": "if left + right not in merged and word[i] == left and"},
-            hint="only the first occurrence is merged",
+            says="only the first occurrence is merged",
             gravity="idea",
         ),
         Mistake(
@@ -483,7 +780,7 @@ def merge(word, pair):
         i -= 1
     return tuple(parts)
 """,
-            hint="not the last two",
+            says="from left to right: the first two belong together, not the last two",
             gravity="part",
         ),
         Mistake(
@@ -498,7 +795,7 @@ def merge(word, pair):
             merged.append(token)
     return tuple(merged)
 """,
-            hint="a token that only ends with the left one is merged",
+            says="a token that only ends with the left one is merged: (ca, b) is not the pair (a, b)",
             gravity="idea",
         ),
         Mistake(
@@ -506,26 +803,77 @@ def merge(word, pair):
             change={
                 "word[i] == left and i + 1 < len(word) and word[i + 1] == right": "b''.join(word[i : i + 2]) == left + right and i + 1 < len(word)"
             },
-            hint="the joined bytes are compared",
+            says="the joined bytes are compared: (a, bc) gives the same bytes as (ab, c), but it is another pair",
             gravity="edge",
         ),
         Mistake(
             "last token lost",
             change={"while i < len(word)": "while i < len(word) - 1"},
-            hint="the last token must not get lost",
+            says="the last token of the word is lost: go on to the end",
             gravity="idea",
         ),
         Mistake(
             "runs over the end",
             change={"word[i] == left and i + 1 < len(word) and": "word[i] == left and"},
-            hint="(b, a) is not the pair (a, b)",
+            says="a left token at the end of the word has no neighbour: `word[i + 1]` runs over the end",
             gravity="idea",
         ),
-        Mistake("a list", change={"return tuple(merged)": "return merged"}, hint="return a tuple", gravity="edge"),
+        Mistake(
+            "a list",
+            change={"return tuple(merged)": "return merged"},
+            says="a list is returned: return a tuple, because words are keys of a dict",
+            gravity="edge",
+        ),
         Mistake(
             "right token forgotten",
             change={"merged.append(left + right)\n            i += 2": "merged.append(left + right)\n            i += 1"},
-            hint="u and g become ug",
+            says="the right token stays behind the merged one: after a merge, go on with the token behind the pair",
+            gravity="idea",
+        ),
+        Mistake(
+            "either order",
+            change={
+                "word[i] == left and i + 1 < len(word) and word[i + 1] == right": "i + 1 < len(word) and {word[i], word[i + 1]} == {left, right}"
+            },
+            says="(b, a) is merged like (a, b): the order counts",
+            gravity="idea",
+        ),
+        Mistake(
+            "one token skipped",
+            change={"i += 2": "i += 3"},
+            says="the token behind a merged pair is lost: go on two places further",
+            gravity="idea",
+        ),
+        Mistake(
+            "the end missed",
+            change={"i + 1 < len(word)": "i + 2 < len(word)"},
+            says="a pair at the end of the word is not merged",
+            gravity="idea",
+        ),
+        Mistake(
+            "a run of three is one pair",
+            change={
+                "merged.append(left + right)\n            i += 2": "merged.append(left + right)\n            i += 2\n            while left == right and i < len(word) and word[i] == left:\n                i += 1"
+            },
+            says='what is left over of a run of equal tokens is lost: in "aaa" the third "a" stays',
+            gravity="part",
+        ),
+        Mistake(
+            "the pair stays in two",
+            change={"merged.append(left + right)": "merged.append((left, right))"},
+            says="the pair becomes a tuple in the word: a merged token is the joined bytes, left + right",
+            gravity="idea",
+        ),
+        Mistake(
+            "right + left",
+            change={"merged.append(left + right)": "merged.append(right + left)"},
+            says="the two tokens are joined in the wrong order: left + right",
+            gravity="idea",
+        ),
+        Mistake(
+            "the pair is removed",
+            change={"            merged.append(left + right)\n": ""},
+            says="the pair is taken out of the word, and no token takes its place",
             gravity="idea",
         ),
         Right(
@@ -558,19 +906,19 @@ def merge(word, pair):
         Mistake(
             "smallest of ties",
             change={"best_pair(count_pairs(words))": "min((c := count_pairs(words)), key=lambda p: (-c[p], p), default=None)"},
-            hint="here the smallest wins",
+            says="ties go to the greatest pair; here the smallest wins",
             gravity="idea",
         ),
         Mistake(
             "first of ties",
             change={"best_pair(count_pairs(words))": "max((c := count_pairs(words)), key=c.get, default=None)"},
-            hint="here the first that was counted wins",
+            says="ties go to the greatest pair; here the first that was counted wins",
             gravity="idea",
         ),
         Mistake(
             "joined bytes decide",
             change={"best_pair(count_pairs(words))": "max((c := count_pairs(words)), key=lambda p: (c[p], p[0] + p[1]), default=None)"},
-            hint="here the joined bytes are compared",
+            says="ties go to the greatest pair, compared entry by entry; here the joined bytes are compared",
             gravity="idea",
         ),
         Mistake(
@@ -578,29 +926,37 @@ def merge(word, pair):
             change={
                 "    while len(vocab)": "    words = {tuple(bytes([b]) for b in p.encode()): 1 for p in split_special(text, special_tokens) if p not in special_tokens}\n    while len(vocab)"
             },
-            hint="pairs reach across the borders",
+            says="pairs reach across the borders of pre-tokens: count words, not the whole text",
             gravity="idea",
         ),
         Mistake(
             "special token as text",
             change={"    while len(vocab)": "    words = word_counts(text, [])\n    while len(vocab)"},
-            hint="the special token is treated as text",
+            says="the special token is treated as text",
             gravity="part",
         ),
         Mistake(
-            "one merge too many", change={"len(vocab) < vocab_size": "len(vocab) <= vocab_size"}, hint="one merge too many", gravity="part"
+            "one merge too many",
+            change={"len(vocab) < vocab_size": "len(vocab) <= vocab_size"},
+            says="one merge too many: `vocab_size` counts the bytes, too",
+            gravity="part",
         ),
         Mistake(
             "one merge missing",
             change={"len(vocab) < vocab_size": "len(vocab) < vocab_size - 1"},
-            hint="one merge is missing",
+            says="training stops one merge too early: go on until the vocabulary has `vocab_size` entries",
             gravity="part",
         ),
-        Mistake("no stop", change={"        if pair is None:\n            break\n": ""}, hint="stop when no pair is left", gravity="part"),
+        Mistake(
+            "no stop",
+            change={"        if pair is None:\n            break\n": ""},
+            says="training goes on when no pair is left: stop there, though the vocabulary is not full",
+            gravity="part",
+        ),
         Mistake(
             "stops at pairs that occur once",
             change={"if pair is None:": "if pair is None or count_pairs(words)[pair] < 2:"},
-            hint="a pair that occurs once is merged, too",
+            says="training stops at pairs that occur once: they are merged, too, until no pair is left",
             gravity="part",
         ),
         Mistake(
@@ -609,32 +965,84 @@ def merge(word, pair):
                 "    while len(vocab)": "    counts = count_pairs(words)\n    while len(vocab)",
                 "best_pair(count_pairs(words))": "best_pair(counts)\n        counts.pop(pair, None)",
             },
-            hint="the pairs are not counted again",
+            says="the pairs are not counted again after a merge",
             gravity="idea",
         ),
         Mistake(
             "ids from zero",
             change={"vocab[len(vocab)] =": "vocab[len(merges) + 255] ="},
-            hint="the special token has the id 256, before the merges",
+            says="the ids of the merges do not go on behind the special tokens: the first merge has the id after the last special token's",
             gravity="part",
         ),
         Mistake(
             "token of the pair in the wrong order",
             change={"pair[0] + pair[1]": "pair[1] + pair[0]"},
-            hint="the joined bytes of the pair",
+            says="the new token is right + left: it must be the bytes of the left token, then those of the right one",
             gravity="idea",
         ),
         Mistake(
             "each word once",
             change={"best_pair(count_pairs(words))": "best_pair(count_pairs(dict.fromkeys(words, 1)))"},
-            hint="each different word counts once",
+            says="each different word counts once: weigh it by how often it occurs",
             gravity="idea",
         ),
         Mistake(
             "special tokens not in the size",
             change={"len(vocab) < vocab_size": "len(merges) < vocab_size - 256"},
-            hint="the special token is one of the 259 entries",
+            says="the special tokens are not counted in `vocab_size`: there are too many merges",
             gravity="part",
+        ),
+        Mistake(
+            "vocab_size merges",
+            change={"len(vocab) < vocab_size": "len(merges) < vocab_size"},
+            says="`vocab_size` merges are made: it counts the bytes and the special tokens, too",
+            gravity="part",
+        ),
+        Mistake(
+            "words not merged",
+            change={
+                "        words = {merge(word, pair): n for word, n in words.items()}\n": "        words = {word: n for word, n in words.items() if pair not in zip(word, word[1:])}\n"
+            },
+            says="words that hold the pair are dropped: merge it in them, and keep them",
+            gravity="idea",
+        ),
+        Mistake(
+            "the same pair again and again",
+            change={"        words = {merge(word, pair): n for word, n in words.items()}\n": ""},
+            says="the pair is not merged in the words, so the same one is the best in every round",
+            gravity="idea",
+        ),
+        Mistake(
+            "words that occur once left out",
+            change={"    while len(vocab)": "    words = {w: n for w, n in words.items() if n > 1}\n    while len(vocab)"},
+            says="words that occur once are left out: they count, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "joined merges",
+            change={"merges.append(pair)": "merges.append(pair[0] + pair[1])"},
+            says="`merges` holds joined bytes: it must hold the pairs, (left, right)",
+            gravity="idea",
+        ),
+        Mistake(
+            "special tokens last",
+            change={
+                "    return vocab, merges": "    last = [t.encode() for t in special_tokens]\n    return dict(enumerate([t for t in vocab.values() if t not in last] + last)), merges"
+            },
+            says="the special tokens come last: their ids start at 256, before the merges",
+            gravity="part",
+        ),
+        Mistake(
+            "exchanged",
+            change={"return vocab, merges": "return merges, vocab"},
+            says="the two results are exchanged: (vocab, merges)",
+            gravity="idea",
+        ),
+        Mistake(
+            "vocabulary turned round",
+            change={"    return vocab, merges": "    return {token: number for number, token in vocab.items()}, merges"},
+            says="the vocabulary is turned round: it is a dict from the number to the token",
+            gravity="idea",
         ),
         Right(
             "a for loop over rounds",
@@ -665,46 +1073,54 @@ def train_recount(text, vocab_size, special_tokens=()):
     ],
     "changes": [
         Mistake(
-            "the pair itself is forgotten", change={"if n}": "if n and each != pair}"}, hint="the pair itself is gone, too", gravity="idea"
+            "the pair itself is forgotten",
+            change={"if n}": "if n and each != pair}"},
+            says="the pair itself is gone, too: its own count falls by one",
+            gravity="idea",
         ),
         Mistake(
             "only what is new",
             change={"        changes[old] -= 1": "        changes[old] -= old == pair"},
-            hint="the neighbours' old pairs are gone",
+            says="the neighbours' old pairs are gone: (x, a) and (b, y) lose one",
             gravity="idea",
         ),
         Mistake(
             "only what is lost",
             change={"        changes[new] += 1": "        changes[new] += 0 if pair[0] + pair[1] in new else 1"},
-            hint="the new pairs with the neighbours are missing",
+            says="the new pairs with the neighbours are missing",
             gravity="idea",
         ),
         Mistake(
             "signs",
             change={"changes[old] -= 1": "changes[old] += 1", "changes[new] += 1": "changes[new] -= 1"},
-            hint="the signs are exchanged",
+            says="the signs are exchanged: what disappears is negative",
             gravity="idea",
         ),
         Mistake(
             "counts after",
             change={"        changes[old] -= 1": "        pass"},
-            hint="these are the counts after the merge, not the changes",
+            says="these are the counts after the merge, not the changes",
             gravity="idea",
         ),
-        Mistake("zeros kept", change={" if n}": "}"}, hint="leave zeros out", gravity="edge"),
+        Mistake(
+            "zeros kept",
+            change={" if n}": "}"},
+            says="pairs whose count does not change are in the dict with a zero: leave zeros out",
+            gravity="edge",
+        ),
         Mistake(
             "each pair once",
             change={
                 "in zip(word, word[1:])": "in set(zip(word, word[1:]))",
                 "in zip(merged, merged[1:])": "in set(zip(merged, merged[1:]))",
             },
-            hint="the pair is there twice",
+            says="each pair is counted once in a word: a pair that is there twice changes by two",
             gravity="idea",
         ),
         Mistake(
             "old word comes back",
             change={"return merged,": "return word,"},
-            hint="the first thing that comes back is the merged word",
+            says="the word comes back as it was: the first thing to return is the merged word",
             gravity="idea",
         ),
         Mistake(
@@ -723,7 +1139,58 @@ def merge_changes(word, pair):
                 changes[new, word[i + 2]] += 1
     return merge(word, pair), {p: n for p, n in changes.items() if n}
 """,
-            hint='in "abab" the neighbour of a merged token is a merged token',
+            says='the neighbours are looked up in the old word: in "abab" the neighbour of a merged token is a merged token, so the one new pair is (ab, ab)',
+            gravity="part",
+        ),
+        Mistake(
+            "absolute values",
+            change={"{each: n for each, n in changes.items() if n}": "{each: abs(n) for each, n in changes.items() if n}"},
+            says="all changes are positive: what disappears is negative",
+            gravity="idea",
+        ),
+        Mistake(
+            "exchanged",
+            change={
+                "return merged, {each: n for each, n in changes.items() if n}": "return {each: n for each, n in changes.items() if n}, merged"
+            },
+            says="the two results are exchanged: the merged word comes first",
+            gravity="idea",
+        ),
+        Mistake(
+            "counts before",
+            change={"        changes[old] -= 1": "        changes[old] += 1", "        changes[new] += 1": "        pass"},
+            says="these are the counts before the merge, not the changes",
+            gravity="idea",
+        ),
+        Mistake(
+            "None without the pair",
+            change={
+                "    merged = merge(word, pair)\n": "    merged = merge(word, pair)\n    if merged == word:\n        return word, None\n"
+            },
+            says="a word without the pair gives None for the changes: it has no changes, an empty dict",
+            gravity="edge",
+        ),
+        Mistake(
+            "last new pair lost",
+            change={"zip(merged, merged[1:])": "zip(merged, merged[1:-1])"},
+            says="the last pair of the merged word is not counted",
+            gravity="idea",
+        ),
+        Mistake(
+            "the old pair between two merges lost twice",
+            code="""
+def merge_changes(word, pair):
+    after, changes, new = merge(word, pair), Counter(zip(merge(word, pair), merge(word, pair)[1:])), pair[0] + pair[1]
+    i = 0
+    while i < len(word):
+        both = word[i : i + 2] == pair
+        changes.subtract([word[i - 1 : i + 1]] * (both and i > 0) + [pair] * both + [word[i + 1 : i + 3]] * (both and i + 2 < len(word)))
+        i += 2 if both else 1
+    rest = Counter(p for p in zip(after, after[1:]) if new not in p)
+    changes.subtract(rest)
+    return after, {p: n for p, n in changes.items() if n}
+""",
+            says="each merge counts the old pair between two merges again: it is lost once",
             gravity="part",
         ),
         Right(
@@ -752,16 +1219,21 @@ def merge_changes(word, pair):
             change={
                 'return tuple(token.translate(bytes(range(255, -1, -1))).decode("latin-1") + "\\u0100" for token in pair)': "return pair"
             },
-            hint="the key keeps the order",
+            says="the key keeps the order: it must reverse it",
             gravity="idea",
         ),
-        Mistake("no end mark", change={' + "\\u0100"': ""}, hint="What comes at the end of the key?", gravity="part"),
+        Mistake(
+            "no end mark",
+            change={' + "\\u0100"': ""},
+            says='the key has no mark at the end of a token: b"ab" is greater than b"a", so its key must be the smaller one. What comes at the end of the key?',
+            gravity="part",
+        ),
         Mistake(
             "end mark too small",
             change={
                 'return tuple(token.translate(bytes(range(255, -1, -1))).decode("latin-1") + "\\u0100" for token in pair)': "return tuple(tuple(-b for b in token) + (0,) for token in pair)"
             },
-            hint="even that of 0",
+            says="the mark at the end of a token is as small as the negated byte 0: it must be larger than any negated byte",
             gravity="edge",
         ),
         Mistake(
@@ -769,13 +1241,13 @@ def merge_changes(word, pair):
             change={
                 'tuple(token.translate(bytes(range(255, -1, -1))).decode("latin-1") + "\\u0100" for token in pair)': "[-b for b in pair[0] + pair[1]] + [1]"
             },
-            hint="the two tokens are joined in the key",
+            says="the two tokens are joined in the key: the left one must be compared first, and as a whole",
             gravity="part",
         ),
         Mistake(
             "stale entries returned",
             change={"negative < 0 and counts.get(pair, 0) == -negative": "True"},
-            hint="its count is not the one in `counts`",
+            says="a stale entry is returned: its count is not the one in `counts`",
             gravity="idea",
         ),
         Mistake(
@@ -783,57 +1255,117 @@ def merge_changes(word, pair):
             change={
                 "negative, _, pair = heapq.heappop(heap)\n        if negative < 0 and counts.get(pair, 0) == -negative:\n            return pair": "negative, _, pair = heap[0]\n        if negative < 0 and counts.get(pair, 0) == -negative:\n            return pair\n        heapq.heappop(heap)"
             },
-            hint="the entry is looked at but not removed",
+            says="the entry is looked at but not removed: use `heappop`",
             gravity="part",
         ),
         Mistake(
             "lower entries pass",
             change={"counts.get(pair, 0) == -negative": "counts.get(pair, 0) >= -negative"},
-            hint="an entry with a lower count than `counts` says is stale, too",
+            says="an entry with a lower count than `counts` says is stale, too: they must agree",
             gravity="part",
         ),
         Mistake(
             "KeyError for a pair that is gone",
             change={"counts.get(pair, 0)": "counts[pair]"},
-            hint="a pair that is not in `counts` is gone",
+            says="`counts[pair]` fails for a pair that is not in `counts`: it is gone, and its entry is stale",
             gravity="part",
         ),
         Mistake(
             "gives up at the first stale entry",
             change={"return pair\n    return None": "return pair\n        break\n    return None"},
-            hint="throw it away and take the next",
+            says="None comes back at the first stale entry: throw it away and take the next, until one agrees",
             gravity="idea",
         ),
         Mistake(
             "pop(0) is no heap operation",
             change={"heapq.heappop(heap)": "heap.pop(0)"},
-            hint="what is left must still be a heap",
+            says="`heap.pop(0)` leaves a list that is no heap any more: use `heapq.heappop`",
             gravity="part",
         ),
-        Mistake("zero counts", change={"negative < 0 and ": ""}, hint="a pair with count 0 is gone", gravity="edge"),
+        Mistake(
+            "zero counts",
+            change={"negative < 0 and ": ""},
+            says="an entry of 0 is returned: a pair with count 0 is gone, even if an entry says 0",
+            gravity="edge",
+        ),
         Mistake(
             "empties the heap",
             change={"            return pair\n": "            heap.clear()\n            return pair\n"},
-            hint="stale entries and the one you return are removed",
+            says="the whole heap is emptied: only stale entries and the one you return are removed",
             gravity="part",
         ),
         Mistake(
             "adds to counts",
             change={"counts.get(pair, 0)": "counts.setdefault(pair, 0)", "return pair": "counts.pop(pair)\n            return pair"},
-            hint="`counts` must stay as it is",
+            says="`counts` is changed: entries are added by looking them up, or removed",
             gravity="edge",
         ),
         Mistake(
             "the right token first",
             change={"for token in pair)": "for token in pair[::-1])"},
-            hint="from the greatest to the smallest",
+            says="the right tokens are compared first: pairs are compared by their left tokens",
             gravity="idea",
         ),
         Mistake(
             "fails when the heap runs empty",
             change={"    while heap:\n": "    while True:\n"},
-            hint="your code raised IndexError",
+            says="your code pops from an empty heap: when it runs empty, the answer is None",
             gravity="edge",
+        ),
+        Mistake(
+            "length first",
+            change={
+                'tuple(token.translate(bytes(range(255, -1, -1))).decode("latin-1") + "\\u0100" for token in pair)': "tuple((-len(token), tuple(-b for b in token)) for token in pair)"
+            },
+            says="longer tokens come first, whatever their bytes: bytes are compared first, and the length decides only where one token begins another",
+            gravity="part",
+        ),
+        Mistake(
+            "mark at the end of the pair only",
+            change={
+                'tuple(token.translate(bytes(range(255, -1, -1))).decode("latin-1") + "\\u0100" for token in pair)': "(tuple(-b for b in pair[0]), tuple(-b for b in pair[1]) + (1,))"
+            },
+            says="only the right token has a mark at its end: the left one needs it, too",
+            gravity="part",
+        ),
+        Mistake(
+            "the first byte only",
+            change={
+                'tuple(token.translate(bytes(range(255, -1, -1))).decode("latin-1") + "\\u0100" for token in pair)': "tuple((-token[0], -len(token)) for token in pair)"
+            },
+            says="only the first byte of each token is compared: all of them count",
+            gravity="idea",
+        ),
+        Mistake(
+            "the whole entry",
+            change={"            return pair\n": "            return (negative, _, pair)\n"},
+            says="the whole entry comes back: return its pair",
+            gravity="idea",
+        ),
+        Mistake(
+            "stale entries put back",
+            change={
+                "    while heap:\n": "    aside = []\n    while heap:\n",
+                "            return pair\n": "            for one in aside:\n                heapq.heappush(heap, one)\n            return pair\n        aside.append((negative, _, pair))\n",
+            },
+            says="stale entries are put back into the heap: throw them away",
+            gravity="part",
+        ),
+        Mistake(
+            "stale entries corrected",
+            change={
+                "            return pair\n": "            return pair\n        if counts.get(pair, 0):\n            heapq.heappush(heap, (-counts[pair], _, pair))\n"
+            },
+            says="a stale entry is corrected and pushed again: the new count was pushed when it changed, so throw the old entry away",
+            gravity="part",
+        ),
+        Mistake(
+            "the best of the counts",
+            change={
+                "    while heap:\n        negative, _, pair = heapq.heappop(heap)\n        if negative < 0 and counts.get(pair, 0) == -negative:\n            return pair\n    return None": "    return best_pair({p: n for p, n in counts.items() if n})"
+            },
+            says="the heap is not used: pop its entries until one agrees with `counts`",
+            gravity="idea",
         ),
         Right(
             "tuples of negative numbers",
@@ -862,7 +1394,12 @@ def pop_best(heap, counts):
         ),
     ],
     "train": [
-        Mistake("recounts", code=SLOW_TRAINER, hint="every word is visited in every round", gravity="idea"),
+        Mistake(
+            "recounts",
+            code=SLOW_TRAINER,
+            says="every word is visited in every round: look only at the words in `where[pair]`",
+            gravity="idea",
+        ),
         Mistake(
             "recounts where no line is counted",
             code=SLOW_TRAINER
@@ -887,79 +1424,91 @@ def train_bpe(text, vocab_size, special_tokens=()):
         Mistake(
             "goes through all words",
             change={"for place in where.pop(pair)": "for place in range(len(words))"},
-            hint="every word is visited in every round",
+            says="every word is visited in every round: look only at the words in `where[pair]`",
             gravity="idea",
         ),
         Mistake(
             "changes not weighted",
             change={"n * times[place]": "n", "counts = count_pairs(found)": "counts = count_pairs(dict.fromkeys(found, 1))"},
-            hint="multiply them by how often the word occurs",
+            says="each different word counts once, in the counts and in the changes: weigh it by how often it occurs",
             gravity="idea",
         ),
         Mistake(
             "changes counted once",
             change={"n * times[place]": "n"},
-            hint="the result differs from your own `train_recount`",
+            says="a word's changes are counted once, though it occurs several times: multiply them by `times[place]`",
             gravity="idea",
         ),
         Mistake(
             "nothing pushed",
             change={"heapq.heappush(heap, (-counts[other], descending(other), other))": "pass"},
-            hint="the example from 3.4",
+            says="nothing is pushed: a pair whose count changed needs a new entry in the heap, or it is never found again",
             gravity="idea",
         ),
         Mistake(
             "only grown pairs pushed",
             change={"if n and counts[other]:": "if n > 0 and counts[other]:"},
-            hint="and pushed again?",
+            says="only pairs whose count grew are pushed: one that fell has a new count, too, and its old entry is stale",
             gravity="idea",
         ),
         Mistake(
             "new places forgotten",
             change={"                if n > 0:\n                    where[other].add(place)\n": ""},
-            hint="where.pop(pair)",
+            says="the places of new pairs are not noted in `where`: a pair whose count grows in a word is new there",
             gravity="idea",
         ),
         Mistake(
             "words not replaced",
             change={"words[place], changes =": "_, changes ="},
-            hint="the result differs from your own `train_recount`",
+            says="the words stay as they were: replace `words[place]` by the merged word",
             gravity="idea",
         ),
         Mistake(
             "smallest of ties",
             change={"descending(other), other))": "other, other))", "descending(pair), pair)": "pair, pair)"},
-            hint="here the smallest wins",
+            says="ties go to the greatest pair; here the smallest wins",
             gravity="idea",
         ),
         Mistake(
             "one merge too many",
             change={"while len(vocab) < vocab_size": "while len(vocab) <= vocab_size"},
-            hint="one merge too many",
+            says="one merge too many: `vocab_size` counts the bytes, too",
             gravity="part",
         ),
         Mistake(
             "one merge missing",
             change={"while len(vocab) < vocab_size": "while len(vocab) < vocab_size - 1"},
-            hint="one merge is missing",
+            says="training stops one merge too early: go on until the vocabulary has `vocab_size` entries",
             gravity="part",
         ),
         Mistake(
             "no stop",
             change={" and (pair := pop_best(heap, counts)) is not None:": ":\n        pair = pop_best(heap, counts)"},
-            hint="stop when no pair is left",
+            says="training goes on when no pair is left: `pop_best` gives None then, and the loop must stop",
             gravity="part",
         ),
         Mistake(
             "token not added",
             change={"        vocab[len(vocab)] = pair[0] + pair[1]\n": "        vocab_size -= 1\n"},
-            hint="after 256 bytes the first merge has the id 256",
+            says="no token is added to the vocabulary: each merge adds left + right, with the next id",
             gravity="idea",
         ),
         Mistake(
             "special tokens as text",
             change={"found = word_counts(text, special_tokens)": "found = word_counts(text, [])"},
-            hint="the special tokens are treated as text",
+            says="the special tokens are treated as text",
+            gravity="part",
+        ),
+        Mistake(
+            "stops at pairs that occur once",
+            change={"(pair := pop_best(heap, counts)) is not None": "(pair := pop_best(heap, counts)) is not None and counts[pair] > 1"},
+            hint="stop when no pair is left, and not before",
+            gravity="part",
+        ),
+        Mistake(
+            "ids without the special tokens",
+            change={"vocab[len(vocab)] = pair[0] + pair[1]": "vocab[255 + len(merges)] = pair[0] + pair[1]"},
+            hint="the merges take the ids of the special tokens",
             gravity="part",
         ),
         Right(
@@ -1011,7 +1560,7 @@ def train_bpe(text, vocab_size, special_tokens=()):
                     'min(zip(parts, parts[1:]), key=lambda pair: ranks.get(pair, float("inf")))': "next((p for p in zip(parts, parts[1:]) if p in ranks), None)"
                 }
             ),
-            hint="the merges are applied from the left",
+            says="the merges are applied from the left, whatever their rank",
             gravity="idea",
         ),
         Mistake(
@@ -1021,7 +1570,7 @@ def train_bpe(text, vocab_size, special_tokens=()):
                     'min(zip(parts, parts[1:]), key=lambda pair: ranks.get(pair, float("inf")))': "max(zip(parts, parts[1:]), key=lambda pair: ranks.get(pair, -1))"
                 }
             ),
-            hint="the last learned merge is applied first",
+            says="the last learned merge is applied first: the lowest rank goes first",
             gravity="idea",
         ),
         Mistake(
@@ -1035,13 +1584,13 @@ def encode_word(word, ranks):
         i = j
     return parts
 """,
-            hint="this is a search for the longest token",
+            says="this is a search for the longest token: merges must be replayed in order",
             gravity="idea",
         ),
         Mistake(
             "one merge only",
             code=simple_encoder({"        parts = merge(parts, pair)": "        return list(merge(parts, pair))"}),
-            hint="only one pair is merged",
+            says="only one pair is merged: repeat until nothing is left to merge",
             gravity="idea",
         ),
         Mistake(
@@ -1053,31 +1602,31 @@ def encode_word(word, ranks):
                     "if pair not in ranks": "if pair[0] + pair[1] not in ranks",
                 }
             ),
-            hint="a merge is a pair",
+            says="a merge is a pair: (ab, c) is not (a, bc), though it would give the same bytes",
             gravity="idea",
         ),
         Mistake(
             "unknown pairs are merged",
             code=simple_encoder({"        if pair not in ranks:\n            break\n": ""}),
-            hint="everything is joined",
+            says="everything is joined: only pairs in `ranks` may be merged",
             gravity="idea",
         ),
         Mistake(
             "nothing merged",
             code=simple_encoder({"        parts = merge(parts, pair)": "        break"}),
-            hint="nothing is merged",
+            says="nothing is merged",
             gravity="idea",
         ),
         Mistake(
             "numbers",
             code=simple_encoder({"tuple(bytes([b]) for b in word)": "tuple(word)"}),
-            hint="(b, c) was learned first",
+            says="the parts of the word are numbers, so no pair is found: start from single bytes, `bytes([b])`",
             gravity="idea",
         ),
         Mistake(
             "fails when one token is left",
             code=simple_encoder({"while len(parts) > 1": "while True"}),
-            hint="your code raised ValueError",
+            says="your code looks for a pair when one token is left, and there is none: stop there",
             gravity="idea",
         ),
         Mistake(
@@ -1087,13 +1636,13 @@ def encode_word(word, ranks):
                     "        parts = merge(parts, pair)": "        parts = tuple(t[::-1] for t in merge(tuple(t[::-1] for t in parts[::-1]), (pair[1][::-1], pair[0][::-1]))[::-1])"
                 }
             ),
-            hint="overlapping: the pair on the left goes first",
+            says="overlapping pairs are merged from the right: the pair on the left goes first",
             gravity="part",
         ),
         Mistake(
             "stale queue",
             change={"            if j < len(parts) and (parts[i], parts[j]) == pair:": "            if j < len(parts):"},
-            hint="was merged already, and is merged once more",
+            says='"b" was merged already, and is merged once more: the joined tokens must give the word',
             gravity="idea",
         ),
         Mistake(
@@ -1101,13 +1650,70 @@ def encode_word(word, ranks):
             code=simple_encoder(
                 {"    while len(parts) > 1:": "    ranks = {pair: place for place, pair in enumerate(ranks)}\n    while len(parts) > 1:"}
             ),
-            hint="the rank is the value in `ranks`, not the place in the dict",
+            says="the rank is the value in `ranks`, not the place in the dict",
             gravity="idea",
         ),
         Mistake(
             "used merges removed",
             code=simple_encoder({"        parts = merge(parts, pair)": "        parts = merge(parts, pair)\n        ranks.pop(pair)"}),
-            hint="`ranks` must stay as it is",
+            says="merges are taken out of `ranks` when they are used: the caller's dict must stay as it is",
+            gravity="edge",
+        ),
+        Mistake(
+            "the longest pair first",
+            code=simple_encoder(
+                {
+                    'min(zip(parts, parts[1:]), key=lambda pair: ranks.get(pair, float("inf")))': "max(zip(parts, parts[1:]), key=lambda pair: (pair in ranks, len(pair[0] + pair[1])))"
+                }
+            ),
+            says="the pair that gives the longest token is merged first: the lowest rank goes first",
+            gravity="idea",
+        ),
+        Mistake(
+            "rank 0 is false",
+            code=simple_encoder({'ranks.get(pair, float("inf"))': '(ranks.get(pair) or float("inf"))'}),
+            says="the merge with the rank 0 is taken for unknown: 0 is a rank, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "the last merge never",
+            code=simple_encoder({"if pair not in ranks:": "if pair not in ranks or ranks[pair] >= len(ranks) - 1:"}),
+            says="the last merge of the list is never applied",
+            gravity="idea",
+        ),
+        Mistake(
+            "joined tokens",
+            code=simple_encoder({"return list(parts)": 'return b" ".join(parts)'}),
+            says="the tokens are joined into one bytes object: return a list of them",
+            gravity="idea",
+        ),
+        Mistake(
+            "each merge once",
+            code=simple_encoder(
+                {
+                    "    while len(parts) > 1:": "    ranks = dict(ranks)\n    while len(parts) > 1:",
+                    "        parts = merge(parts, pair)": "        i = [i for i in range(len(parts) - 1) if parts[i : i + 2] == pair][0]\n        parts = parts[:i] + (pair[0] + pair[1],) + parts[i + 2 :]\n        del ranks[pair]",
+                }
+            ),
+            says="each merge is applied at one place only: merge every occurrence",
+            gravity="idea",
+        ),
+        Mistake(
+            "one empty token",
+            code=simple_encoder({"    while len(parts)": '    parts = parts or (b"",)\n    while len(parts)'}),
+            says="an empty word gives one empty token: it has none",
+            gravity="edge",
+        ),
+        Mistake(
+            "remembered by the word",
+            code="SEEN = {}\n"
+            + simple_encoder(
+                {
+                    "    parts = tuple(": "    if word in SEEN:\n        return SEEN[word]\n    parts = tuple(",
+                    "return list(parts)": "return SEEN.setdefault(word, list(parts))",
+                }
+            ),
+            says="the result is remembered by the word alone: with other ranks it is another one",
             gravity="edge",
         ),
         Right("the whole word for every merge", code=simple_encoder({})),
@@ -1141,7 +1747,7 @@ def encode_word(word, ranks):
             change={
                 "limit = len(text)": "if isinstance(special_tokens, list):\n        special_tokens.sort(key=len)\n    limit = len(text)"
             },
-            hint="your code changes the list of special tokens",
+            says="your code changes the list of special tokens: `sort()` sorts in place, `sorted(…)` makes a new list",
             gravity="edge",
         ),
         Mistake(
@@ -1149,41 +1755,49 @@ def encode_word(word, ranks):
             change={
                 "    cut = start = 0\n": "    if special_tokens:\n        special_tokens.sort(key=len, reverse=True)\n    cut = start = 0\n"
             },
-            hint="`sort()` sorts in place",
+            says="your code changes the list of special tokens: `sort()` sorts in place, `sorted(…)` makes a new list",
             gravity="edge",
         ),
         Mistake(
             "at the end",
             code="def safe_cut(text, special_tokens=()):\n    return len(text)",
-            hint="the last word may go on in the next chunk",
+            says="the cut is at the end of the text: the last word may go on in the next chunk",
             gravity="idea",
         ),
         Mistake(
-            "never", code="def safe_cut(text, special_tokens=()):\n    return 0", hint="the whole file ends up in memory", gravity="idea"
+            "never",
+            code="def safe_cut(text, special_tokens=()):\n    return 0",
+            says="nothing is released: that way the whole file ends up in memory",
+            gravity="idea",
         ),
-        Mistake("one pre-token only", change={"begins[:-1]": "begins"}, hint='"they\'l" may become "they\'ll"', gravity="part"),
+        Mistake(
+            "one pre-token only",
+            change={"begins[:-1]": "begins"},
+            says='only the last pre-token is held back: "they\'l" may become "they\'ll", so the last two can change',
+            gravity="part",
+        ),
         Mistake(
             "behind white space",
             change={"[begin for begin in begins[:-1] if not text[begin - 1].isspace()]": "begins[:-1]"},
-            hint="do not cut right after white space",
+            says="the cut may come right after white space: at the end of a text it is one pre-token, before a word it may be two",
             gravity="part",
         ),
         Mistake(
             "special tokens ignored",
             change={"limit = len(text) - max(map(len, special_tokens), default=1) + 1": "limit = len(text)"},
-            hint="a special token may have begun",
+            says="nothing is held back for a special token that has begun: hold back the last L − 1 characters",
             gravity="part",
         ),
         Mistake(
             "special tokens as text",
             change={"    limit =": "    special_tokens = ()\n    limit ="},
-            hint="a special token may have begun",
+            says="the special tokens are treated as text: one that has begun must be held back, and one that is complete is a safe place",
             gravity="part",
         ),
         Mistake(
             "length of the first special token",
             change={"max(map(len, special_tokens), default=1)": "len((list(special_tokens) or ['x'])[0])"},
-            hint="a special token may be the beginning of a longer one",
+            says="L is the length of the first special token: it is that of the longest one",
             gravity="edge",
         ),
         Mistake(
@@ -1193,7 +1807,7 @@ def safe_cut(text, special_tokens=()):
     limit = len(text) - max(map(len, special_tokens), default=1) + 1
     return max([i for i in range(1, limit) if text[i].isspace() and not text[i - 1].isspace()], default=0)
 """,
-            hint="a text without white space",
+            says="the cut is at white space only: a text without any is held back as a whole",
             gravity="part",
         ),
         Mistake(
@@ -1201,21 +1815,58 @@ def safe_cut(text, special_tokens=()):
             change={
                 "            cut = max([start] + [begin for begin in begins[:-1] if not text[begin - 1].isspace()])": "            cut = start"
             },
-            hint="nothing is released",
+            says="only special tokens are safe places here: ordinary text is held back as a whole",
             gravity="idea",
         ),
-        Mistake("fails without special tokens", change={", default=1": ""}, hint="nothing is released", gravity="idea"),
+        Mistake(
+            "fails without special tokens",
+            change={", default=1": ""},
+            says="your code fails without special tokens: take L = 1 then",
+            gravity="idea",
+        ),
         Mistake(
             "at the last space",
             code="def safe_cut(text, special_tokens=()):\n    return max(0, text.rfind(' '))",
-            hint="a text without white space",
+            says="the cut is at the last space, whatever is there: a text without spaces is held back as a whole, and a special token may have begun",
             gravity="part",
         ),
         Mistake(
             "ten characters held back",
             code="def safe_cut(text, special_tokens=()):\n    return max(0, len(text) - 10)",
-            hint="the last word may go on in the next chunk",
+            says="a fixed number of characters is held back: the cut may be inside a word",
             gravity="idea",
+        ),
+        Mistake(
+            "at the limit",
+            change={
+                "            begins = [found.start() for found in PRETOKEN.finditer(text, start, min(end, limit))]\n            cut = max([start] + [begin for begin in begins[:-1] if not text[begin - 1].isspace()])": "            cut = min(end, limit)"
+            },
+            says="the cut is at `limit`, wherever that is: cut at the beginning of a pre-token",
+            gravity="idea",
+        ),
+        Mistake(
+            "before the special token",
+            change={"            cut = end\n": "            cut = start\n"},
+            says="the cut is before a complete special token: its end is safe",
+            gravity="part",
+        ),
+        Mistake(
+            "spaces only",
+            change={"text[begin - 1].isspace()": 'text[begin - 1] == " "'},
+            says="only the space is taken for white space: line ends and tabs are, too",
+            gravity="part",
+        ),
+        Mistake(
+            "places in the piece",
+            change={"PRETOKEN.finditer(text, start, min(end, limit))": "PRETOKEN.finditer(piece)"},
+            says="the places are counted from the beginning of the piece: count from the beginning of the text",
+            gravity="part",
+        ),
+        Mistake(
+            "L too small by one",
+            change={"default=1) + 1": "default=1) + 2"},
+            says="too little is held back for a special token, by one character: it may have begun in the last L − 1",
+            gravity="edge",
         ),
         Right(
             "the whole list of pieces",
@@ -1247,25 +1898,25 @@ def safe_cut(text, special_tokens=()):
                 "[[number, token.hex()] for number, token in vocab.items()]": "{number: token.hex() for number, token in vocab.items()}",
                 'in data["vocab"]}': 'in data["vocab"].items()}',
             },
-            hint="the ids came back as text",
+            says="the ids came back as text: JSON's keys are always strings. Make them numbers",
             gravity="idea",
         ),
         Mistake(
             "as UTF-8, replaced",
             change={"token.hex()": 'token.decode("utf-8", "replace")', "bytes.fromhex(token)": "token.encode()"},
-            hint="bytes that are not UTF-8 were replaced",
+            says="bytes that are not UTF-8 were replaced: most tokens are not text by themselves. Use hex or latin-1",
             gravity="part",
         ),
         Mistake(
             "as UTF-8, dropped",
             change={"token.hex()": 'token.decode("utf-8", "ignore")', "bytes.fromhex(token)": "token.encode()"},
-            hint="bytes that are not UTF-8 were dropped",
+            says="bytes that are not UTF-8 were dropped: use hex or latin-1",
             gravity="part",
         ),
         Mistake(
             "merges as lists",
             change={"[(bytes.fromhex(left), bytes.fromhex(right)) for": "[[bytes.fromhex(left), bytes.fromhex(right)] for"},
-            hint="each merge must be a tuple",
+            hint="each merge must be a tuple: it becomes the key of a dict, and a list cannot",
             gravity="part",
         ),
         Mistake(
@@ -1274,19 +1925,19 @@ def safe_cut(text, special_tokens=()):
                 "{number: bytes.fromhex(token) for number, token in": "{i: bytes.fromhex(token) for i, (_, token) in enumerate(",
                 'data["vocab"]}': 'data["vocab"])}',
             },
-            hint="the ids were renumbered",
+            says="the ids were renumbered: keep them, even if there are gaps",
             gravity="idea",
         ),
         Mistake(
             "merges sorted",
             change={"for left, right in merges]": "for left, right in sorted(merges)]"},
-            hint="the order of the merges is lost",
+            says="the order of the merges is lost: it is the most important part",
             gravity="idea",
         ),
         Mistake(
             "special tokens as bytes",
             change={'return vocab, merges, data["special_tokens"]': 'return vocab, merges, [t.encode() for t in data["special_tokens"]]'},
-            hint="the special tokens came back as bytes",
+            says="the special tokens came back as bytes: they are str",
             gravity="idea",
         ),
         Mistake(
@@ -1295,13 +1946,13 @@ def safe_cut(text, special_tokens=()):
                 "return json.dumps(": "import pickle\n    return pickle.dumps(",
                 "json.loads(text)": "__import__('pickle').loads(text)",
             },
-            hint="`to_json` gives a text that `json.loads` can read",
+            says="the text is no JSON: `to_json` gives a text that `json.loads` can read",
             gravity="idea",
         ),
         Mistake(
             "hex not undone",
             change={"{number: bytes.fromhex(token) for": "{number: token.encode() for"},
-            hint="the vocabulary must come back as a dict",
+            says="the tokens come back as the letters of their hex form: undo it with `bytes.fromhex`",
             gravity="idea",
         ),
         Mistake(
@@ -1311,19 +1962,82 @@ def safe_cut(text, special_tokens=()):
                 "bytes.fromhex(left), bytes.fromhex(right)) for left, right in data": 'left.encode("latin-1"), right.encode("latin-1")) for left, _, right in (m.partition(" ") for m in data',
                 'data["merges"]]': 'data["merges"])]',
             },
-            hint="merges with any bytes, spaces and line ends among them",
+            says="the two tokens of a merge are joined by a space: tokens may hold spaces themselves, so the merge cannot be taken apart again",
             gravity="part",
         ),
         Mistake(
             "vocabulary sorted",
             change={"for number, token in vocab.items()]": "for number, token in sorted(vocab.items())]"},
-            hint="come back in another order",
+            says="the vocabulary comes back sorted by its ids: keep its order",
             gravity="edge",
         ),
         Mistake(
             "pairs turned round",
             change={"for left, right in merges]": "for right, left in merges]"},
-            hint="the merges must come back as a list of pairs of bytes, in order",
+            says="the two tokens of each merge are exchanged: (left, right)",
+            gravity="idea",
+        ),
+        Mistake(
+            "special tokens lost",
+            change={'return vocab, merges, data["special_tokens"]': "return vocab, merges, []"},
+            says="the special tokens are lost",
+            gravity="idea",
+        ),
+        Mistake(
+            "vocabulary turned round",
+            change={
+                '{number: bytes.fromhex(token) for number, token in data["vocab"]}': '{bytes.fromhex(token): number for number, token in data["vocab"]}'
+            },
+            says="the vocabulary comes back turned round: it is a dict from the number to the token",
+            gravity="idea",
+        ),
+        Mistake(
+            "special tokens sorted",
+            change={"list(special_tokens)": "sorted(set(special_tokens))"},
+            says="the special tokens come back sorted: keep their order",
+            gravity="edge",
+        ),
+        Mistake(
+            "special tokens in ASCII",
+            change={"list(special_tokens)": '[t.encode("ascii", "ignore").decode() for t in special_tokens]'},
+            says="characters beyond ASCII are dropped from the special tokens: JSON holds any character",
+            gravity="edge",
+        ),
+        Mistake(
+            "special tokens as a tuple",
+            change={'merges, data["special_tokens"]': 'merges, tuple(data["special_tokens"])'},
+            hint="the special tokens must come back as a list",
+            gravity="edge",
+        ),
+        Mistake(
+            "another code page",
+            change={"token.hex()": 'token.decode("cp1252", "replace")', "bytes.fromhex(token)": 'token.encode("cp1252", "replace")'},
+            says="cp1252 has no character for some bytes: use hex or latin-1",
+            gravity="part",
+        ),
+        Mistake(
+            "merges as a dict",
+            change={
+                "[[left.hex(), right.hex()] for left, right in merges]": "{left.hex(): right.hex() for left, right in merges}",
+                'in data["merges"]]': 'in data["merges"].items()]',
+            },
+            says="the merges are kept as a dict: of several with the same left token only the last is left",
+            gravity="part",
+        ),
+        Mistake(
+            "in a global variable",
+            code="""
+KEPT = {}
+
+def to_json(vocab, merges, special_tokens):
+    KEPT["parts"] = (dict(vocab), list(merges), list(special_tokens))
+    return json.dumps([])
+
+def from_json(text):
+    json.loads(text)
+    return KEPT["parts"]
+""",
+            says="from_json gives what was written last, whatever its text says: everything must be in the text",
             gravity="idea",
         ),
         Right(
@@ -1353,29 +2067,37 @@ def from_json(text):
         Mistake(
             "special tokens as text",
             change={"split_special(text, self.special_tokens):\n            if": "[text]:\n            if"},
-            hint="the special token is encoded like text",
+            says="the special token is encoded like text: split at the special tokens first",
             gravity="part",
         ),
         Mistake(
             "special tokens lost",
             change={"                ids.append(self.ids[piece.encode()])": "                continue"},
-            hint="the special token is lost",
+            says="the special token is lost: it has an id, too",
             gravity="part",
         ),
-        Mistake("no pre-tokens", change={"PRETOKEN.findall(piece)": "regex.split('( )', piece)"}, hint="which is", gravity="idea"),
         Mistake(
-            "the whole piece at once",
-            change={"for word in PRETOKEN.findall(piece)": "for word in [piece]"},
-            hint="a token reaches across the border of two pre-tokens",
+            "no pre-tokens",
+            change={"PRETOKEN.findall(piece)": "regex.split('( )', piece)"},
+            says="the pieces are cut at spaces: use `PRETOKEN`, where the space belongs to the word behind it",
             gravity="idea",
         ),
         Mistake(
-            "special tokens fill gaps", change={"max(self.vocab, default=-1) + 1": "len(self.vocab)"}, hint="or fill a gap", gravity="part"
+            "the whole piece at once",
+            change={"for word in PRETOKEN.findall(piece)": "for word in [piece]"},
+            says="a token reaches across the border of two pre-tokens: encode each pre-token by itself",
+            gravity="idea",
+        ),
+        Mistake(
+            "special tokens fill gaps",
+            change={"max(self.vocab, default=-1) + 1": "len(self.vocab)"},
+            says="a new special token must not take an id that is in use, or fill a gap: go on after the largest id",
+            gravity="part",
         ),
         Mistake(
             "special tokens always added",
             change={"if token.encode() not in known": "if True"},
-            hint="a special token that is in the vocabulary got a second id",
+            says="a special token that is in the vocabulary got a second id: keep the first",
             gravity="part",
         ),
         Mistake(
@@ -1383,13 +2105,13 @@ def from_json(text):
             change={
                 "            buffer += chunk\n            cut = safe_cut(buffer, self.special_tokens)\n            yield from self.encode(buffer[:cut])\n            buffer = buffer[cut:]": "            yield from self.encode(chunk)"
             },
-            hint="a stream gives the same ids as the joined text",
+            says="each chunk is encoded by itself: what may still change is kept in a buffer until more text has come",
             gravity="idea",
         ),
         Mistake(
             "the rest is lost",
             change={"            buffer = buffer[cut:]\n        yield from self.encode(buffer)": "            buffer = buffer[cut:]"},
-            hint="a stream gives the same ids as the joined text",
+            says="what is left in the buffer at the end of the stream is lost: encode it, too",
             gravity="idea",
         ),
         Mistake(
@@ -1397,31 +2119,31 @@ def from_json(text):
             change={
                 'buffer = ""\n        for chunk in chunks:\n            buffer += chunk\n            cut = safe_cut(buffer, self.special_tokens)\n            yield from self.encode(buffer[:cut])\n            buffer = buffer[cut:]': 'buffer = "".join(chunks)'
             },
-            hint="the whole stream is read before the first ids",
+            says="the whole stream is read before the first ids come out: encode what is safe after every chunk, and `yield`",
             gravity="part",
         ),
         Mistake(
             "special tokens ignored in the stream",
             change={"safe_cut(buffer, self.special_tokens)": "safe_cut(buffer)"},
-            hint="a special token that is spread over chunks is still one",
+            says="a special token that is spread over chunks is still one: pass the special tokens to `safe_cut`",
             gravity="part",
         ),
         Mistake(
             "decodes strictly",
             change={"return text_of(ids, self.vocab)": "return self.decode_bytes(ids).decode()"},
-            hint="an unfinished character becomes U+FFFD",
+            says="`decode` fails on bytes that are not UTF-8: an unfinished character becomes U+FFFD",
             gravity="part",
         ),
         Mistake(
             "bytes through text",
             change={"return bytes_of(ids, self.vocab)": "return text_of(ids, self.vocab).encode()"},
-            hint="decode_bytes gives the bytes behind the ids",
+            says="`decode_bytes` goes through text: bytes that are not UTF-8 are lost",
             gravity="idea",
         ),
         Mistake(
             "changes the caller's vocabulary",
             change={"self.vocab = dict(vocab)": "self.vocab = vocab"},
-            hint="the caller's vocabulary must stay as it is",
+            says="the caller's vocabulary must stay as it is: add special tokens to a copy",
             gravity="edge",
         ),
         Mistake(
@@ -1429,13 +2151,13 @@ def from_json(text):
             change={
                 "return text_of(ids, self.vocab)": "return text_of([i for i in ids if self.vocab[i].decode('utf-8', 'replace') not in self.special_tokens], self.vocab)"
             },
-            hint="decode gives special tokens as they are written",
+            says="`decode` leaves special tokens out: it gives them as they are written",
             gravity="part",
         ),
         Mistake(
             "one id for all new special tokens",
             change={"max(self.vocab, default=-1) + 1": "max(vocab, default=-1) + 1"},
-            hint="your code raised KeyError",
+            says="all new special tokens get the same id: each comes after the largest id so far",
             gravity="part",
         ),
         Mistake(
@@ -1444,7 +2166,76 @@ def from_json(text):
                 '        buffer = ""\n': '        buffer = getattr(self, "left", "")\n',
                 "        yield from self.encode(buffer)\n": "        yield from self.encode(buffer)\n        self.left = buffer\n",
             },
-            hint="streaming in small chunks gives other ids than the whole text",
+            says="a stream begins with what the last one left in the buffer: every stream starts with an empty one",
+            gravity="idea",
+        ),
+        Mistake(
+            "a list in place of a generator",
+            change={
+                "            yield from self.encode(buffer[:cut])\n": "            out += self.encode(buffer[:cut])\n",
+                '        buffer = ""\n': '        buffer, out = "", []\n',
+                "        yield from self.encode(buffer)": "        return out + self.encode(buffer)",
+            },
+            says="the whole stream is read before the first ids come out: encode what is safe after every chunk, and `yield`",
+            gravity="part",
+        ),
+        Mistake(
+            "cut at spaces",
+            change={"            cut = safe_cut(buffer, self.special_tokens)\n": '            cut = buffer.rfind(" ") + 1\n'},
+            says="the buffer is cut behind a space, which belongs to the next word: use `safe_cut`",
+            gravity="idea",
+        ),
+        Mistake(
+            "lists of ids",
+            change={
+                "            yield from self.encode(buffer[:cut])\n": "            yield self.encode(buffer[:cut])\n",
+                "        yield from self.encode(buffer)": "        yield self.encode(buffer)",
+            },
+            says="the stream gives lists of ids: it gives the ids one by one, with `yield from`",
+            gravity="idea",
+        ),
+        Mistake(
+            "each id decoded by itself",
+            change={"return text_of(ids, self.vocab)": 'return "".join(text_of([i], self.vocab) for i in ids)'},
+            says="each id is decoded by itself: a character that is spread over tokens is lost",
+            gravity="idea",
+        ),
+        Mistake(
+            "decoded text stripped",
+            change={"return text_of(ids, self.vocab)": "return text_of(ids, self.vocab).strip()"},
+            says="the decoded text is stripped: white space at its ends is text",
+            gravity="idea",
+        ),
+        Mistake(
+            "the first free id",
+            change={"max(self.vocab, default=-1) + 1": "min(set(range(len(self.vocab) + 1)) - set(self.vocab))"},
+            says="new special tokens fill gaps in the ids: go on after the largest",
+            gravity="part",
+        ),
+        Mistake(
+            "buffer never emptied",
+            change={"            buffer = buffer[cut:]\n": ""},
+            says="text that was encoded stays in the buffer and is encoded again: keep only the rest, `buffer[cut:]`",
+            gravity="idea",
+        ),
+        Mistake(
+            "small letters",
+            change={"PRETOKEN.findall(piece)": "PRETOKEN.findall(piece.lower())"},
+            says="the text is written in lower case: change nothing in it",
+            gravity="idea",
+        ),
+        Mistake(
+            "text stripped",
+            change={
+                "split_special(text, self.special_tokens):\n            if": "split_special(text.strip(), self.special_tokens):\n            if"
+            },
+            says="the text is stripped: white space at its ends has ids, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "pieces stripped",
+            change={"PRETOKEN.findall(piece)": "piece.split()"},
+            says="the pieces are cut at white space, which is lost: use `PRETOKEN`",
             gravity="idea",
         ),
         Right(
@@ -1462,46 +2253,122 @@ def from_json(text):
         ),
     ],
     "measures": [
-        Mistake("characters", change={"len(text.encode())": "len(text)"}, hint="characters are counted; ", gravity="idea"),
+        Mistake(
+            "characters",
+            change={"len(text.encode())": "len(text)"},
+            says='characters are counted; "é" has two bytes, and an emoji four',
+            gravity="idea",
+        ),
         Mistake(
             "tokens per byte",
             change={"len(text.encode()) / len(ids)": "len(ids) / len(text.encode())"},
-            hint="this is tokens per byte",
+            says="this is tokens per byte: divide the other way round",
             gravity="idea",
         ),
         Mistake(
             "words per token",
             change={"len(ids) / len(text.split())": "len(text.split()) / len(ids)"},
-            hint="this is words per token",
+            says="this is words per token: divide the other way round",
             gravity="idea",
         ),
         Mistake(
-            "split at single spaces", change={"text.split()": 'text.split(" ")'}, hint="two spaces in a row hold no word", gravity="part"
+            "split at single spaces",
+            change={"text.split()": 'text.split(" ")'},
+            says="two spaces in a row hold no word between them, and line ends separate words: use `text.split()` without an argument",
+            gravity="part",
         ),
-        Mistake("pre-tokens", change={"text.split()": "PRETOKEN.findall(text)"}, hint="the pre-tokens are counted", gravity="idea"),
+        Mistake(
+            "pre-tokens",
+            change={"text.split()": "PRETOKEN.findall(text)"},
+            says="the pre-tokens are counted: here words are what white space separates",
+            gravity="idea",
+        ),
         Mistake(
             "different ids",
             change={"len(text.encode()) / len(ids)": "len(text.encode()) / len(set(ids))"},
-            hint="repeated ones, too",
+            says="different ids are counted: every token counts, repeated ones, too",
             gravity="idea",
         ),
         Mistake(
             "rounded",
             change={"len(ids) / len(text.split())": "round(len(ids) / len(text.split()), 1)"},
-            hint="sixteen tokens for seven words",
+            says="the tokens per word are rounded: give the fraction as it is",
             gravity="idea",
         ),
         Mistake(
             "whole numbers",
             change={"len(ids) / len(text.split())": "len(ids) // len(text.split())"},
-            hint="the result is a fraction: do not round it",
+            says="the result is a fraction: do not round it",
             gravity="idea",
         ),
         Mistake(
             "ends stripped",
             change={"len(text.encode())": "len(text.strip().encode())"},
-            hint="the white space at the ends counts, too",
+            says="the white space at the ends counts, too: change nothing in the text",
             gravity="idea",
+        ),
+        Mistake(
+            "bits",
+            change={"len(text.encode()) / len(ids)": "8 * len(text.encode()) / len(ids)"},
+            says="bits are counted: a byte is one, not eight",
+            gravity="idea",
+        ),
+        Mistake(
+            "UTF-16",
+            change={"len(text.encode())": 'len(text.encode("utf-16-le"))'},
+            says="the bytes of UTF-16 are counted: tokens are made of UTF-8",
+            gravity="idea",
+        ),
+        Mistake(
+            "bytes without white space",
+            change={"len(text.encode())": 'len("".join(text.split()).encode())'},
+            says="every byte of the text counts, white space, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "whole bytes",
+            change={"len(text.encode()) / len(ids)": "len(text.encode()) // len(ids)"},
+            says="bytes_per_token is a fraction: do not round it",
+            gravity="idea",
+        ),
+        Mistake(
+            "not divided",
+            change={"len(text.encode()) / len(ids)": "len(text.encode())"},
+            says="that is the number of bytes; divide by the number of tokens",
+            gravity="idea",
+        ),
+        Mistake(
+            "different words",
+            change={"text.split()": "set(text.split())"},
+            says="different words are counted: a word that occurs twice counts twice",
+            gravity="idea",
+        ),
+        Mistake(
+            "letters only",
+            change={"text.split()": 'regex.findall(r"\\w+", text)'},
+            says="words are cut at apostrophes and signs: here they are what white space separates",
+            gravity="idea",
+        ),
+        Mistake(
+            "characters for words", change={"len(text.split())": "len(text)"}, says="characters are counted, not words", gravity="idea"
+        ),
+        Mistake(
+            "spaces for words",
+            change={"len(text.split())": 'text.count(" ")'},
+            says="the spaces are counted: there is one more word than spaces",
+            gravity="idea",
+        ),
+        Mistake(
+            "different ids for words",
+            change={"len(ids) / len(text.split())": "len(set(ids)) / len(text.split())"},
+            says="fertility: different ids are counted: every token counts, repeated ones, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "spaces only",
+            change={"text.split()": '[w for w in text.split(" ") if w]'},
+            says="only spaces separate words here: line ends and tabs do, too. Use `text.split()` without an argument",
+            gravity="part",
         ),
         Right(
             "numpy",
@@ -1523,13 +2390,13 @@ def fertility(text, ids):
         Mistake(
             "last byte split off",
             change={"tuple(encode_word(vocab[number], ranks))": "(vocab[number][:-1], vocab[number][-1:])"},
-            hint="the last byte is split off",
+            says="the last byte is split off: encode the token with the merges so far",
             gravity="idea",
         ),
         Mistake(
             "first byte split off",
             change={"tuple(encode_word(vocab[number], ranks))": "(vocab[number][:1], vocab[number][1:])"},
-            hint="the first byte is split off",
+            says="the first byte is split off: encode the token with the merges so far",
             gravity="idea",
         ),
         Mistake(
@@ -1537,19 +2404,19 @@ def fertility(text, ids):
             change={
                 "ranks[tuple(encode_word(vocab[number], ranks))]": "t = vocab[number]\n            ranks[max(((t[:i], t[i:]) for i in range(1, len(t)) if {t[:i], t[i:]} <= {u for m, u in vocab.items() if m < number}), key=lambda p: len(p[0]))]"
             },
-            hint="the left part is longest among the known tokens",
+            says="the tokens are cut where the left part is longest among the known tokens: several cuts can be possible, and only replaying the merges gives the right one",
             gravity="idea",
         ),
         Mistake(
             "in the order of the dict",
             change={"sorted(vocab)": "vocab"},
-            hint="the order of training is the order of the ids",
+            says="the tokens are taken in the order of the dict: the order of training is the order of the ids",
             gravity="part",
         ),
         Mistake(
             "single bytes as merges",
             change={"if len(vocab[number]) > 1": "if vocab[number]"},
-            hint="came after",
+            says="single bytes are taken for merges, too: only tokens of several bytes are",
             gravity="idea",
         ),
         Mistake(
@@ -1558,16 +2425,73 @@ def fertility(text, ids):
                 "    ranks = {}\n": "    ranks = {}\n    known = {(t[:i], t[i:]): n for n, t in vocab.items() for i in range(1, len(t))}\n",
                 "encode_word(vocab[number], ranks)": "encode_word(vocab[number], known)",
             },
-            hint='"abc" came after "bc", so it is (a, bc)',
+            says="every way to cut every token counts as a merge from the start: encode each token with the merges that were found before it",
             gravity="idea",
         ),
         Mistake(
             "by length",
             change={"sorted(vocab)": "sorted(vocab, key=lambda n: (len(vocab[n]), n))"},
-            hint="the pairs are wrong",
+            says="the tokens are taken by their length: the order of training is the order of the ids",
             gravity="idea",
         ),
-        Mistake("all merges of one rank", change={"= len(ranks)": "= 0"}, hint="replay the earlier merges, in order", gravity="idea"),
+        Mistake(
+            "all merges of one rank",
+            change={"= len(ranks)": "= 0"},
+            says="all merges have one rank: each merge found gets the next one",
+            gravity="idea",
+        ),
+        Mistake(
+            "shortest known left part",
+            change={
+                "ranks[tuple(encode_word(vocab[number], ranks))]": "t = vocab[number]\n            ranks[min(((t[:i], t[i:]) for i in range(1, len(t)) if {t[:i], t[i:]} <= {u for m, u in vocab.items() if m < number}), key=lambda p: len(p[0]))]"
+            },
+            says="the tokens are cut where the left part is shortest among the known tokens: several cuts can be possible, and only replaying the merges gives the right one",
+            gravity="idea",
+        ),
+        Mistake(
+            "in the middle",
+            change={
+                "tuple(encode_word(vocab[number], ranks))": "(vocab[number][: len(vocab[number]) // 2], vocab[number][len(vocab[number]) // 2 :])"
+            },
+            says="each token is cut in the middle: encode it with the merges so far, and two tokens are left",
+            gravity="idea",
+        ),
+        Mistake(
+            "latest known parts",
+            change={
+                "ranks[tuple(encode_word(vocab[number], ranks))]": "t, known = vocab[number], {v: k for k, v in vocab.items() if k < number}\n            ranks[max(((t[:i], t[i:]) for i in range(1, len(t)) if t[:i] in known and t[i:] in known), key=lambda p: max(known[p[0]], known[p[1]]))]"
+            },
+            says="the cut with the newest part is taken: only replaying the merges says which one it was",
+            gravity="idea",
+        ),
+        Mistake(
+            "joined merges",
+            change={"return list(ranks)": "return [a + b for a, b in ranks]"},
+            says="the merges are joined bytes: each is a pair, (left, right)",
+            gravity="idea",
+        ),
+        Mistake(
+            "bytes taken out",
+            change={
+                "    return list(ranks)": "    for number in list(vocab):\n        if len(vocab[number]) == 1:\n            del vocab[number]\n    return list(ranks)"
+            },
+            says="the single bytes are taken out of the vocabulary that is given: it must stay as it is",
+            gravity="edge",
+        ),
+        Mistake(
+            "merges of the last call",
+            code="""
+RANKS = {}
+
+def recover_merges(vocab):
+    for number in sorted(vocab):
+        if len(vocab[number]) > 1:
+            RANKS.setdefault(tuple(encode_word(vocab[number], RANKS)), len(RANKS))
+    return list(RANKS)
+""",
+            says="the merges of an earlier call are still there: start with none in every call",
+            gravity="idea",
+        ),
         Right(
             "merges as a list",
             code="""
