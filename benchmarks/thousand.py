@@ -202,10 +202,10 @@ def records_missing(made: Course, kinds: dict[str, dict[str, str]]) -> list[str]
     ]
 
 
-def class_of(root: Path) -> Course:
+def class_of(root: Path, names: list[str]) -> Course:
     """The chosen assignments in a course of their own."""
     this = courses.load()
-    chosen = this.select(CHOSEN)
+    chosen = this.select(names)
     (root / "solutions").mkdir()
     for assignment in chosen:
         copy_sources(assignment, root / "solutions" / assignment.id)
@@ -230,7 +230,7 @@ def copy_sources(assignment: Assignment, target: Path) -> None:
 
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="thousand-") as folder:
-        made = class_of(Path(folder))
+        made = class_of(Path(folder), CHOSEN)
         kinds = make_submissions(made, SUBMISSIONS)
         workers = os.cpu_count() or 1
         first = graded(made, workers)
