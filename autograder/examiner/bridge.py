@@ -235,12 +235,13 @@ class Bridge:
         """
         before = self.started()[0]
         mark = secrets.token_hex(8)
-        self.unrecorded(bans.hold, self.refused, mark)
+        plan = bans.planned(bans.named(self.refused))
+        self.unrecorded(bans.hold, self.refused, mark, plan)
         try:
             result = self.ask("call", (function, list(args), kwargs))
         finally:
             if self.lost is None:  # its result is here: nothing that the student's code does now can change it
-                self.unrecorded(bans.lift, self.refused, mark)
+                self.unrecorded(bans.lift, self.refused, mark, plan)
         if self.started()[0] != before:
             self.end(ReasonKind.PROCESSES_WHERE_FORBIDDEN)
         return result

@@ -61,6 +61,8 @@ def warm_up(modules: list[str], output_bytes: int) -> shells.Shell:
         if module is not None and module.__file__ is not None:
             with open(module.__file__, encoding="utf-8") as file:
                 server.compiled(name, file.read())
+    if (bans := sys.modules.get("helpers.checks.bans")) is not None:
+        bans.references(set())  # torch works out the names of 1,500 operators when it is first asked for them
     return shell
 
 

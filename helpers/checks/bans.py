@@ -130,61 +130,75 @@ CHANGED = "torch was changed by the notebook: its own functions are needed here"
 REFUSED = "this exercise does not allow the call of"
 
 Ban = str | Callable[..., Any]
+# What bans by name refuse: torch's operators, with their derivatives, and every overload of them in the dispatcher. The
+# examiner works it out once and sends it along: going through 3,600 names takes longer than most answers.
+Plan = tuple[list[str], list[str]]
 
 
 held = contextlib.ExitStack()
 
 
-def hold(bans: Sequence[Ban], mark: str) -> None:
+def hold(bans: Sequence[Ban], mark: str, plan: Plan) -> None:
     """From now on these bans are in force, until `lift`.
 
     The examiner asks for the one before a call, and for the other when it has the result: what student code does while
     its result is made plain and sent is refused as well. The dispatcher keeps `mark` with what refuses.
     """
-    held.enter_context(refusing(bans, mark))
+    held.enter_context(refusing(bans, mark, plan))
     held.enter_context(without_foreign_functions())
 
 
-def lift(bans: Sequence[Ban], mark: str) -> None:
+def lift(bans: Sequence[Ban], mark: str, plan: Plan) -> None:
     """The end of that. It fails where student code has ended it before."""
     operators = {f"aten::{operator}" for ban in bans if isinstance(ban, str) for operator in OPERATORS.get(ban, ())}
     dump = genuine(torch._C._dispatch_dump, "_dispatch_dump")
-    ended = [name for name in operators & set(operator_names()) if mark not in dump(name)]
+    ended = [name for name in operators.intersection(plan[1]) if mark not in dump(name)]
     held.close()
     if ended:
         fail(CHANGED)
 
 
 @contextlib.contextmanager
-def refusing(bans: Sequence[Ban], mark: str = __file__) -> Iterator[None]:
+def refusing(bans: Sequence[Ban], mark: str = __file__, plan: Plan | None = None) -> Iterator[None]:
     """While this lasts, what is forbidden raises, or does nothing.
 
     A ban is a name of OPERATORS or PYTHON, or a function of the notebook's.
     """
-    names = [ban for ban in bans if isinstance(ban, str)]
-    unknown = [name for name in names if name not in OPERATORS and name not in PYTHON]
-    if unknown:
-        raise ValueError(f"no ban is called {', '.join(unknown)}")
-    operators = {operator for name in names for operator in OPERATORS.get(name, ())}
-    if operators:
-        operators |= derivatives(operators)
+    operators, overloads = planned(named(bans)) if plan is None else plan
     with contextlib.ExitStack() as stack:
-        stack.enter_context(without_operators(operators, mark))
+        stack.enter_context(without_operators(operators, overloads, mark))
         if operators:
             stack.enter_context(without_compiled())
             for function in recorded():
                 stack.enter_context(without_function(function, "torch.fx"))
             stack.enter_context(without_modules([name for name in NOT_NOW if name not in sys.modules]))
-        for function in references(operators):
+        for function in references(set(operators)):
             stack.enter_context(without_function(function, function.__name__))
-        for path in {path for name in names for path in PYTHON.get(name, ())}:
+        for path in {path for name in named(bans) for path in PYTHON.get(name, ())}:
             stack.enter_context(without_function(found_at(path), path.rpartition(".")[2]))
         for ban in bans:
             if not isinstance(ban, str):
                 stack.enter_context(without_function(ban, getattr(ban, "__name__", "it")))
-        if "autograd" in names:
+        if "autograd" in bans:
             stack.enter_context(without_autograd())
         yield
+
+
+def named(bans: Sequence[Ban]) -> tuple[str, ...]:
+    return tuple(ban for ban in bans if isinstance(ban, str))
+
+
+@functools.cache
+def planned(names: tuple[str, ...]) -> Plan:
+    """What these bans refuse in the dispatcher."""
+    unknown = [name for name in names if name not in OPERATORS and name not in PYTHON]
+    if unknown:
+        raise ValueError(f"no ban is called {', '.join(unknown)}")
+    operators = {operator for name in names for operator in OPERATORS.get(name, ())}
+    if not operators:
+        return [], []
+    operators |= derivatives(operators)
+    return sorted(operators), [overload for overload in operator_names() if is_meant(overload, operators)]
 
 
 # ---- operators of torch ---------------------------------------------------------------------------------------------
@@ -212,7 +226,7 @@ def base_of(name: str) -> str:
 
 
 @contextlib.contextmanager
-def without_operators(names: set[str], mark: str) -> Iterator[None]:
+def without_operators(names: Sequence[str], overloads: Sequence[str], mark: str) -> Iterator[None]:
     if not names:
         yield
         return
@@ -221,18 +235,24 @@ def without_operators(names: set[str], mark: str) -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a kernel is overridden is what is wanted
-            for operator in operator_names():
+            for operator in overloads:
                 space, _, overload = operator.partition("::")
                 name = overload.partition(".")[0]
-                if (space == "aten" and name in names) or (space in OTHER_SPACES and is_another(name, names)):
-                    refusal = refusal_of(name.strip("_"))
-                    for key in OTHER_KEYS if space != "aten" else ("CPU",) if DERIVATIVE in name else KEYS:
-                        libraries[space].impl(overload, key, refusal, False)
+                refusal = refusal_of(name.strip("_"))
+                for key in OTHER_KEYS if space != "aten" else ("CPU",) if DERIVATIVE in name else KEYS:
+                    libraries[space].impl(overload, key, refusal, False)
         with without_methods(saved_kernels()):
             yield
     finally:
         for library in libraries.values():
             library.reset()
+
+
+def is_meant(operator: str, names: set[str]) -> bool:
+    """Is this overload one of an operator with one of these names, or another one that does the same?"""
+    space, _, overload = operator.partition("::")
+    name = overload.partition(".")[0]
+    return name in names if space == "aten" else space in OTHER_SPACES and is_another(name, names)
 
 
 def is_another(name: str, names: set[str]) -> bool:
@@ -354,13 +374,19 @@ def without_function(function: Any, name: str) -> Iterator[None]:
         function.__code__ = before
 
 
-@functools.cache
+def refused(*args: Any, **kwargs: Any) -> Any:
+    """What a function does whose code was replaced; the sentence is put in its place."""
+    raise RuntimeError("REFUSED")
+
+
 def refusing_code(name: str, free: tuple[str, ...]) -> types.CodeType:
-    """The code of a function that refuses, with as many free variables as the one whose place it takes."""
-    namespace: dict[str, Any] = {}
-    exec(f"def refused(*args, **kwargs):\n    raise RuntimeError({f'{REFUSED} `{name}`'!r})", namespace)
-    code: types.CodeType = namespace["refused"].__code__
-    return code.replace(co_freevars=free)
+    """The code of a function that refuses, with as many free variables as the one whose place it takes.
+
+    Nothing is compiled for it: autograd alone has some hundred functions.
+    """
+    code = refused.__code__
+    constants = tuple(f"{REFUSED} `{name}`" if one == "REFUSED" else one for one in code.co_consts)
+    return code.replace(co_consts=constants, co_freevars=free)
 
 
 # ---- autograd -------------------------------------------------------------------------------------------------------

@@ -22,11 +22,12 @@ X = torch.tensor([[-1.0, 2.0, 3.0]])
 
 @contextmanager
 def held(*names: str) -> Iterator[None]:
-    bans.hold(names, MARK)
+    plan = bans.planned(names)
+    bans.hold(names, MARK, plan)
     try:
         yield
     finally:
-        bans.lift(names, MARK)
+        bans.lift(names, MARK, plan)
 
 
 @pytest.mark.parametrize(
@@ -73,8 +74,9 @@ def test_torch_s_library_is_not_reached_through_ctypes() -> None:
 
 
 def test_a_ban_that_was_ended_too_early_is_noticed() -> None:
-    bans.hold(["activations"], MARK)
+    plan = bans.planned(("activations",))
+    bans.hold(["activations"], MARK, plan)
     bans.held.close()
     F.relu(X)
     with pytest.raises(StudentError, match="torch was changed"):
-        bans.lift(["activations"], MARK)
+        bans.lift(["activations"], MARK, plan)
