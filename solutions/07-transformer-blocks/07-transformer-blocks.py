@@ -83,24 +83,10 @@ with check.idea("mean 0, variance 1, then γ and β"):
     check.close(out, [[9, 18, 33, 44]], "with γ = (1, 2, 3, 4) and β = (10, 20, 30, 40), (−1, −1, 1, 1) becomes (9, 18, 33, 44)")
     ### BEGIN HIDDEN TESTS
     x, w, b = randn(6, 8), randn(8), randn(8)
-    middle, spread = x - x.mean(-1, keepdim=True), x.var(-1, keepdim=True, correction=0)
     check.close(
         check.run(layer_norm, x, w, b, shape=(6, 8), hint="the result has the shape of x: is `keepdim=True` missing in a mean?"),
         F.layer_norm(x, (8,), w, b),
         "the output differs from LayerNorm",
-        wrong={
-            "the variance is divided by D − 1; it must be divided by D": w * middle / torch.sqrt(x.var(-1, keepdim=True) + 1e-5) + b,
-            "the mean and the variance run down the columns: each position is normalised on its own, over the last axis": w
-            * (x - x.mean(0))
-            / torch.sqrt(x.var(0, correction=0) + 1e-5)
-            + b,
-            "one mean and one variance for the whole tensor: each position is normalised on its own": F.layer_norm(x, (6, 8)) * w + b,
-            "the weight γ is not used": middle / torch.sqrt(spread + 1e-5) + b,
-            "the bias β is not used": w * middle / torch.sqrt(spread + 1e-5),
-            "you divide by the variance: divide by its root": w * middle / (spread + 1e-5) + b,
-            "the mean is not subtracted": w * x / torch.sqrt(spread + 1e-5) + b,
-            "the bias is added before the weight multiplies: y = γ x̂ + β": w * (middle / torch.sqrt(spread + 1e-5) + b),
-        },
     )
     check.avoids(
         layer_norm,
@@ -117,9 +103,8 @@ with check.part("ε inside the root"):
     less = "the variance 1e-6 is less than ε = 1e-5, so the entries become ±√(1/11) = ±0.3015: is ε added to the variance?"
     check.close(small, [[-0.3015113, -0.3015113, 0.3015113, 0.3015113]], less, wrong=slips)
     ### BEGIN HIDDEN TESTS
-    slips = {"the argument `eps` is not used": F.layer_norm(x, (8,), w, b)}
     other = "with ε = 0.5 the output is wrong: is the argument used, inside the root?"
-    check.close(check.run(layer_norm, x, w, b, 0.5, forbid=["layer norm"]), F.layer_norm(x, (8,), w, b, 0.5), other, wrong=slips)
+    check.close(check.run(layer_norm, x, w, b, 0.5, forbid=["layer norm"]), F.layer_norm(x, (8,), w, b, 0.5), other)
     ### END HIDDEN TESTS
 with check.edge("a constant vector"):
     flat = check.run(layer_norm, torch.full((2, 4), 7.0), torch.full((4,), 3.0), torch.tensor([1.0, 2.0, 3.0, 4.0]))
@@ -141,14 +126,6 @@ with check.part("batch and positions"):
         check.run(layer_norm, stacked, w, b, shape=(2, 3, 8)),
         F.layer_norm(stacked, (8,), w, b),
         "x of shape (B, T, D): the output is wrong",
-        wrong={
-            "x of shape (B, T, D): the mean runs over the positions": w
-            * (stacked - stacked.mean(1, keepdim=True))
-            / torch.sqrt(stacked.var(1, keepdim=True, correction=0) + 1e-5)
-            + b,
-            "one mean and one variance for the whole sequence: each position is normalised on its own": F.layer_norm(stacked, (3, 8)) * w
-            + b,
-        },
     )
     lone = check.run(layer_norm, stacked[0, 0], w, b, shape=(8,), hint="a single vector, without any axis in front, must work")
     check.close(lone, F.layer_norm(stacked[0, 0], (8,), w, b), "a single vector, without any axis in front: the output is wrong")
@@ -213,36 +190,11 @@ with check.idea("gradient with respect to x"):
     ### BEGIN HIDDEN TESTS
     g, near, gamma = randn(4, 3, dtype=torch.float64), randn(4, 3, dtype=torch.float64), randn(3, dtype=torch.float64)
     x = 1e3 * near  # so large that ε does not matter: it is another question
-
-    def x_slips(g, x, gamma, eps):
-        width, dev = x.shape[-1], x - x.mean(-1, keepdim=True)
-        var = dev.square().mean(-1, keepdim=True)
-        root = torch.sqrt(var + eps)
-        hat, up = dev / root, g * gamma
-        part_mean, part_var = up.mean(-1, keepdim=True), (up * hat).mean(-1, keepdim=True)
-        wide = torch.sqrt(x.var(-1, keepdim=True) + eps)
-        return {
-            "μ and σ are treated as constants: x acts through them, too": up / root,
-            "the path through σ² is missing": (up - part_mean) / root,
-            "the path through μ is missing": (up - hat * part_var) / root,
-            "γ is missing: the gradient with respect to x̂ is g ⊙ γ": (g - g.mean(-1, keepdim=True) - hat * (g * hat).mean(-1, keepdim=True))
-            / root,
-            "you use sums where means belong: μ and σ² divide by D": (up - width * part_mean - hat * width * part_var) / root,
-            "the division by s is missing": up - part_mean - hat * part_var,
-            "the sign of the part that comes through σ² is wrong": (up - part_mean + hat * part_var) / root,
-            "the variance is divided by D − 1; it must be divided by D": (
-                up - part_mean - dev / wide * (up * dev / wide).mean(-1, keepdim=True)
-            )
-            / wide,
-            "it is divided by s twice: once is enough": (up - part_mean - hat * part_var) / root.square(),
-        }
-
     check.derivative(
         check.run(layer_norm_backward, g, x, gamma, forbid=["autograd"])[0],
         lambda z: (F.layer_norm(z, (3,), gamma, None) * g).sum(),
         x,
         "the gradient with respect to x is wrong (autograd and finite differences agree on another one)",
-        wrong=x_slips(g, x, gamma, 1e-5),
     )
     check.avoids(
         layer_norm_backward,
@@ -263,12 +215,6 @@ with check.part("gradient of the weight"):
         "the gradient with respect to the weight is wrong",
         rtol=1e-6,
         atol=1e-6,
-        wrong={
-            "the gradient with respect to the weight uses x; it needs x̂": (g * x).sum(0),
-            "the gradient with respect to the weight is a sum over positions, not a mean": (g * hat).mean(0),
-            "the gradient with respect to the weight must not contain the weight": (g * gamma * hat).sum(0),
-            "the gradient with respect to the weight has the weight's shape: sum over all positions": g * hat,
-        },
     )
     ### END HIDDEN TESTS
 with check.part("gradient of the bias"):
@@ -279,27 +225,15 @@ with check.part("gradient of the bias"):
         found_bias,
         g.sum(0),
         "the gradient with respect to the bias is the sum of g over all positions",
-        wrong={
-            "the gradient with respect to the bias is a sum over positions, not a mean": g.mean(0),
-            "the bias comes after γ: its gradient must not contain γ": (g * gamma).sum(0),
-            "the gradient with respect to the bias has the bias's shape: sum over all positions": g,
-        },
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("ε"):
-    dev = near - near.mean(-1, keepdim=True)
-    bare = dev.square().mean(-1, keepdim=True).sqrt()
     check.derivative(
         check.run(layer_norm_backward, g, near, gamma, 0.7)[0],
         lambda z: (F.layer_norm(z, (3,), gamma, None, 0.7) * g).sum(),
         near,
         "with ε = 0.7 the gradient with respect to x is wrong: ε is part of s, and s is part of x̂",
-        wrong={
-            "ε is missing in s": x_slips(g, near, gamma, 0.0)["the division by s is missing"] / bare,
-            "the argument `eps` is not used": x_slips(g, near, gamma, 1e-5)["the division by s is missing"]
-            / torch.sqrt(bare.square() + 1e-5),
-        },
     )
 with check.part("batch and positions"):
     gg, xx = randn(2, 3, 5, dtype=torch.float64), 1e4 * randn(2, 3, 5, dtype=torch.float64)  # ε is another question
@@ -361,23 +295,10 @@ with check.idea("root of the mean square"):
     check.close(out, torch.tensor([[1.0, 2.0, 3.0, 28.0]]) / 13**0.5, mean)
     ### BEGIN HIDDEN TESTS
     x, w = randn(6, 5) + 0.5, randn(5)
-    square = x.square().mean(-1, keepdim=True)
     check.close(
         check.run(rms_norm, x, w, shape=(6, 5)),
         F.rms_norm(x, (5,), w, 1e-5),
         "the output differs from RMSNorm",
-        wrong={
-            "you divide by the length: the *mean* of the squares belongs under the root": w * x / (5 * square + 1e-5).sqrt(),
-            "you divide by the mean square: its root is missing": w * x / (square + 1e-5),
-            "you subtract the mean: RMSNorm does not": F.layer_norm(x, (5,), w),
-            "you divide by the standard deviation: RMSNorm does not use the mean": w * x / x.std(-1, keepdim=True, correction=0),
-            "the weight γ is not used": F.rms_norm(x, (5,), None, 1e-5),
-            "the mean runs down the columns: each position is normalised on its own, over the last axis": w
-            * x
-            / torch.sqrt(x.square().mean(0) + 1e-5),
-            "one root mean square for the whole tensor: each position is normalised on its own": w * x / (x.square().mean() + 1e-5).sqrt(),
-            "you divide by the mean of |x|; the root of the mean square is wanted": w * x / x.abs().mean(-1, keepdim=True),
-        },
     )
     check.avoids(
         rms_norm,
@@ -393,9 +314,8 @@ with check.part("ε under the root"):
     less = "the mean square 1e-6 is less than ε = 1e-5, so the entries become √(1/11) = 0.3015: is ε added under the root?"
     check.close(small, torch.full((1, 4), 0.3015113), less, wrong=slips)
     ### BEGIN HIDDEN TESTS
-    slips = {"the argument `eps` is not used": F.rms_norm(x, (5,), w, 1e-5)}
     other = "with ε = 0.5 the output is wrong: is the argument used, under the root?"
-    check.close(check.run(rms_norm, x, w, 0.5, forbid=["rms norm"]), F.rms_norm(x, (5,), w, 0.5), other, wrong=slips)
+    check.close(check.run(rms_norm, x, w, 0.5, forbid=["rms norm"]), F.rms_norm(x, (5,), w, 0.5), other)
     ### END HIDDEN TESTS
 with check.part("half precision"):
     half = check.run(rms_norm, torch.full((1, 4), 300.0, dtype=torch.float16), torch.ones(4, dtype=torch.float16))
@@ -483,7 +403,7 @@ class RMSNorm(nn.Module):
 # %% test="norm-modules" points=3
 check = Check("norm-modules", points=3)
 steps = torch.tensor([[0.0, 0.0, 4.0, 4.0]])
-with check.idea("LayerNorm"):
+with check.idea("LayerNorm and RMSNorm"):
     layer = check.keep(LayerNorm, 4)
     names = check.run(lambda: sorted(name for name, _ in layer.state_dict().items()))
     learned = "LayerNorm has two learned parts, `weight` and `bias`: is each an `nn.Parameter` that is assigned to `self`?"
@@ -500,31 +420,9 @@ with check.idea("LayerNorm"):
         check.run(layer, x),
         F.layer_norm(x, (5,), w, b),
         "LayerNorm with other weights is wrong",
-        wrong={
-            "LayerNorm: weight and bias are not used": F.layer_norm(x, (5,)),
-            "LayerNorm: the bias is not used": F.layer_norm(x, (5,), w),
-        }
-        if names == ["bias", "weight"]
-        else None,
     )
     check.true(check.measure(checks.isinstance, layer, "torch.nn.Module"), "LayerNorm is a module: derive it from `nn.Module`")
     ### END HIDDEN TESTS
-### BEGIN HIDDEN TESTS
-with check.part("LayerNorm: ε"):
-    other = check.keep(LayerNorm, 5, eps=0.5)
-    ignored = {"LayerNorm: the argument eps is not used": F.layer_norm(x, (5,))}
-    check.close(check.run(other, x), F.layer_norm(x, (5,), eps=0.5), "LayerNorm with ε = 0.5 is wrong", wrong=ignored)
-with check.part("LayerNorm: gradients"):
-    got = check.measure(checks.gradients, layer, (x,), back, params=[])
-    both = "LayerNorm: `weight` and `bias` get no gradient: they must be parameters, `nn.Parameter`, not buffers or plain tensors"
-    check.equal(sorted(got.params), ["bias", "weight"], both)
-    target = checks.gradients(lambda *z: F.layer_norm(z[0], (5,), z[1], z[2]), (x, w, b), back)
-    found = (got.inputs[0], got.params["weight"], got.params["bias"])
-    for value, wanted, name in zip(found, target.inputs, ("its input", "weight", "bias"), strict=True):
-        gradient = f"LayerNorm: the gradient with respect to {name} is wrong or missing: are weight and bias parameters?"
-        check.close(value, wanted, gradient)
-### END HIDDEN TESTS
-with check.idea("RMSNorm", share=2):
     rms = check.keep(RMSNorm, 4)
     names = check.run(lambda: sorted(name for name, _ in rms.state_dict().items()))
     check.equal("weight" in names, True, "RMSNorm has a learned part, `weight`: is it an `nn.Parameter` that is assigned to `self`?")
@@ -546,22 +444,29 @@ with check.idea("RMSNorm", share=2):
         check.run(rms, x),
         F.rms_norm(x, (5,), w, 1e-5),
         "RMSNorm with another weight is wrong",
-        wrong={
-            "RMSNorm: the weight is not used": F.rms_norm(x, (5,), None, 1e-5),
-            "RMSNorm subtracts the mean here: call `rms_norm`": F.layer_norm(x, (5,), w),
-        }
-        if "weight" in names
-        else None,
     )
     check.true(check.measure(checks.isinstance, rms, "torch.nn.Module"), "RMSNorm is a module: derive it from `nn.Module`")
     ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("LayerNorm: ε"):
+    other = check.keep(LayerNorm, 5, eps=0.5)
+    check.close(check.run(other, x), F.layer_norm(x, (5,), eps=0.5), "LayerNorm with ε = 0.5 is wrong")
+with check.part("LayerNorm: gradients"):
+    got = check.measure(checks.gradients, layer, (x,), back, params=[])
+    both = "LayerNorm: `weight` and `bias` get no gradient: they must be parameters, `nn.Parameter`, not buffers or plain tensors"
+    check.equal(sorted(got.params), ["bias", "weight"], both)
+    target = checks.gradients(lambda *z: F.layer_norm(z[0], (5,), z[1], z[2]), (x, w, b), back)
+    found = (got.inputs[0], got.params["weight"], got.params["bias"])
+    for value, wanted, name in zip(found, target.inputs, ("its input", "weight", "bias"), strict=True):
+        gradient = f"LayerNorm: the gradient with respect to {name} is wrong or missing: are weight and bias parameters?"
+        check.close(value, wanted, gradient)
+### END HIDDEN TESTS
 with check.part("RMSNorm: no bias"):
     check.equal(names, ["weight"], "RMSNorm has one learned part, `weight`, and no bias")
 ### BEGIN HIDDEN TESTS
 with check.part("RMSNorm: ε"):
     other = check.keep(RMSNorm, 5, eps=0.5)
-    ignored = {"RMSNorm: the argument eps is not used": F.rms_norm(x, (5,), None, 1e-5)}
-    check.close(check.run(other, x), F.rms_norm(x, (5,), None, 0.5), "RMSNorm with ε = 0.5 is wrong", wrong=ignored)
+    check.close(check.run(other, x), F.rms_norm(x, (5,), None, 0.5), "RMSNorm with ε = 0.5 is wrong")
 with check.part("RMSNorm: gradients"):
     got = check.measure(checks.gradients, rms, (x,), back, params=[])
     check.equal("weight" in got.params, True, "RMSNorm: `weight` gets no gradient: it must be a parameter, `nn.Parameter`, not a buffer")
@@ -624,21 +529,6 @@ with check.idea("what a shift at j does to i"):
             check.run(influence, checks.Counted(act), wave, wide),
             table,
             f"the table is wrong for another function ({name}): is the change measured row by row, for every j?",
-            wrong={
-                "the whole output's change is used for every row: take the length over the last axis only": (
-                    table.square().sum(0, keepdim=True).sqrt()
-                ).expand(5, 5),
-                "the outputs are compared with the input x; compare them with f(x)": torch.stack(
-                    [(act(z) - wave).norm(dim=1) for z in pushed], 1
-                ),
-                "row j is replaced by δ; δ is added to it": torch.stack(
-                    [(act(torch.where((torch.arange(5) == j)[:, None], wide, wave)) - act(wave)).norm(dim=1) for j in range(5)],
-                    1,
-                ),
-                "this is the largest change of an entry: use the Euclidean length": torch.stack(
-                    [(act(z) - act(wave)).abs().amax(1) for z in pushed], 1
-                ),
-            },
         )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -804,7 +694,7 @@ def swish(x, beta=1.0):
 # %% test="activations" points=4
 check = Check("activations", points=4)
 at = torch.tensor([-2.0, -0.5, 0.0, 0.5, 3.0])
-with check.idea("relu"):
+with check.idea("four formulas"):
     slips = {"ReLU is not the absolute value": at.abs(), "ReLU of a negative number is 0, not a small share of it": F.leaky_relu(at)}
     check.close(check.run(relu, at), [0.0, 0.0, 0.0, 0.5, 3.0], "ReLU keeps what is positive and gives 0 for the rest", wrong=slips)
     ### BEGIN HIDDEN TESTS
@@ -817,13 +707,6 @@ with check.idea("relu"):
         check.run(relu, torch.tensor([-50.0, 8.0, 100.0])), [0.0, 8.0, 100.0], "ReLU is wrong for large numbers: nothing is cut off above"
     )
     ### END HIDDEN TESTS
-with check.edge("relu: input unchanged"):
-    check.unchanged(relu, at)
-### BEGIN HIDDEN TESTS
-with check.edge("relu: gradient"):
-    check.gradients(lambda z: relu(z.clone()), F.relu, (many,), "ReLU: the gradient is wrong or does not flow")
-### END HIDDEN TESTS
-with check.idea("gelu"):
     exact = "exact GELU: GELU(−2) = −2 Φ(−2) = −0.0455"
     check.close(check.run(gelu, at), [-0.0455003, -0.1542688, 0.0, 0.3457312, 2.9959503], exact, atol=1e-6)
     ### BEGIN HIDDEN TESTS
@@ -833,59 +716,21 @@ with check.idea("gelu"):
         F.gelu(many),
         "exact GELU is wrong for other numbers",
         rtol=1e-5,
-        wrong={
-            "GELU: this is x σ(1.702 x), an approximation: use erf": many * torch.sigmoid(1.702 * many),
-            "GELU: this is the tanh approximation: the exact GELU uses `torch.erf`": F.gelu(many, approximate="tanh"),
-            "GELU: this is Φ(x): x Φ(x) is wanted": 0.5 * (1 + torch.erf(many / 2**0.5)),
-            "GELU: the division by √2 inside erf is missing": 0.5 * many * (1 + torch.erf(many)),
-            "GELU: the factor ½ is missing": many * (1 + torch.erf(many / 2**0.5)),
-        },
     )
     ### END HIDDEN TESTS
-with check.edge("gelu: input unchanged"):
-    check.unchanged(gelu, at)
-### BEGIN HIDDEN TESTS
-with check.edge("gelu: gradient"):
-    check.gradients(lambda z: gelu(z.clone()), F.gelu, (many,), "GELU: the gradient is wrong or does not flow")
-with check.edge("gelu: all digits"):
-    check.close(check.run(gelu, many), F.gelu(many), "GELU in float64 has too few digits: are the constants exact?")
-### END HIDDEN TESTS
-with check.idea("gelu_tanh", share=2):
     near = "GELU in its tanh approximation: −0.04540 at −2 (the exact one is −0.04550)"
     check.close(check.run(gelu_tanh, at), [-0.0454023, -0.1542859, 0.0, 0.3457141, 2.9963627], near, atol=1e-6)
     pair_of = "the approximation and your exact GELU differ by less than 0.0005 here (if `gelu` is wrong, this follows from it)"
     check.close(check.run(gelu_tanh, at), check.run(gelu, at), pair_of, rtol=0, atol=5e-4)
     ### BEGIN HIDDEN TESTS
     check.avoids(gelu_tanh, *torchs, hint=f"GELU (tanh): {by_yourself}", forbid=["activations"], runs=lambda: gelu_tanh(at.clone()))
-    factor = (2 / math.pi) ** 0.5
     check.close(
         check.run(gelu_tanh, many),
         F.gelu(many, approximate="tanh"),
         "GELU (tanh) is wrong for other numbers",
         rtol=1e-5,
-        wrong={
-            "GELU (tanh): this is the exact GELU: the approximation with tanh is asked for": F.gelu(many),
-            "GELU (tanh): the cubic term is missing": 0.5 * many * (1 + torch.tanh(factor * many)),
-            "GELU (tanh): the factor is √(2/π), not 2/π": 0.5 * many * (1 + torch.tanh(factor**2 * (many + 0.044715 * many**3))),
-            "GELU (tanh): the factor √(2/π) is missing": 0.5 * many * (1 + torch.tanh(many + 0.044715 * many**3)),
-            "GELU (tanh): x is multiplied by 0.044715, too; only the cubic term should be": 0.5
-            * many
-            * (1 + torch.tanh(factor * 0.044715 * (many + many**3))),
-        },
     )
     ### END HIDDEN TESTS
-with check.edge("gelu_tanh: input unchanged"):
-    check.unchanged(gelu_tanh, at)
-### BEGIN HIDDEN TESTS
-with check.edge("gelu_tanh: gradient"):
-    approximate = "GELU (tanh): the gradient is wrong or does not flow"
-    check.gradients(lambda z: gelu_tanh(z.clone()), lambda z: F.gelu(z, approximate="tanh"), (many,), approximate)
-with check.edge("gelu_tanh: far from zero, all digits"):
-    far = check.run(gelu_tanh, torch.tensor([-100.0, 100.0]))
-    check.close(far, [0.0, 100.0], "far from zero GELU is 0 or x", atol=1e-6)
-    check.close(check.run(gelu_tanh, many), F.gelu(many, approximate="tanh"), "GELU (tanh) in float64 has too few digits")
-### END HIDDEN TESTS
-with check.idea("swish", share=3):
     check.close(
         check.run(swish, at), [-0.2384058, -0.1887703, 0.0, 0.3112297, 2.8577224], "Swish with β = 1 is SiLU: SiLU(3) = 3 σ(3) = 2.8577"
     )
@@ -895,30 +740,37 @@ with check.idea("swish", share=3):
     check.close(check.run(swish, 50 * at), check.run(relu, 50 * at), steep, rtol=0, atol=1e-4)
     ### BEGIN HIDDEN TESTS
     check.avoids(swish, *torchs, hint=f"Swish: {by_yourself}", forbid=["activations"], runs=lambda: swish(at.clone()))
-    slips = {"Swish: this is σ(x): x σ(βx) is wanted": many.sigmoid(), "Swish: this is x tanh(x)": many * many.tanh()}
-    check.close(check.run(swish, many), F.silu(many), "Swish is wrong for other numbers", wrong=slips)
+    check.close(check.run(swish, many), F.silu(many), "Swish is wrong for other numbers")
     ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(relu, at)
+    check.unchanged(gelu, at)
+    check.unchanged(gelu_tanh, at)
+    check.unchanged(swish, at)
+### BEGIN HIDDEN TESTS
+with check.edge("gradients"):
+    check.gradients(lambda z: relu(z.clone()), F.relu, (many,), "ReLU: the gradient is wrong or does not flow")
+    check.gradients(lambda z: gelu(z.clone()), F.gelu, (many,), "GELU: the gradient is wrong or does not flow")
+    approximate = "GELU (tanh): the gradient is wrong or does not flow"
+    check.gradients(lambda z: gelu_tanh(z.clone()), lambda z: F.gelu(z, approximate="tanh"), (many,), approximate)
+    check.gradients(lambda z: swish(z.clone()), F.silu, (many,), "Swish: the gradient is wrong or does not flow")
+with check.edge("all digits"):
+    check.close(check.run(gelu, many), F.gelu(many), "GELU in float64 has too few digits: are the constants exact?")
+    far = check.run(gelu_tanh, torch.tensor([-100.0, 100.0]))
+    check.close(far, [0.0, 100.0], "far from zero GELU is 0 or x", atol=1e-6)
+    check.close(check.run(gelu_tanh, many), F.gelu(many, approximate="tanh"), "GELU (tanh) in float64 has too few digits")
+### END HIDDEN TESTS
 with check.part("swish: β"):
     check.close(check.run(swish, at, 0.0), at / 2, "with β = 0, σ is ½ everywhere: Swish is x/2. Is β used?")
     ### BEGIN HIDDEN TESTS
-    for beta in (0.5, 2.0, 10.0):
+    for beta in (0.5, 2.0, 10.0, -1.5):
         check.close(
             check.run(swish, many, beta),
             many * torch.sigmoid(beta * many),
             "Swish is wrong for β other than 1",
-            wrong={
-                "Swish: β is not used": F.silu(many),
-                "Swish: β multiplies the result; it belongs inside σ": beta * F.silu(many),
-                "Swish: β multiplies x in both places; it belongs inside σ only": beta * many * torch.sigmoid(beta * many),
-                "Swish: you divide by β inside σ": many * torch.sigmoid(many / beta),
-            },
         )
     ### END HIDDEN TESTS
-with check.edge("swish: input unchanged"):
-    check.unchanged(swish, at)
 ### BEGIN HIDDEN TESTS
-with check.edge("swish: gradient"):
-    check.gradients(lambda z: swish(z.clone()), F.silu, (many,), "Swish: the gradient is wrong or does not flow")
 with check.edge("swish: far from zero"):
     steep = check.measure(checks.gradients, swish, (torch.tensor([-1000.0, -90.0, 90.0, 1000.0]),))
     overflow = "far from zero the gradient of Swish is NaN: 1 / (1 + exp(1000)) overflows on the way. Use `torch.sigmoid`"
@@ -1014,7 +866,7 @@ class SwiGLU(nn.Module):
 # %% test="feed-forward" points=5
 check = Check("feed-forward", points=5)
 eye, tens, one = torch.eye(2), torch.tensor([10.0, 20.0]), torch.tensor([[3.0, -5.0]])
-with check.idea("FeedForward"):
+with check.idea("FeedForward and SwiGLU"):
     layer = check.keep(FeedForward, 4, 7)
     shapes = check.run(lambda: {name: list(p.shape) for name, p in layer.state_dict().items()})
     two = "FeedForward has two parts, `up` from D to hidden and `down` from hidden to D, both `nn.Linear` with bias"
@@ -1035,37 +887,8 @@ with check.idea("FeedForward"):
         check.run(ffn, x, shape=(2, 3, 4), hint="FeedForward: (B, T, D) in, (B, T, D) out"),
         F.linear(F.gelu(inner), w_down, b_down),
         "FeedForward is not W_down φ(W_up x + b_up) + b_down with the default φ, exact GELU",
-        wrong={
-            "FeedForward: the activation is missing": F.linear(inner, w_down, b_down),
-            "FeedForward: the default activation is the exact GELU": F.linear(F.relu(inner), w_down, b_down),
-            "FeedForward: there is no activation after the second map": F.gelu(F.linear(F.gelu(inner), w_down, b_down)),
-            "FeedForward: the activation comes before the first map; it belongs between the two": F.linear(
-                F.linear(F.gelu(x), w_up, b_up), w_down, b_down
-            ),
-            "FeedForward: the input is added: the residual comes later, in the block": x + F.linear(F.gelu(inner), w_down, b_down),
-        },
     )
     ### END HIDDEN TESTS
-with check.part("FeedForward: the given activation"):
-    tiny = check.keep(FeedForward, 2, 2, torch.relu)
-    check.run(tiny.load_state_dict, weights)
-    ignored = {"FeedForward: the activation that is given is not used": [[7.0040497, 20.0]]}
-    check.close(check.run(tiny, one), [[7.0, 20.0]], "the same with ReLU: (3, −5) becomes (10 − 3, 20 − 0)", wrong=ignored)
-    ### BEGIN HIDDEN TESTS
-    other = check.keep(FeedForward, 4, 7, torch.tanh)
-    check.run(other.load_state_dict, state)
-    ignored = {"FeedForward: the activation that is given is not used": F.linear(F.gelu(inner), w_down, b_down)}
-    check.close(check.run(other, x), F.linear(inner.tanh(), w_down, b_down), "FeedForward is wrong with tanh", wrong=ignored)
-    ### END HIDDEN TESTS
-### BEGIN HIDDEN TESTS
-with check.part("FeedForward: gradients"):
-    got = check.measure(checks.gradients, ffn, (x,), back, params=list(state))
-    want = checks.gradients(lambda z, *p: F.linear(F.gelu(F.linear(z, p[0], p[1])), p[2], p[3]), (x, *state.values()), back)
-    for name, target in zip(["its input", *state], want.inputs, strict=True):
-        value = got.inputs[0] if name == "its input" else got.params[name]
-        check.close(value, target, f"FeedForward: the gradient with respect to {name} is wrong or missing")
-### END HIDDEN TESTS
-with check.idea("SwiGLU"):
     gated = check.keep(SwiGLU, 4, 7)
     shapes = check.run(lambda: dict(sorted((name, list(p.shape)) for name, p in gated.state_dict().items())))
     three = "SwiGLU has three parts without bias: `w1` and `w3` from D to hidden, `w2` from hidden to D"
@@ -1083,20 +906,25 @@ with check.idea("SwiGLU"):
         check.run(glu, x, shape=(2, 3, 4), hint="SwiGLU: (B, T, D) in, (B, T, D) out"),
         (F.silu(a) * c) @ w2.T,
         "SwiGLU is not W2 (SiLU(W1 x) ⊙ W3 x)",
-        wrong={
-            "SwiGLU: W1 and W3 are exchanged: SiLU is taken of W1 x": (a * F.silu(c)) @ w2.T,
-            "SwiGLU: the gate is a plain σ (that is GLU): SiLU(z) = z σ(z)": (a.sigmoid() * c) @ w2.T,
-            "SwiGLU: SiLU is missing": (a * c) @ w2.T,
-            "SwiGLU: the gate W3 x is missing": F.silu(a) @ w2.T,
-            "SwiGLU: the two parts are added; the gate multiplies": (F.silu(a) + c) @ w2.T,
-            "SwiGLU: SiLU is taken of the product; it belongs to W1 x alone": F.silu(a * c) @ w2.T,
-            "SwiGLU: SiLU is taken of both parts": (F.silu(a) * F.silu(c)) @ w2.T,
-            "SwiGLU: this is GEGLU: the gate's activation is SiLU, not GELU": (F.gelu(a) * c) @ w2.T,
-            "SwiGLU: the input is added: the residual comes later, in the block": x + (F.silu(a) * c) @ w2.T,
-        },
     )
     ### END HIDDEN TESTS
+with check.part("FeedForward: the given activation"):
+    tiny = check.keep(FeedForward, 2, 2, torch.relu)
+    check.run(tiny.load_state_dict, weights)
+    ignored = {"FeedForward: the activation that is given is not used": [[7.0040497, 20.0]]}
+    check.close(check.run(tiny, one), [[7.0, 20.0]], "the same with ReLU: (3, −5) becomes (10 − 3, 20 − 0)", wrong=ignored)
+    ### BEGIN HIDDEN TESTS
+    other = check.keep(FeedForward, 4, 7, torch.tanh)
+    check.run(other.load_state_dict, state)
+    check.close(check.run(other, x), F.linear(inner.tanh(), w_down, b_down), "FeedForward is wrong with tanh")
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
+with check.part("FeedForward: gradients"):
+    got = check.measure(checks.gradients, ffn, (x,), back, params=list(state))
+    want = checks.gradients(lambda z, *p: F.linear(F.gelu(F.linear(z, p[0], p[1])), p[2], p[3]), (x, *state.values()), back)
+    for name, target in zip(["its input", *state], want.inputs, strict=True):
+        value = got.inputs[0] if name == "its input" else got.params[name]
+        check.close(value, target, f"FeedForward: the gradient with respect to {name} is wrong or missing")
 with check.part("SwiGLU: gradients"):
     got = check.measure(checks.gradients, glu, (x,), back, params=["w1.weight", "w2.weight", "w3.weight"])
     want = checks.gradients(lambda z, a, b, c: (F.silu(z @ a.T) * (z @ c.T)) @ b.T, (x, w1, w2, w3), back)
@@ -1141,7 +969,7 @@ def merge_heads(x):
 # %% test="heads" points=3
 check = Check("heads", points=3)
 count_up = torch.arange(2 * 3 * 8.0).view(2, 3, 8)
-with check.idea("split_heads"):
+with check.idea("split and merge"):
     axes_hint = "split_heads: the axes are batch, head, position, width of a head, in this order"
     cut = check.run(split_heads, count_up, 4, shape=(2, 4, 3, 2), hint=axes_hint)
     check.close(cut[1, 2], [[28, 29], [36, 37], [44, 45]], "split_heads: head 2 holds columns 4 and 5 of every position of its sequence")
@@ -1151,34 +979,9 @@ with check.idea("split_heads"):
         cut,
         whole_row,
         "split_heads mixes positions and heads",
-        wrong={
-            "split_heads: `view` straight to (B, H, T, D/H) cuts the sequence, not the width: view to (B, T, H, D/H), then transpose": (
-                count_up.view(2, 4, 3, 2)
-            ),
-            "split_heads: head h takes every H-th column; it should take D/H adjacent columns": count_up.view(2, 3, 2, 4).permute(
-                0, 3, 1, 2
-            ),
-            "split_heads: the heads are in reverse order": whole_row.flip(1),
-        },
     )
     check.close(check.run(split_heads, count_up, 2), torch.stack(count_up.split(4, dim=-1), dim=1), "split_heads is wrong for two heads")
     ### END HIDDEN TESTS
-with check.edge("split_heads: input unchanged"):
-    check.unchanged(split_heads, count_up, 2)
-### BEGIN HIDDEN TESTS
-with check.edge("split_heads: a transposed input"):
-    strided = randn(3, 5, 6).transpose(0, 1)  # (5, 3, 6), not contiguous but each row is
-    got, apart = check.run(split_heads, strided, 3), torch.stack(strided.split(2, dim=-1), 1)
-    check.close(got, apart, "split_heads: an input that was transposed before must work, too")
-with check.edge("split_heads: ones"):
-    check.shape(check.run(split_heads, randn(1, 1, 6), 6), (1, 6, 1, 1), "one sequence, one position, heads of width one: this must work")
-    check.close(check.run(split_heads, count_up, 1), count_up[:, None], "one head: nothing is cut")
-with check.edge("split_heads: gradient"):
-    check.gradients(
-        lambda z: split_heads(z.sin(), 2), lambda z: torch.stack(z.sin().split(2, -1), 1), (randn(2, 3, 4),), "no gradient flows"
-    )
-### END HIDDEN TESTS
-with check.idea("merge_heads", share=2):  # what is split wrongly cannot be put back
     pair = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]])  # two heads with two positions each
     side = "merge_heads: position 0 has (1, 2) in head 0 and (5, 6) in head 1: side by side (1, 2, 5, 6)"
     check.close(check.run(merge_heads, pair, shape=(1, 2, 4), hint=side), [[[1, 2, 5, 6], [3, 4, 7, 8]]], side)
@@ -1191,19 +994,23 @@ with check.idea("merge_heads", share=2):  # what is split wrongly cannot be put 
         check.run(merge_heads, pieces),
         torch.cat(pieces.unbind(1), -1),
         "merge_heads: the heads must go side by side, head 0 first",
-        wrong={
-            "merge_heads: `reshape` alone mixes positions and heads: bring the position axis back to its place first": pieces.reshape(
-                2, 4, 15
-            ),
-            "merge_heads: the heads are interleaved; each head keeps its columns together": pieces.permute(0, 2, 3, 1).reshape(2, 4, 15),
-            "merge_heads: the heads are in reverse order": torch.cat(pieces.flip(1).unbind(1), -1),
-        },
     )
     ### END HIDDEN TESTS
-with check.edge("merge_heads: input unchanged"):
+with check.edge("inputs unchanged"):
+    check.unchanged(split_heads, count_up, 2)
     check.unchanged(merge_heads, pair)
 ### BEGIN HIDDEN TESTS
-with check.edge("merge_heads: gradient"):
+with check.edge("split_heads: a transposed input"):
+    strided = randn(3, 5, 6).transpose(0, 1)  # (5, 3, 6), not contiguous but each row is
+    got, apart = check.run(split_heads, strided, 3), torch.stack(strided.split(2, dim=-1), 1)
+    check.close(got, apart, "split_heads: an input that was transposed before must work, too")
+with check.edge("split_heads: ones"):
+    check.shape(check.run(split_heads, randn(1, 1, 6), 6), (1, 6, 1, 1), "one sequence, one position, heads of width one: this must work")
+    check.close(check.run(split_heads, count_up, 1), count_up[:, None], "one head: nothing is cut")
+with check.edge("gradients"):
+    check.gradients(
+        lambda z: split_heads(z.sin(), 2), lambda z: torch.stack(z.sin().split(2, -1), 1), (randn(2, 3, 4),), "no gradient flows"
+    )
     check.gradients(lambda z: merge_heads(z.sin()), lambda z: torch.cat(z.sin().unbind(1), -1), (pieces,), "no gradient flows")
 ### END HIDDEN TESTS
 check.score()
@@ -1281,11 +1088,10 @@ with check.idea("split, attend, merge, project"):
         def forward(self, z, may=None):
             return self.own(z, z, z, need_weights=False, attn_mask=None if may is None else ~may)[0]
 
-    def by_hand(z, p, heads, scale=None, rule=None, cutter=None):
-        cutter = cutter or (lambda y: torch.stack(y.chunk(heads, -1), 1))
-        q, k, v = (cutter(F.linear(z, p[f"{part}.weight"], p[f"{part}.bias"])) for part in parts[:3])
-        raw = q @ k.mT / (scale or q.shape[-1] ** 0.5)
-        raw = raw if rule is None else raw.masked_fill(~rule, -torch.inf)
+    def by_hand(z, p, heads, rule):
+        cut = [F.linear(z, p[f"{part}.weight"], p[f"{part}.bias"]).chunk(heads, -1) for part in parts[:3]]
+        q, k, v = (torch.stack(pieces, 1) for pieces in cut)
+        raw = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~rule, -torch.inf)
         return torch.cat((raw.softmax(-1) @ v).unbind(1), -1)
 
     def last(z, p):
@@ -1293,37 +1099,11 @@ with check.idea("split, attend, merge, project"):
 
     x, back, lower = randn(2, 5, 6), randn(2, 5, 6), torch.ones(5, 5, dtype=torch.bool).tril()
     state = {f"{part}.{kind}": randn(6, 6) / 2 if kind == "weight" else randn(6) for part in parts for kind in ("weight", "bias")}
-    to = {"q": "k", "k": "q", "v": "v", "o": "o"}
-    swapped = {f"{to[name[0]]}{name[1:]}": p for name, p in state.items()}
-    to = {"q": "q", "k": "v", "v": "k", "o": "o"}
-    mixed_up = {f"{to[name[0]]}{name[1:]}": p for name, p in state.items()}
     check.run(lambda: mha.load_state_dict(state))
-    crossed = [F.linear(x, state[f"{part}.weight"], state[f"{part}.bias"]).view(2, 5, 3, 2) for part in parts[:3]]
     check.close(
         check.run(mha, x, shape=(2, 5, 6), hint="(B, T, D) in, (B, T, D) out: are the heads merged again?"),
         checks.value(Counterpart(state, 3)(x)),
         "the output differs from nn.MultiheadAttention",
-        wrong={
-            "the output projection is missing": by_hand(x, state, 3),
-            "the scores are scaled by the root of the whole width D; each head has the width D/H": last(
-                by_hand(x, state, 3, scale=6**0.5), state
-            ),
-            "the scores are not scaled": last(by_hand(x, state, 3, scale=1.0), state),
-            "this is one head over the whole width: is the split used?": last(by_hand(x, state, 1), state),
-            "the roles of q_proj and k_proj are exchanged": last(by_hand(x, swapped, 3), state),
-            "the roles of k_proj and v_proj are exchanged": last(by_hand(x, mixed_up, 3), state),
-            "positions and heads are mixed in the split: `view` without `transpose`": last(
-                by_hand(x, state, 3, cutter=lambda y: y.reshape(2, 3, 5, 2)), state
-            ),
-            "the merged heads are mixed: is the transpose undone before the axes are joined?": last(
-                torch.stack(by_hand(x, state, 3).chunk(3, -1), 1).reshape(2, 5, 6), state
-            ),
-            "the input is added: the residual comes later, in the block": x + last(by_hand(x, state, 3), state),
-            "without a mask the output is causal: the mask is optional": last(by_hand(x, state, 3, rule=lower), state),
-            "attention runs over the heads of one position: move the head axis in front of the positions": last(
-                F.scaled_dot_product_attention(*crossed).reshape(2, 5, 6), state
-            ),
-        },
     )
     check.avoids(
         MultiHeadAttention,
@@ -1343,18 +1123,16 @@ with check.part("mask"):
         check.run(mha, x, lower, forbid=["multi-head attention"]),
         checks.value(Counterpart(state, 3)(x, lower)),
         "the output differs from nn.MultiheadAttention with a causal mask",
-        wrong={
-            "the mask is not used": last(by_hand(x, state, 3), state),
-            "the mask is read the wrong way round: True means may look": last(by_hand(x, state, 3, rule=~lower).nan_to_num(), state),
-        },
     )
     ragged = torch.arange(5) < torch.tensor([4, 2])[:, None, None, None]  # (2, 1, 1, 5)
     check.close(
         check.run(mha, x, ragged, forbid=["multi-head attention"]),
-        last(by_hand(x, state, 3, rule=ragged), state),
+        last(by_hand(x, state, 3, ragged), state),
         "with a mask for each sequence, (B, 1, 1, T), the output is wrong",
-        wrong={"one sequence's mask is used for the whole batch": last(by_hand(x, state, 3, rule=ragged[:1]), state)},
     )
+    several = (randn(3, 5, 5) > 0) | torch.eye(5, dtype=torch.bool)  # nobody is blind
+    each = "with a mask for each head, (H, T, T), the output is wrong"
+    check.close(check.run(mha, x, several, forbid=["multi-head attention"]), last(by_hand(x, state, 3, several), state), each)
     ### END HIDDEN TESTS
 with check.part("without biases"):
     bare = check.keep(MultiHeadAttention, 6, 2, bias=False)
@@ -1465,8 +1243,8 @@ with check.idea("drop and scale in training"):
     fifth = "with p = 0.2 one fifth of the entries is dropped: is p the probability of dropping, or of keeping?"
     check.true(((out == 0).double().mean() - 0.2).abs() < 0.15, fifth)  # five standard deviations, even if whole rows are dropped
     ### BEGIN HIDDEN TESTS
-    heavy = check.run(dropout, 3 * sheet, 0.75, True, shape=(200, 300), forbid=["dropout"])
-    check.close(torch.where(heavy == 0, 12.0, heavy), 12 * sheet, "with p = 0.75 every entry of 3 becomes 0 or 3/0.25 = 12")
+    heavy = check.run(dropout, -3 * sheet, 0.75, True, shape=(200, 300), forbid=["dropout"])
+    check.close(torch.where(heavy == 0, -12.0, heavy), -12 * sheet, "with p = 0.75 every entry of −3 becomes 0 or −3/0.25 = −12")
     check.true(((heavy == 0).double().mean() - 0.75).abs() < 0.16, "with p = 0.75 three quarters of the entries are dropped")  # as above
     check.avoids(
         dropout,
@@ -1611,34 +1389,6 @@ with check.idea("pre-LN"):
         check.run(pre, x, forbid=["encoder layer"]),
         checks.value(depth.torch_block(state, 3, "pre")(x)),
         "pre-LN: the output differs from nn.TransformerEncoderLayer",
-        wrong={
-            "this is post-LN: in pre-LN the branch reads the normalised x, and nothing is normalised after the sum": chain(
-                x, lambda z: n1(z + att(z)), lambda z: n2(z + feed(z))
-            ),
-            "the residual adds the normalised x: the stream itself must stay as it is": chain(
-                x, lambda z: n1(z) + att(n1(z)), lambda z: n2(z) + feed(n2(z))
-            ),
-            "the feed-forward branch uses norm1: it has its own norm, norm2": chain(x, lambda z: z + att(n1(z)), lambda z: z + feed(n1(z))),
-            "norm1 and norm2 are exchanged": chain(x, lambda z: z + att(n2(z)), lambda z: z + feed(n1(z))),
-            "both branches read the block's input: the feed-forward layer comes after the attention": x + att(n1(x)) + feed(n2(x)),
-            "the feed-forward layer comes first: attention is the first branch": chain(
-                x, lambda z: z + feed(n2(z)), lambda z: z + att(n1(z))
-            ),
-            "the residual of the second branch is missing": feed(n2(x + att(n1(x)))),
-            "the residual of the first branch is missing": chain(x, lambda z: att(n1(z)), lambda z: z + feed(n2(z))),
-            "there is no residual connection": chain(x, lambda z: att(n1(z)), lambda z: feed(n2(z))),
-            "the second residual adds the block's input: it must add the stream after the attention": x + feed(n2(x + att(n1(x)))),
-            "the norms are missing": chain(x, lambda z: z + att(z), lambda z: z + feed(z)),
-            "the norm is applied to the branch's output: in pre-LN it is applied to its input": chain(
-                x, lambda z: z + n1(att(z)), lambda z: z + n2(feed(z))
-            ),
-            "the feed-forward layer has ReLU; its default, exact GELU, is asked for": chain(
-                x, lambda z: z + att(n1(z)), lambda z: z + feed(n2(z), F.relu)
-            ),
-            "the block is causal without a mask: the mask is optional": chain(
-                x, lambda z: z + att(n1(z), lower), lambda z: z + feed(n2(z))
-            ),
-        },
     )
     check.avoids(
         Block,
@@ -1661,17 +1411,6 @@ with check.part("post-LN"):
         after,
         twin_after,
         "post-LN: the output differs from nn.TransformerEncoderLayer",
-        wrong={
-            "this is pre-LN: in post-LN the norm comes after the sum": chain(x, lambda z: z + att(n1(z)), lambda z: z + feed(n2(z))),
-            "post-LN: the feed-forward branch uses norm1; it has its own norm, norm2": chain(
-                x, lambda z: n1(z + att(z)), lambda z: n1(z + feed(z))
-            ),
-            "post-LN: norm1 and norm2 are exchanged": chain(x, lambda z: n2(z + att(z)), lambda z: n1(z + feed(z))),
-            "post-LN: only the branch is normalised; the norm is taken of the sum": chain(
-                x, lambda z: z + n1(att(z)), lambda z: z + n2(feed(z))
-            ),
-            "post-LN: there is no residual connection": chain(x, lambda z: n1(att(z)), lambda z: n2(feed(z))),
-        },
     )
     ### END HIDDEN TESTS
 with check.part("mask"):
@@ -1684,8 +1423,11 @@ with check.part("mask"):
         check.run(pre, x, lower),
         chain(x, lambda z: z + att(n1(z), lower), lambda z: z + feed(n2(z))),
         "pre-LN: the output differs from nn.TransformerEncoderLayer with a causal mask",
-        wrong={"the mask does not reach the attention": chain(x, lambda z: z + att(n1(z)), lambda z: z + feed(n2(z)))},
     )
+    orders = ["pre", "post"] if (after - twin_after).abs().max() < 1e-3 else ["pre"]  # what is wrong about post-LN is told above
+    if "post" in orders:
+        seen = chain(x, lambda z: n1(z + att(z, lower)), lambda z: n2(z + feed(z)))
+        check.close(check.run(loaded("post"), x, lower), seen, "post-LN: the output is wrong with a causal mask")
     ### END HIDDEN TESTS
 with check.part("evaluation"):
     quiet = check.keep(Block, 6, 3, 10, p=0.9)
@@ -1701,17 +1443,11 @@ with check.part("evaluation"):
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("dropout"):
-    orders = ["pre", "post"] if (after - twin_after).abs().max() < 1e-3 else ["pre"]  # what is wrong about post-LN is told above
     for order in orders:
         check.close(
             check.run(loaded(order, p=1.0), x),
             x if order == "pre" else n2(n1(x)),
             f"{order}-LN in training with p = 1: both branches are dropped, only the residual stream is left",
-            wrong={
-                "dropout is not applied in training": checks.value(depth.torch_block(state, 3, order)(x)),
-                "dropout acts on the stream: it must act on the branch, before x is added": torch.zeros(2, 5, 6),
-                "dropout acts after the sum: it must act on the branch, before x is added": n2(n1(torch.zeros(2, 5, 6))),
-            },
         )
     half_dropped = check.keep(Block, 6, 3, 10, p=0.5)
     check.run(half_dropped.load_state_dict, blank | {"attn.o_proj.bias": torch.ones(6)})  # the feed-forward layer gives zeros
@@ -1730,7 +1466,6 @@ with check.part("residual=False"):
             check.run(loaded(order, residual=False), x),
             chain(x, *bare),
             f"{order}-LN with residual=False: the branches replace x, norms stay",
-            wrong={f"{order}-LN: residual=False has no effect": checks.value(depth.torch_block(state, 3, order)(x))},
         )
 with check.part("gradients"):
     for order in orders:
@@ -1808,7 +1543,7 @@ def llama_parameters(V, L, D, hidden):
 
 # %% test="count" points=5
 check = Check("count", points=5)
-with check.idea("block_parameters"):
+with check.idea("four counts"):
     whole_block = "block_parameters(6, 10): your Block from 4.2, biases and norms included, has 328 parameters"
     slips = {"block_parameters: the biases of the feed-forward layer are missing": 312, "block_parameters: no bias is counted": 288}
     slips |= {"block_parameters: a LayerNorm has a weight and a bias": 316}
@@ -1817,30 +1552,17 @@ with check.idea("block_parameters"):
     ### BEGIN HIDDEN TESTS
     for wide, inner in [(5, 20), (4, 3), (1, 1), (16, 7)]:
         full = sum(math.prod(shape) for shape in depth.block_shapes(wide, inner).values())
-        slips = {
-            "block_parameters: you assume that hidden is 4 D": 12 * wide * wide + 13 * wide,
-            "block_parameters: the output projection of the attention is missing": full - wide * wide - wide,
-        }
         other = "block_parameters is wrong for another width: is every term a function of D and hidden?"
-        check.close(check.run(block_parameters, wide, inner), full, other, wrong=slips if wide == 16 else None)
+        check.close(check.run(block_parameters, wide, inner), full, other)
     ### END HIDDEN TESTS
-with check.idea("gpt2_parameters", share=2):  # it needs block_parameters, too
     small = "GPT-2 small (V = 50,257, T = 1,024, L = 12, D = 768) has 124,439,808 parameters"
     check.close(check.run(gpt2_parameters, 50257, 1024, 12, 768), 124_439_808, small, rtol=0, atol=0.5)
     ### BEGIN HIDDEN TESTS
     for V, length, L, wide in [(50257, 1024, 48, 1600), (11, 7, 0, 3), (100, 9, 2, 12)]:
         full = V * wide + length * wide + L * (12 * wide * wide + 13 * wide) + 2 * wide
-        slips = {
-            "gpt2_parameters: the output layer is the token embedding: it is not counted twice": full + V * wide,
-            "gpt2_parameters: the last LayerNorm is missing": full - 2 * wide,
-            "gpt2_parameters: the learned positions are missing": full - length * wide,
-            "gpt2_parameters: the last LayerNorm has a weight and a bias": full - wide,
-            "gpt2_parameters: the token embeddings are missing": full - V * wide,
-        }
         other = "gpt2_parameters is wrong for another size"
-        check.close(check.run(gpt2_parameters, V, length, L, wide), full, other, rtol=0, atol=0.5, wrong=slips)
+        check.close(check.run(gpt2_parameters, V, length, L, wide), full, other, rtol=0, atol=0.5)
     ### END HIDDEN TESTS
-with check.idea("swiglu_hidden"):
     slips = {"swiglu_hidden: the classical layer has two maps, SwiGLU three: 4D · 2/3": 3072}
     slips |= {"swiglu_hidden: round up only if it is not a multiple already": 2112}
     check.close(check.run(swiglu_hidden, 768), 2048, "8/3 · 768 = 2048 is a multiple of 64 already", wrong=slips)
@@ -1853,6 +1575,16 @@ with check.idea("swiglu_hidden"):
         other = "swiglu_hidden: the smallest multiple of 64 with 3 · D · hidden ≥ 8 · D² is another one"
         check.close(check.run(swiglu_hidden, wide), least, other, rtol=0, atol=0.5)
     ### END HIDDEN TESTS
+    seven = "LLaMA-7B (V = 32,000, L = 32, D = 4,096, hidden = 11,008) has 6,738,415,616 parameters"
+    check.close(check.run(llama_parameters, 32000, 32, 4096, 11008), 6_738_415_616, seven, rtol=0, atol=0.5)
+    inner = "V = 100, L = 1, D = 512 and the inner width `swiglu_hidden(512)`: 3,315,200 (if that is wrong, this follows from it)"
+    check.close(check.run(lambda: llama_parameters(100, 1, 512, swiglu_hidden(512))), 3_315_200, inner, rtol=0, atol=0.5)
+    ### BEGIN HIDDEN TESTS
+    for V, L, wide, inner in [(32000, 40, 5120, 13824), (7, 1, 2, 3), (50, 3, 8, 24)]:
+        full = 2 * V * wide + L * (4 * wide * wide + 3 * wide * inner + 2 * wide) + wide
+        other = "llama_parameters is wrong for another size"
+        check.close(check.run(llama_parameters, V, L, wide, inner), full, other, rtol=0, atol=0.5)
+    ### END HIDDEN TESTS
 with check.part("swiglu_hidden: multiple"):
     slips = {"swiglu_hidden: the argument `multiple` is not used": 10944}
     check.close(check.run(swiglu_hidden, 4096, 256), 11008, "LLaMA-7B: D = 4,096, multiples of 256, gives 11,008", wrong=slips)
@@ -1861,25 +1593,6 @@ with check.part("swiglu_hidden: multiple"):
         least = next(h for h in range(0, 8 * wide + 2 * by, by) if 3 * h >= 8 * wide)
         other = "swiglu_hidden: for another `multiple` the result is wrong (watch rounding: use whole numbers)"
         check.close(check.run(swiglu_hidden, wide, by), least, other, rtol=0, atol=0.5)
-    ### END HIDDEN TESTS
-with check.idea("llama_parameters", share=2):
-    seven = "LLaMA-7B (V = 32,000, L = 32, D = 4,096, hidden = 11,008) has 6,738,415,616 parameters"
-    check.close(check.run(llama_parameters, 32000, 32, 4096, 11008), 6_738_415_616, seven, rtol=0, atol=0.5)
-    inner = "V = 100, L = 1, D = 512 and the inner width `swiglu_hidden(512)`: 3,315,200 (if that is wrong, this follows from it)"
-    check.close(check.run(lambda: llama_parameters(100, 1, 512, swiglu_hidden(512))), 3_315_200, inner, rtol=0, atol=0.5)
-    ### BEGIN HIDDEN TESTS
-    for V, L, wide, inner in [(32000, 40, 5120, 13824), (7, 1, 2, 3), (50, 3, 8, 24)]:
-        full = 2 * V * wide + L * (4 * wide * wide + 3 * wide * inner + 2 * wide) + wide
-        slips = {
-            "llama_parameters: the output layer has its own weights": full - V * wide,
-            "llama_parameters: an RMSNorm has no bias": full + (2 * L + 1) * wide,
-            "llama_parameters: SwiGLU has three maps": full - L * wide * inner,
-            "llama_parameters: the last RMSNorm is missing": full - wide,
-            "llama_parameters: there are two RMSNorms in each block": full - L * wide,
-            "llama_parameters: the attention has no biases": full + 4 * L * wide,
-        }
-        other = "llama_parameters is wrong for another size"
-        check.close(check.run(llama_parameters, V, L, wide, inner), full, other, rtol=0, atol=0.5, wrong=slips if V == 32000 else None)
     ### END HIDDEN TESTS
 check.score()
 
@@ -1967,45 +1680,12 @@ with check.idea("one length for each block"):
         if order == "pre":
             twin[-1].load_state_dict({"weight": state["final.weight"], "bias": state["final.bias"]})
 
-        def by_block(cotangent, twin=twin):
-            every = checks.gradients(twin, (x,), cotangent, params=[]).params
-            return [
-                [
-                    piece
-                    for name, p in every.items()
-                    if name.startswith(f"{number}.")
-                    for piece in (p.chunk(3) if "in_proj" in name else [p])
-                ]
-                for number in range(4)
-            ]
-
-        def lengths_of_all(pieces):
-            return torch.tensor([math.sqrt(sum(p.square().sum().item() for p in part)) for part in pieces])
-
-        pieces = by_block(back)
-        want = lengths_of_all(pieces)
+        every = checks.gradients(twin, (x,), back, params=[]).params
+        squares = [sum(p.square().sum().item() for name, p in every.items() if name.startswith(f"{number}.")) for number in range(4)]
         check.close(
             check.run(gradient_norms, stack, x, back),
-            want,
+            torch.tensor(squares).sqrt(),
             f"{order}-LN, 4 blocks: the gradients' lengths are wrong",
-            wrong={
-                "the lengths of the parameters' gradients are added: take all as one vector, the root of the sum of squares": torch.tensor(
-                    [sum(p.norm().item() for p in part) for part in pieces]
-                ),
-                "these are the squared lengths: the root is missing": want.square(),
-                "the order is reversed: first block first": want.flip(0),
-                "these are root mean squares: the length is the root of the sum": torch.tensor(
-                    [torch.cat([p.flatten() for p in part]).square().mean().sqrt().item() for part in pieces]
-                ),
-                "this is the largest of the parameters' gradients: all of them belong to the length": torch.tensor(
-                    [max(p.norm().item() for p in part) for part in pieces]
-                ),
-                "these are the lengths of the weights, not of their gradients": torch.tensor(
-                    [math.sqrt(sum(p.square().sum().item() for p in part.values())) for part in one_by_one]
-                ),
-                "the cotangent is not used: the loss is the sum of output times cotangent": lengths_of_all(by_block(torch.ones(2, 3, 4))),
-                "the loss is a mean: it is the sum of output times cotangent": want / 24,
-            },
             rtol=1e-3,  # sums of some hundred squares in float32
         )
     ### END HIDDEN TESTS
@@ -2168,17 +1848,6 @@ with check.idea("the part that is not common"):
         check.run(distinctness, x),
         rest / all_of_it,
         "the share is wrong for random vectors",
-        wrong={
-            "the mean runs over the features: it runs over the positions": (x - x.mean(-1, keepdim=True)).norm() / all_of_it,
-            "this is the square: the root is missing": (rest / all_of_it) ** 2,
-            "it is not divided by the length of x": rest,
-            "this is the common share: use the part that is not common": 5**0.5 * x.mean(0).norm() / all_of_it,
-            "you divide by the length of the mean: divide by the length of all of x": rest / (5**0.5 * x.mean(0).norm()),
-            "lengths are added; squares of lengths belong under one root": (x - x.mean(0)).norm(dim=1).sum() / x.norm(dim=1).sum(),
-            "the shares of the positions are averaged: add up squares over all positions first": (
-                (x - x.mean(0)).norm(dim=1) / x.norm(dim=1)
-            ).mean(),
-        },
     )
     unit = F.normalize(randn(6, 3, dtype=torch.float64) + 0.5, dim=1)
     cosine = "for vectors of one length, the mean cosine of all pairs is 1 − distinctness²"
@@ -2194,10 +1863,6 @@ with check.part("axes in front"):
         out,
         (many - many.mean(-2, keepdim=True)).flatten(-2).norm(dim=-1) / length,
         "with axes in front the shares are wrong",
-        wrong={
-            "the mean runs over other sequences, too: each sequence has its own": (many - many.mean((0, 1, 2))).flatten(-2).norm(dim=-1)
-            / length
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -2306,7 +1971,7 @@ def centre_writer(W, b):
 
 # %% test="bonus-fold" points=4
 check = Check("bonus-fold", points=4)
-with check.idea("fold_norm"):
+with check.idea("fold and centre"):
     fold = torch.tensor([2.0, 3.0]), torch.tensor([1.0, 1.0]), torch.tensor([[1.0, 10.0]]), torch.tensor([100.0])
     slips = {"fold_norm: β is not folded into b": [100.0], "fold_norm: the old bias b is lost": [11.0]}
     weight_hint = "fold_norm: with γ = (2, 3) and W = (1, 10), W' is (2, 30): γ multiplies the columns of W"
@@ -2322,21 +1987,11 @@ with check.idea("fold_norm"):
         hats @ new_weight.T + new_bias,
         (gamma * hats + beta) @ W.T + b,
         "fold_norm: W' x̂ + b' differs from W (γ ⊙ x̂ + β) + b",
-        wrong={
-            "fold_norm: γ is not folded into W": hats @ W.T + b + W @ beta,
-            "fold_norm: β is not folded into b": (gamma * hats) @ W.T + b,
-            "fold_norm: β goes through W before it is added to b; γ does not act on it": (gamma * hats) @ W.T + b + W @ (gamma * beta),
-            "fold_norm: the old bias b is lost": (gamma * hats + beta) @ W.T,
-        },
     )
     square = randn(5, 5)
     squared = check.run(fold_norm, gamma, beta, square, beta)[0]
-    slips = {"fold_norm: γ multiplies the rows of W; it belongs to the columns, the inputs": square * gamma[:, None]}
-    check.close(squared, square * gamma, "fold_norm: with a square W it is wrong: γ multiplies the columns", wrong=slips)
+    check.close(squared, square * gamma, "fold_norm: with a square W it is wrong: γ multiplies the columns")
     ### END HIDDEN TESTS
-with check.edge("fold_norm: inputs unchanged"):
-    check.unchanged(fold_norm, *fold)
-with check.idea("centre_writer"):
     writer = torch.tensor([[1.0, 2.0], [3.0, 6.0]]), torch.tensor([0.0, 10.0])
     weight_hint = "centre_writer: the columns of ((1, 2), (3, 6)) have the means 2 and 4: W' is ((−1, −2), (1, 2))"
     check.close(check.run(centre_writer, *writer)[0], [[-1.0, -2.0], [1.0, 2.0]], weight_hint)
@@ -2351,19 +2006,10 @@ with check.idea("centre_writer"):
         z @ new_weight.T + new_bias,
         target - target.mean(1, keepdim=True),
         "centre_writer: the centred part of what is written must stay as it was",
-        wrong={
-            "centre_writer: b is not centred": target - (z @ U.T).mean(1, keepdim=True),
-            "centre_writer: W is not centred": target - c.mean(),
-            "centre_writer: the mean over the inputs (the rows of W) is removed: it must be the mean over the D outputs": z
-            @ (U - U.mean(1, keepdim=True)).T
-            + c
-            - c.mean(),
-            "centre_writer: one mean over all of W is removed: each column has its own": z @ (U - U.mean()).T + c - c.mean(),
-            "centre_writer: this writes nothing: only the mean may go": torch.zeros(8, 4),
-        },
     )
     ### END HIDDEN TESTS
-with check.edge("centre_writer: inputs unchanged"):
+with check.edge("inputs unchanged"):
+    check.unchanged(fold_norm, *fold)
     check.unchanged(centre_writer, *writer)
 check.score()
 
