@@ -2125,7 +2125,7 @@ NOTHING_LEARNED = "made of positions and sizes alone: nothing that is learned st
 EQUIVALENT = {
     "equivariance-gap": {
         "gradient: *": "the gap is a number to look at: no model is trained through it",
-        "order: f(x[[]order[]]) - f(x)[[]order[]] → *": "the absolute value does not see which of the two is subtracted",
+        "order: f(x[order]) - f(x)[order] → *": "the absolute value does not see which of the two is subtracted",
         "state: *, the first result of these shapes": "the function is part of what is remembered, and every call has another one",
     },
     "frequencies": {"gradient: *": NOTHING_LEARNED},
@@ -2135,7 +2135,7 @@ EQUIVALENT = {
     "stretched": {"gradient: *": NOTHING_LEARNED},
     "alibi-slopes": {"gradient: *": NOTHING_LEARNED}
     | dict.fromkeys(
-        ["sign: 2 * N + 1 → 2 * N - 1", "number: 2 → 3 #2", "number: 1 → ? #5", "left out: 2 * N + 1 → 2 * N"],
+        ["sign: 2 * N + 1 → 2 * N - 1", "number: 2 → 3 #2", "number: 1 → * #5", "left out: 2 * N + 1 → 2 * N"],
         "of the slopes in between only the first H − N are used, and all of these have them: how many more there are makes no difference",
     ),
     "alibi-bias": {

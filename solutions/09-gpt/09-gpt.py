@@ -103,11 +103,6 @@ with check.idea("vocabulary"):
         check.run(vocabulary, "zéA Bz~\n"),
         "\n ABz~é",
         "line ends, spaces, capitals and accents are characters too: nothing is stripped or folded",
-        wrong={
-            "capitals are folded: `A` and `a` are different characters": "\n abz~é",
-            "line ends at the start or end of the text are stripped: they are characters too": " ABz~é",
-            "spaces and line ends are left out: they are characters too": "ABz~é",
-        },
     )
 with check.edge("vocabulary: empty text"):
     check.equal(check.run(vocabulary, ""), "", "the vocabulary of an empty text is the empty string")
@@ -121,21 +116,12 @@ with check.idea("encode"):
         check.run(encode, " aA\na ", "\n Aa"),
         [1, 3, 2, 0, 3, 1],
         "every character becomes a token each time it occurs: spaces, line ends and capitals too, even at the ends of the text",
-        wrong={
-            "the ends of the text are stripped: spaces there are tokens too": [3, 2, 0, 3],
-            "repeated characters are left out: the text has one token for each of its characters": [1, 3, 2, 0],
-        },
     )
 with check.part("encode: unknown characters"):
     check.equal(
         check.run(encode, "a€bäb", "ab"),
         [0, 1, 1],
         "a character that is not in the alphabet is left out",
-        wrong={
-            "an unknown character becomes token 0: leave it out instead": [0, 0, 1, 0, 1],
-            "an unknown character becomes −1: leave it out instead": [0, -1, 1, -1, 1],
-            "an unknown character becomes an extra token: leave it out instead": [0, 2, 1, 2, 1],
-        },
     )
 with check.edge("encode: empty text"):
     nothing = check.run(encode, "", "ab")
@@ -213,14 +199,6 @@ with check.idea("windows"):
         pair[1],
         rows[:, 1:8],
         "y is what comes next: one token later than x",
-        wrong={
-            "the targets are not shifted: the model would learn to copy its input": rows[:, :7],
-            "the targets are shifted by two": rows[:, 2:9],
-            "the targets are shifted the wrong way: the model would learn to repeat the past": torch.stack(
-                [letters[s - 1 : s + 6] for s in begin.tolist()]
-            ),
-            "the last target is the window's first token: `roll` wraps around. Cut T + 1 tokens instead": rows[:, :7].roll(-1, 1),
-        },
     )
 with check.edge("one window of length one"):
     check.equal(
@@ -249,12 +227,8 @@ with check.part("every place that fits"):
         sorted(set(begins.tolist())),
         [0, 1, 2, 3],
         "of a stream of 9 tokens, windows with T = 5 can start at 0, 1, 2 and 3",
-        wrong={
-            "the last possible place is never used: torch.randint already excludes its upper end": [0, 1, 2],
-            "the last two possible places are never used": [0, 1],
-            "the first place of the stream is never used: a window may start at 0": [1, 2, 3],
-        },
     )
+    check.true(((begins.diff() % 4) == 1).float().mean() < 0.5, "the rows begin side by side: draw every row's place by itself")
     share = torch.stack([(begins == place).float().mean() for place in range(4)])
     # P(‖observed − true‖₁ ≥ ε) ≤ 2^4 exp(−n ε²/2) (Weissman et al., 2003): ε = 0.12 for n = 4000 is below 1e-11
     check.true((share - 0.25).abs().sum() < 0.12, "some places are chosen more often than others: draw them uniformly")
@@ -338,48 +312,17 @@ with check.idea("causal attention by heads"):
     check.causal(lambda z: layer(z[None])[0], x[0], "a later token changes an earlier output: the model can see the future")
     ### BEGIN HIDDEN TESTS
 
-    def head_by_head(z, heads=3, limit=0, scale=None, order=(0, 1, 2), project=True, merge=True):
+    def head_by_head(z, heads=3):
         parts = (z @ w["qkv.weight"].T).split(6, -1)
         width = 6 // heads
         results = []
         for h in range(heads):
-            q, k, v = (parts[i][..., h * width : (h + 1) * width] for i in order)
-            scores = q @ k.mT / (width**0.5 if scale is None else scale)
-            sees = torch.ones(z.shape[1], z.shape[1]).tril(limit).bool()
-            results.append(scores.masked_fill(~sees, -torch.inf).softmax(-1) @ v)
-        joined = torch.cat(results, -1) if merge else torch.stack(results, 1).reshape(z.shape)
-        return joined @ w["proj.weight"].T if project else joined
+            q, k, v = (part[..., h * width : (h + 1) * width] for part in parts)
+            sees = torch.ones(z.shape[1], z.shape[1]).tril().bool()
+            results.append((q @ k.mT / width**0.5).masked_fill(~sees, -torch.inf).softmax(-1) @ v)
+        return torch.cat(results, -1) @ w["proj.weight"].T
 
-    def interleaved(z):  # head h takes every third column
-        q, k, v = (part.unflatten(-1, (2, 3)).movedim(-1, 1) for part in (z @ w["qkv.weight"].T).split(6, -1))
-        mixed = (q @ k.mT / 2**0.5).masked_fill(~torch.ones(7, 7).tril().bool(), -torch.inf).softmax(-1) @ v
-        return mixed.movedim(1, -1).flatten(2) @ w["proj.weight"].T
-
-    crooked = [part.reshape(2, 3, 7, 2) for part in (x @ w["qkv.weight"].T).split(6, -1)]  # heads by `view` alone
-    crooked_out = (
-        (crooked[0] @ crooked[1].mT / 2**0.5).masked_fill(~torch.ones(7, 7).tril().bool(), -torch.inf).softmax(-1) @ crooked[2]
-    ).transpose(1, 2)
-    parts = (x @ w["qkv.weight"].T).unflatten(-1, (3, 3, 2)).movedim(1, 3)  # (B, 3, H, t, width)
-    zeroed = ((parts[:, 0] @ parts[:, 1].mT / 2**0.5).softmax(-1).tril() @ parts[:, 2]).transpose(1, 2).flatten(2) @ w["proj.weight"].T
-    slips = {
-        "the mask is off by one: it lets position t see t + 1, which is the answer": head_by_head(x, limit=1),
-        "there is no mask: every position sees the future": head_by_head(x, limit=9),
-        "the mask is off by one: a position must see itself": head_by_head(x, limit=-1),
-        "the scores are scaled by the root of D; each head has width D/H": head_by_head(x, scale=6**0.5),
-        "the scores are scaled by the width of a head: take its root": head_by_head(x, scale=2.0),
-        "the scores are scaled by the root of H; each head has width D/H": head_by_head(x, scale=3**0.5),
-        "the scores are not scaled": head_by_head(x, scale=1.0),
-        "`proj` is missing: the merged heads go through it": head_by_head(x, project=False),
-        "the heads are merged without moving the position axis back: transpose, then reshape": head_by_head(x, merge=False),
-        "`view` straight to (B, H, t, D/H) mixes positions and heads: view to (B, t, H, D/H), then transpose": crooked_out.reshape(2, 7, 6)
-        @ w["proj.weight"].T,
-        "head 0 takes every third column: it takes the first D/H columns": interleaved(x),
-        "the order of the thirds is queries, keys, values": head_by_head(x, order=(1, 0, 2)),
-        "the thirds are taken in reverse order: queries, keys, values": head_by_head(x, order=(2, 1, 0)),
-        "this is one head over the whole width: is H used?": head_by_head(x, heads=1),
-        "the weights are zeroed after softmax: the normaliser still sees the future. Put −∞ before it": zeroed,
-    }
-    check.close(out, head_by_head(x), "the output differs from attention worked out head by head", wrong=slips)
+    check.close(out, head_by_head(x), "the output differs from attention worked out head by head")
     duo = check.keep(CausalSelfAttention, 6, 2, 7, fused=False)
     check.run(duo.load_state_dict, {**w, **no_bias}, strict=False)
     check.close(check.run(duo, x), head_by_head(x, heads=2), "with two heads instead of three the output is wrong: is H used?")
@@ -396,12 +339,8 @@ with check.part("the fused kernel"):
     check.causal(lambda z: fused(z[None])[0], x[0], future)
     check.close(quick, out, "fused=True (the default) and fused=False must give the same result")
     ### BEGIN HIDDEN TESTS
-    check.close(
-        quick,
-        head_by_head(x),
-        "fused=True: the output differs from attention worked out head by head",
-        wrong={f"fused=True: {slip}": value for slip, value in slips.items()},
-    )
+    check.close(quick, head_by_head(x), "fused=True: the output differs from attention worked out head by head")
+    check.close(check.run(fused, x[:, :5]), head_by_head(x[:, :5]), "fused=True: with fewer than T tokens the output is wrong")
     spent = check.measure(checks.cost, check.keep(CausalSelfAttention, 8, 2, 64), randn(1, 64, 8))
     seen = check.measure(checks.spent, check.keep(CausalSelfAttention, 16, 2, 1024), randn(4, 1024, 16))  # the weights have 32 MB
     check.true(
@@ -504,41 +443,18 @@ with check.idea("two branches on the stream"):
     def norm(z, name):
         return (z - z.mean(-1, keepdim=True)) / (z.var(-1, unbiased=False, keepdim=True) + 1e-5).sqrt() * w[name]
 
-    def forward(z, act=lambda u: u * (1 + torch.erf(u / 2**0.5)) / 2):
-        return act(z @ w["up.weight"].T) @ w["down.weight"].T
+    def forward(z):
+        u = z @ w["up.weight"].T
+        return u * (1 + torch.erf(u / 2**0.5)) / 2 @ w["down.weight"].T
 
     first = attend(norm(x, "norm1.weight"))
     middle = x + first
     exact = middle + forward(norm(middle, "norm2.weight"))
-    post = norm(x + attend(x), "norm1.weight")
-    copy = norm(x, "norm1.weight") + first
-    ahead = x + forward(norm(x, "norm1.weight"))
-    tanh_gelu = middle + forward(norm(middle, "norm2.weight"), lambda u: F.gelu(u, approximate="tanh"))
     check.close(
         out,
         exact,
         "the output differs from the two formulas",
-        atol=0.02,  # the tanh approximation of GELU passes here: an edge below asks for the exact one
-        wrong={
-            "this is post-LN: normalise what goes into a branch, not the stream after it": norm(post + forward(post), "norm2.weight"),
-            "the feed-forward branch looks at the block's input: it comes after attention": middle + forward(norm(x, "norm2.weight")),
-            "feed-forward comes first and attention second: it is the other way round": ahead + attend(norm(ahead, "norm2.weight")),
-            "the first residual is missing: add attention to x": first + forward(norm(first, "norm2.weight")),
-            "the second residual is missing: add the feed-forward branch to the stream": forward(norm(middle, "norm2.weight")),
-            "the feed-forward branch is added to the block's input: attention is lost from the stream": x
-            + forward(norm(middle, "norm2.weight")),
-            "norm1 is used twice: the second branch has its own": middle + forward(norm(middle, "norm1.weight")),
-            "norm1 and norm2 are swapped": x
-            + attend(norm(x, "norm2.weight"))
-            + forward(norm(x + attend(norm(x, "norm2.weight")), "norm1.weight")),
-            "the branches are not normalised": x + attend(x) + forward(x + attend(x)),
-            "the first branch is not normalised": x + attend(x) + forward(norm(x + attend(x), "norm2.weight")),
-            "the second branch is not normalised": middle + forward(middle),
-            "the nonlinearity is ReLU; here it is GELU": middle + forward(norm(middle, "norm2.weight"), torch.relu),
-            "the nonlinearity is missing: two linear layers in a row are one": middle + forward(norm(middle, "norm2.weight"), lambda u: u),
-            "the normalised copy is added, not the stream: x + attention(norm(x)), not norm(x) + attention(norm(x))": copy
-            + forward(norm(copy, "norm2.weight")),
-        },
+        atol=0.02,  # the tanh approximation of GELU passes here: an edge below asks for the exact one,
     )
     ### END HIDDEN TESTS
 with check.part("no biases"):
@@ -594,7 +510,6 @@ with check.edge("the exact GELU"):
         out,
         exact,
         "the last digits differ from the exact GELU",
-        wrong={"this GELU is the tanh approximation: use torch's default": tanh_gelu},
     )
 with check.edge("one token"):
     check.close(check.run(block, x[:1, :1]), exact[:1, :1], "one sequence of one token must work", atol=0.02)
@@ -633,13 +548,6 @@ with check.idea("blocks of matrices"):
             whole + 20 * D_,
             "for another width and number of blocks the matrices of the blocks are miscounted",
             rtol=0.015,
-            wrong={
-                "the formula fits one size only: do not write numbers for D or L": 806016,
-                "`proj` is missing: attention has one more matrix besides `qkv`": whole + 20 * D_ - L_ * D_**2,
-                "the feed-forward network has two matrices, up and down: one is missing": whole + 20 * D_ - L_ * 4 * D_**2,
-                "the number of blocks is not used": 12 * D_**2 + 23 * D_,
-                "the number of blocks is fixed at four: it is an argument": 48 * D_**2 + 29 * D_,
-            },
         )
     ### END HIDDEN TESTS
 with check.part("embeddings"):
@@ -651,11 +559,6 @@ with check.part("embeddings"):
         600100,
         "the embeddings have V · D and T · D parameters, each once",
         rtol=0.005,
-        wrong={
-            "the output layer is tied to the token embedding: do not count it twice": 1100100,
-            "the position embedding is missing": 500100,
-            "the token embedding is missing": 100100,
-        },
     )
     ### END HIDDEN TESTS
 with check.part("norms, and no biases"):
@@ -668,13 +571,6 @@ with check.part("norms, and no biases"):
             check.run(count_parameters, 0, 0, D_, L_),
             whole,
             "for another width and number of blocks the gains of the LayerNorms are miscounted",
-            wrong={
-                "the last LayerNorm is missing": whole - D_,
-                "the LayerNorms of the blocks are missing: there are two in each": whole - 2 * L_ * D_,
-                "no LayerNorm is counted: each has D gains": whole - (2 * L_ + 1) * D_,
-                "the biases of the linear layers are counted; there are none": whole + 9 * L_ * D_,
-                "LayerNorm here has no bias: D parameters, not 2D": whole + (2 * L_ + 1) * D_,
-            },
         )
     ### END HIDDEN TESTS
 check.score()
@@ -760,40 +656,22 @@ with check.idea("embeddings, blocks, logits"):
     check.close(check.run(model, other)[:, :3], logits[:, :3], "token 3 changes the logits before it: the model sees the future")
     ### BEGIN HIDDEN TESTS
 
-    def reference(z, positions=True, last=True, order=(0, 1), shift=0, late=False, heads=3):
-        h = w["token.weight"][z]
-        place = w["position.weight"][shift : shift + z.shape[1]]
-        h = h + place if positions else h
+    def reference(z, heads=3):
+        h = w["token.weight"][z] + w["position.weight"][: z.shape[1]]
         sees = torch.ones(z.shape[1], z.shape[1]).tril().bool()
-        for i in order:
+        for i in range(2):
             p = {name.removeprefix(f"blocks.{i}."): part for name, part in w.items() if name.startswith(f"blocks.{i}.")}
             u = F.layer_norm(h, (D_,)) * p["norm1.weight"]
             q, k, v = ((u @ part.T).view(*z.shape, heads, -1).transpose(1, 2) for part in p["attention.qkv.weight"].split(D_))
             mixed = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~sees, -torch.inf).softmax(-1) @ v
             h = h + mixed.transpose(1, 2).reshape(h.shape) @ p["attention.proj.weight"].T
             h = h + F.gelu(F.layer_norm(h, (D_,)) * p["norm2.weight"] @ p["up.weight"].T) @ p["down.weight"].T
-        h = h + place if late else h
-        h = F.layer_norm(h, (D_,)) * w["norm.weight"] if last else h
-        return h @ w["token.weight"].T
+        return F.layer_norm(h, (D_,)) * w["norm.weight"] @ w["token.weight"].T
 
     check.close(
         logits,
         reference(tokens),
         "the logits differ from the three steps",
-        wrong={
-            "positions are not added: the model cannot tell what comes first": reference(tokens, positions=False),
-            "positions are counted from 1": reference(tokens, shift=1),
-            "positions are added after the blocks; they belong before": reference(tokens, positions=False, late=True),
-            "the last norm is missing": reference(tokens, last=False),
-            "the blocks run in reverse order": reference(tokens, order=(1, 0)),
-            "only the first block is used": reference(tokens, order=(0,)),
-            "only the last block is used": reference(tokens, order=(1,)),
-            "one block is used L times: make L blocks, each with its own weights": reference(tokens, order=(1, 1)),
-            "no block is used": reference(tokens, order=()),
-            "these are probabilities: return the logits": reference(tokens).softmax(-1),
-            "these are log-probabilities: return the logits": reference(tokens).log_softmax(-1),
-            "only the last position's logits come back, repeated": reference(tokens)[:, -1:].expand(3, 5, V_),
-        },
     )
     duo = check.keep(GPT, V_, T_, D_, 2, L_)
     check.run(duo.load_state_dict, tied, strict=False)
@@ -851,7 +729,7 @@ with check.part("the switch fused"):
     plain_model = check.keep(GPT, V_, T_, D_, 3, L_, fused=False)
     check.run(plain_model.load_state_dict, tied, strict=False)
     check.close(check.run(plain_model, tokens), reference(tokens), "with fused=False the result is wrong: is the switch passed on?")
-    long = randint(0, 5, (1, 64))
+    long = randint(0, 5, (1, 66))
     lean, full = (check.measure(checks.cost, check.keep(GPT, 5, 70, 8, 2, 1, fused=switch), long) for switch in (True, False))
     seen = check.measure(checks.spent, check.keep(GPT, 5, 1025, 16, 2, 1), randint(0, 5, (4, 1024)))  # the weights have 32 MB
     check.true(
@@ -900,27 +778,14 @@ with check.idea("mean of −log P(target)"):
     free, aim = 3 * randn(3, 4, 7), randint(0, 7, (3, 4))
     aim[0, 0] = 0  # token 0 is a target like any other
 
-    def lost(u, goal, dim=-1):
-        return -u.log_softmax(dim).gather(-1, goal[..., None])[..., 0]
+    def lost(u, goal):
+        return -u.log_softmax(-1).gather(-1, goal[..., None])[..., 0]
 
     each = lost(free, aim)
     check.close(
         check.run(language_loss, free, aim),
         each.mean(),
         "the loss differs from the mean of −log P(target)",
-        wrong={
-            "the loss is a sum: take the mean over the positions": each.sum(),
-            "the loss is in bits: use the natural logarithm": each.mean() / math.log(2),
-            "the sign is wrong: a loss is positive": -each.mean(),
-            "the loss is divided by the number of sequences, not of positions": each.sum() / 3,
-            "the loss is divided by the length of the sequences: there are B · t positions": each.sum() / 4,
-            "the targets are shifted again: `windows` has done it already": lost(free[:, :-1], aim[:, 1:]).mean(),
-            "softmax runs over the positions; it must run over the vocabulary": lost(free, aim, dim=1).mean(),
-            "cross_entropy takes logits: do not apply softmax first": lost(free.softmax(-1), aim).mean(),
-            "token 0 is left out: filler is −1, and 0 is a token like any other": each[aim > 0].mean(),
-            "this is the mean probability of the targets: take −log first, then the mean": (-each).exp().mean(),
-            "−log of the mean probability is not the mean of −log P": -(-each).exp().mean().log(),
-        },
     )
     ### END HIDDEN TESTS
 with check.part("filler left out"):
@@ -937,14 +802,6 @@ with check.part("filler left out"):
         check.run(language_loss, free, goal),
         each[real].mean(),
         "with filler the loss differs from the mean of −log P(target) over the real targets",
-        wrong={
-            "the sum leaves the filler out, but you divide by all positions: the loss looks too good": each[real].sum() / 12,
-            "filler counts as a target: −1 is read as the last token": torch.where(real, each, lost(free, goal % 7)).mean(),
-            "filler counts as token 0": each.mean(),
-            "the mean of the sequences' means gives a short sequence as much weight as a long one": torch.stack(
-                [each[row][real[row]].mean() for row in range(3)]
-            ).mean(),
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -1010,24 +867,11 @@ with check.idea("mean loss, evaluation mode"):
     table, data = 2 * randn(6, 6), randint(0, 6, (25,))
     whole = list(training.cover(data, 3, 4))  # two full batches of 12 targets
     losses = -table.log_softmax(-1)[data[:-1], data[1:]]
-    moody = -(table / 2).log_softmax(-1)[data[:-1], data[1:]]
     check.close(
         check.run(evaluate, check.keep(TableModel, table, context=4), whole),
         losses.mean(),
         "the mean over all 24 targets of two full batches is wrong",
         rtol=1e-4,
-        wrong={
-            "the model is in training mode: with dropout on, you measure a different model. Call model.eval() first": moody.mean(),
-            "the model is in training mode from the second batch on: call model.eval() once, before the loop, and restore the mode after it": (
-                losses[:12].mean() + moody[12:].mean()
-            )
-            / 2,
-            "only the last batch counts: add up all of them": losses[12:].mean(),
-            "only the first batch counts: is `return` inside the loop?": losses[:12].mean(),
-            "this is a sum: divide by the number of targets": losses.sum(),
-            "this is the sum of the batches' means: divide by the number of targets": losses.mean() * 2,
-            "this is the perplexity: return the loss": losses.mean().exp(),
-        },
     )
     calm = check.keep(TableModel, table, context=4)
     check.keep(calm.eval)
@@ -1041,18 +885,11 @@ with check.part("batches weighted by targets"):
     ### BEGIN HIDDEN TESTS
     data = randint(0, 6, (30,))
     losses = -table.log_softmax(-1)[data[:-1], data[1:]]
-    means = torch.stack([losses[s : s + 12].mean() for s in (0, 12, 24)])
     check.close(
         check.run(evaluate, check.keep(TableModel, table, context=4), list(training.cover(data, 3, 4))),
         losses.mean(),
         "batches of 12, 12 and 5 real targets: the mean over all 29 is wrong",
         rtol=1e-4,
-        wrong={
-            "this is the mean of the batches' means: weight each batch by its number of real targets": means.mean(),
-            "batches are weighted by their size, filler included: count the real targets": (means * torch.tensor([12.0, 12.0, 8.0])).sum()
-            / 32,
-            "filler counts in the number of targets": losses.sum() / 32,
-        },
     )
     long = randint(0, 6, (101,))
     exact = -table.log_softmax(-1)[long[:-1], long[1:]].mean()
@@ -1151,22 +988,17 @@ with check.idea("steps of AdamW"):
     check.close(one["table"], [[-0.1, 0.1], [0.0, 0.0]], learned, atol=1e-4)
     ### BEGIN HIDDEN TESTS
 
-    def retrain(clear=True, limit=1e9, schedule=paces, evaluation=False, remake=False, rows=rounds, decay=0.1):
+    def retrain(limit=1e9, schedule=paces, rows=rounds):
         twin = TableModel(table, context=4)
-        twin.train(not evaluation)
-        adam = training.make_optimizer(twin, weight_decay=decay)
-        seen = []
+        adam, seen = training.make_optimizer(twin), []
         for (x, y), pace in zip(rows, schedule, strict=True):
-            adam = training.make_optimizer(twin) if remake else adam
             for part in adam.param_groups:
                 part["lr"] = pace
-            if clear:
-                twin.zero_grad()
+            twin.zero_grad()
             value = F.cross_entropy(twin(x).flatten(0, 1), y.flatten(), ignore_index=-1)
             value.backward()
             seen.append(value.item())
-            if limit:
-                nn.utils.clip_grad_norm_(twin.parameters(), limit)
+            nn.utils.clip_grad_norm_(twin.parameters(), limit)
             adam.step()
         return twin.table.detach(), seen
 
@@ -1179,17 +1011,7 @@ with check.idea("steps of AdamW"):
         rtol=1e-6,
         atol=1e-8,
         wrong={
-            "nothing was learned: optimizer.step() is not called, or the gradients are cleared just before it": table,
-            "the gradients pile up: clear them with optimizer.zero_grad() before each backward": retrain(clear=False)[0],
-            "the first rate is used for all steps: set it anew before every step": retrain(schedule=[0.1] * 6)[0],
-            "the last rate is used for all steps: set it anew before every step": retrain(schedule=[0.05] * 6)[0],
-            "the optimiser's own rate of 1e-3 is used: write `rate` into its groups": retrain(schedule=[1e-3] * 6)[0],
             "the rate is set after the step: set it before": retrain(schedule=[1e-3, *paces[:-1]])[0],
-            "a new optimiser is made in every step: its running means are lost": retrain(remake=True)[0],
-            "the last batch is left out": retrain(rows=rounds[:-1], schedule=paces[:-1])[0],
-            "the first batch is left out": retrain(rows=rounds[1:], schedule=paces[1:])[0],
-            "the model is in evaluation mode while it trains": retrain(evaluation=True)[0],
-            "this AdamW has no weight decay: use training.make_optimizer": retrain(decay=0.0)[0],
         },
     )
     ### END HIDDEN TESTS
@@ -1208,7 +1030,6 @@ with check.part("clipping"):
         "with clip = 0.05 the weights are wrong: clip the common norm of all gradients, after backward and before the step",
         rtol=1e-6,
         atol=1e-8,
-        wrong={"clip = 0.05 has no effect: clip the gradients to `clip`, after backward and before the step": right},
     )
     ### END HIDDEN TESTS
 with check.part("training mode"):
@@ -1394,16 +1215,12 @@ with check.idea("temperature"):
     check.close(check.run(next_distribution, z, 0.5), [[1 / 30, 16 / 30, 4 / 30, 9 / 30]], squared)
     ### BEGIN HIDDEN TESTS
     rows = randn(20, 9)  # flat enough, and enough of them, for every knob and order to show
-    for heat in (0.6, 1.7):
+    for heat in (0.6, 1.7, 0.2):
         check.close(
             check.run(next_distribution, rows, heat),
             (rows / heat).softmax(1),
             "with a temperature only, the distribution is not softmax(z / τ), row by row",
             wrong={
-                "the logits are multiplied by the temperature: divide": (rows * heat).softmax(1),
-                "the temperature is not used": rows.softmax(1),
-                "the probabilities are divided by the temperature: divide the logits instead, before softmax": rows.softmax(1) / heat,
-                "softmax runs over the rows of the batch: it must run over the vocabulary": (rows / heat).softmax(0),
                 "these are logits: return probabilities": rows / heat,
             },
         )
@@ -1421,12 +1238,12 @@ with check.part("top-k"):
     check.close(check.run(next_distribution, z, top_k=2), [[0, 4 / 7, 0, 3 / 7]], "top_k=2 keeps the two most likely tokens, renormalised")
     ### BEGIN HIDDEN TESTS
 
-    def by_loops(rows, heat, most, mass, raw=False, more=0, ascending=False):
+    def by_loops(rows, heat, most, mass, more=0, ascending=False):
         result = []
         for q in (rows.double() / heat).softmax(1).tolist():
             rank = sorted(range(len(q)), key=lambda i, q=q: q[i] if ascending else -q[i])
             keep = rank[:most]
-            total, mix, kept = 1.0 if raw else sum(q[i] for i in keep), 0.0, 0
+            total, mix, kept = sum(q[i] for i in keep), 0.0, 0
             for i in keep:
                 if kept and mix >= mass:
                     break
@@ -1445,13 +1262,7 @@ with check.part("top-k"):
             cut,
             "top-k alone gives a wrong distribution",
             wrong={
-                "what is left after top-k is not renormalised": rows.softmax(1) * (cut > 0),
-                "the k least likely tokens are kept": by_loops(rows, 1.0, most, 2.0, ascending=True),
-                "one token too few is kept": by_loops(rows, 1.0, most, 2.0, more=-1),
-                "one token too many is kept": by_loops(rows, 1.0, most, 2.0, more=1),
-                "the result is in sorted order: put every probability back at its token": cut.sort(1, descending=True).values,
                 "a logit of 0 is not a probability of 0: use −∞ for the others": zero_logits.softmax(1),
-                "top_k is not used": rows.softmax(1),
             },
         )
     ### END HIDDEN TESTS
@@ -1468,16 +1279,8 @@ with check.part("top-p"):
             nucleus,
             "top-p alone gives a wrong distribution",
             wrong={
-                "the token that carries the total over p is left out: the set must reach p": by_loops(rows, 1.0, 9, mass, more=-1),
-                "one token too many is kept: stop as soon as the total is at least p": by_loops(rows, 1.0, 9, mass, more=1),
                 "what is left after top-p is not renormalised": rows.softmax(1) * (nucleus > 0),
-                "the result is in sorted order: put every probability back at its token": nucleus.sort(1, descending=True).values,
                 "the least likely tokens are kept: rank from the most likely down": by_loops(rows, 1.0, 9, mass, ascending=True),
-                "top_p is not used": rows.softmax(1),
-                "only tokens that have a probability of p by themselves are kept: the nucleus is about their total": torch.where(
-                    rows.softmax(1) >= mass, rows.softmax(1), torch.zeros(())
-                )
-                / torch.where(rows.softmax(1) >= mass, rows.softmax(1), torch.zeros(())).sum(1, keepdim=True),
             },
         )
     ### END HIDDEN TESTS
@@ -1490,7 +1293,6 @@ with check.part("top-k, then top-p"):
     for heat, most, mass in [(1.0, 4, 0.7), (0.6, 7, 0.83), (1.7, 3, 0.8), (1.3, 5, 0.6)]:
         wild = by_loops(rows, 1.0, most, mass) ** (1 / heat)
         other_heat = {
-            "with top-k and top-p the temperature is not used": by_loops(rows, 1.0, most, mass),
             "the nucleus is chosen before the temperature is applied": wild / wild.sum(1, keepdim=True),
         }
         kept = check.run(next_distribution, rows, heat, most, shape=(20, 9))
@@ -1502,12 +1304,7 @@ with check.part("top-k, then top-p"):
                 "with both knobs top-p is not used": by_loops(rows, heat, most, 2.0),
                 "with both knobs top-k is not used": by_loops(rows, heat, 9, mass),
             }
-            | ({} if heat == 1 else other_heat)
-            | {
-                "top-p works on the probabilities from before top-k: top-k comes first, and what is left is renormalised": by_loops(
-                    rows, heat, most, mass, raw=True
-                ),
-            },
+            | ({} if heat == 1 else other_heat),
         )
 with check.edge("at least one token stays"):
     stays = "the most likely token always stays, so it gets everything"
@@ -1515,13 +1312,11 @@ with check.edge("at least one token stays"):
         check.run(next_distribution, rows, 1.0, None, 0.0),
         best,
         f"top_p=0: {stays}",
-        wrong={"top_p=0 is treated as no top_p: test with `is not None`": rows.softmax(1)},
     )
     check.close(
         check.run(next_distribution, rows, 1.0, 0),
         best,
         f"top_k=0: {stays}",
-        wrong={"top_k=0 is treated as no top_k: test with `is not None`": rows.softmax(1)},
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -1753,11 +1548,11 @@ with check.idea("ends with the stop token"):
                 break
         return row
 
-    for row, last in [((3, 4), 6), ((1, 0, 6), 8), ((9,), 2), ((5, 8), 4)]:
+    for row, last in [((3, 4), 6), ((1, 0, 6), 8), ((9,), 2), ((5, 8), 4), ((2, 3, 1), None)]:
         check.equal(
             check.run(generate_until, adder, torch.tensor([row]), 9, last),
             [said(row, 9, last)],
-            f"one row, stop = {last}: it ends with the first stop token that is drawn, and keeps it",
+            f"one row, stop = {last}, count = 9: it ends with the first stop token that is drawn, and keeps it",
         )
     ### END HIDDEN TESTS
 with check.part("every row by itself"):
@@ -1807,7 +1602,6 @@ with check.edge("no stop token, or token 0"):
         check.run(generate_until, adder, torch.tensor([[1, 4]]), 4, 0),
         [[1, 4, 5, 0]],
         "stop = 0 is a token like any other",
-        wrong={"stop = 0 is treated as no stop token: test with `is not None`": [[1, 4, 5, 0, 0, 0]]},
     )
 with check.edge("no work after the end"):
     lazy = check.keep(by_hand.SumModel, 10, context=20)
@@ -1905,16 +1699,6 @@ with check.idea("token by token"):
         exact,
         "token by token the outputs are wrong",
         wrong={
-            "the past is not used: each token sees only itself": mix(q, k, v, torch.eye(7).bool()),
-            "the mask is aligned at the top left: a new token sees the first key only. Its row is s": mix(
-                q, k, v, (torch.arange(7) == 0).expand(7, 7)
-            ),
-            "the mask is off by one: a new token must see itself": mix(
-                q, k, v, torch.ones(7, 7).tril(-1).bool() | (torch.eye(7) * (torch.arange(7) == 0)).bool()
-            ),
-            "only the last token of the past is kept: return all keys and values so far": mix(
-                q, k, v, (torch.ones(7, 7).tril() - torch.ones(7, 7).tril(-2)).bool()
-            ),
             "the keys of the past are not used": mix(q, k, v, few_keys),
         },
     )
@@ -1935,13 +1719,9 @@ with check.part("several tokens at once"):
         exact[:, 4:],
         "three new tokens after four old ones: the outputs are wrong",
         wrong={
-            "new tokens see later new ones: a mask is needed when several come at once": mix(new, k, v, torch.ones(3, 7).bool()),
             "the mask is aligned at the top left, as if the new tokens started at position 0: take rows s to s + t": mix(
                 new, k, v, torch.ones(3, 7).tril().bool()
             ),
-            "the mask is off by one: a new token must see itself": mix(new, k, v, torch.ones(3, 7).tril(3).bool()),
-            "the mask is off by one: a new token sees the one after it": mix(new, k, v, torch.ones(3, 7).tril(5).bool()),
-            "the past is not used": mix(new, k[:, :, 4:], v[:, :, 4:], torch.ones(3, 3).tril().bool()),
             "old keys and values come after the new ones, so the mask hides the wrong ones: put them in front": mix(
                 new, *turned, torch.ones(3, 7).tril(4).bool()
             ),
@@ -1953,12 +1733,10 @@ with check.part("all keys and values"):
     shapes = check.run(lambda: [list(part.shape) for part in cached_attention(layer, x)[1]])
     check.equal(shapes, [[2, 3, 7, 2], [2, 3, 7, 2]], "the second result is the pair (keys, values), each (B, H, s + t, D/H)")
     ### BEGIN HIDDEN TESTS
-    swapped = {"keys and values are swapped: the pair is (keys, values)": v}
-    check.close(check.run(lambda: cached_attention(layer, x)[1][0]), k, "without a past, the keys that come back are wrong", wrong=swapped)
+    check.close(check.run(lambda: cached_attention(layer, x)[1][0]), k, "without a past, the keys that come back are wrong")
     pair = check.run(lambda: cached_attention(layer, x[:, 4:], cached_attention(layer, x[:, :4])[1])[1])
     order = {
         "only the new keys come back: the next step needs all of them": k[:, :, 4:],
-        "old keys and values come after the new ones: put them in front": turned[0],
     }
     check.close(pair[0], k, "the keys that come back are not those of all tokens, in order", wrong=order)
     check.close(pair[1], v, "the values that come back are not those of all tokens, in order")
@@ -2036,39 +1814,23 @@ with check.idea("token by token"):
     check.close(single, full, "token by token the logits must be those of the whole sequence")
     ### BEGIN HIDDEN TESTS
 
-    def reference(z, place, last=True, norm1=True, ahead=True):
+    def reference(z, place):
         h = w["token.weight"][z] + w["position.weight"][place]
         sees = torch.ones(z.shape[1], z.shape[1]).tril().bool()
         for i in range(2):
             p = {name.removeprefix(f"blocks.{i}."): part for name, part in w.items() if name.startswith(f"blocks.{i}.")}
-            u = F.layer_norm(h, (6,)) * p["norm1.weight"] if norm1 else h
+            u = F.layer_norm(h, (6,)) * p["norm1.weight"]
             q, k, v = ((u @ part.T).view(*z.shape, 3, 2).transpose(1, 2) for part in p["attention.qkv.weight"].split(6))
             mixed = (q @ k.mT / 2**0.5).masked_fill(~sees, -torch.inf).softmax(-1) @ v
             h = h + mixed.transpose(1, 2).reshape(h.shape) @ p["attention.proj.weight"].T
-            if ahead:
-                h = h + F.gelu(F.layer_norm(h, (6,)) * p["norm2.weight"] @ p["up.weight"].T) @ p["down.weight"].T
-        h = F.layer_norm(h, (6,)) * w["norm.weight"] if last else h
-        return h @ w["token.weight"].T
+            h = h + F.gelu(F.layer_norm(h, (6,)) * p["norm2.weight"] @ p["up.weight"].T) @ p["down.weight"].T
+        return F.layer_norm(h, (6,)) * w["norm.weight"] @ w["token.weight"].T
 
     exact = reference(tokens, torch.arange(7))
     check.close(
         single,
         exact,
         "token by token the logits are wrong",
-        wrong={
-            "every new token gets position 0: its position is the number of tokens before it": reference(
-                tokens, torch.zeros(7, dtype=torch.long)
-            ),
-            "the positions of the new tokens are one too large: the first new one is at s": reference(
-                tokens, torch.tensor([0, 2, 3, 4, 5, 6, 7])
-            ),
-            "the positions of the new tokens are one too small: the first new one is at s": reference(
-                tokens, torch.tensor([0, 0, 1, 2, 3, 4, 5])
-            ),
-            "the last norm is missing": reference(tokens, torch.arange(7), last=False),
-            "norm1 is missing: attention works on a normalised copy": reference(tokens, torch.arange(7), norm1=False),
-            "the feed-forward branch is missing": reference(tokens, torch.arange(7), ahead=False),
-        },
     )
     ### END HIDDEN TESTS
 with check.part("several tokens at once"):
@@ -2234,12 +1996,7 @@ with check.idea("neighbours share"):
                 "query heads h, h + G, … share: neighbours share, so head h looks at head h // (H/G)": head_by_head(
                     q, k, v, shared=lambda h, G: h % G
                 ),
-                "all query heads look at key/value head 0: each group has its own": head_by_head(q, k, v, shared=lambda h, G: 0),
-                "the scores are not scaled": head_by_head(q, k, v, scale=1),
-                "the scores are scaled by the width itself: take its root": head_by_head(q, k, v, scale=d_**2),
-                "the scores are scaled by the root of H · d: each head has width d": head_by_head(q, k, v, scale=H_ * d_),
                 "the scores are scaled by the root of G · d: each head has width d": head_by_head(q, k, v, scale=G_ * d_),
-                "the past is not used: a new token sees all that came before it": head_by_head(q, k[:, :, 7:], v[:, :, 7:]),
                 "the mask is off by one: a new token must see itself": head_by_head(q, k, v, limit=-1),
                 "the mask is aligned at the top left: the new token sees the first key only": head_by_head(q, k, v, limit=-7),
             },
@@ -2259,11 +2016,6 @@ with check.part("no view of the future"):
         tail,
         head_by_head(q[:, :, 1:], k, v),
         "three new tokens after one old one: the result is wrong",
-        wrong={
-            "new tokens see later new ones: a mask is needed when several come at once": head_by_head(q[:, :, 1:], k, v, limit=9),
-            "the mask is aligned at the top left: new token i is at position s + i": head_by_head(q[:, :, 1:], k, v, limit=-1),
-            "the mask is off by one: a new token sees the one after it": head_by_head(q[:, :, 1:], k, v, limit=1),
-        },
     )
     ### END HIDDEN TESTS
 with check.part("G heads in the cache"):
@@ -2450,12 +2202,7 @@ with check.idea("which type"):
     )
     check.equal(check.run(lambda: training_plan("cpu", True)["autocast"]), "bfloat16", "a CPU with bfloat16 uses it")
     ### BEGIN HIDDEN TESTS
-    slips = {
-        "float16 is for CUDA: a CPU without bfloat16 stays with float32": "float16",
-        "this CPU does not compute in bfloat16": "bfloat16",
-        'this is the text "None": return None itself': "None",
-    }
-    check.equal(check.run(lambda: training_plan("cpu", False)["autocast"]), None, "a CPU without bfloat16: float32, so None", wrong=slips)
+    check.equal(check.run(lambda: training_plan("cpu", False)["autocast"]), None, "a CPU without bfloat16: float32, so None")
     apple = check.run(lambda: [training_plan("mps", has)["autocast"] for has in (False, True)])
     check.equal(apple, [None, None], "on MPS the plan stays with float32, whether it has bfloat16 or not: None")
     ### END HIDDEN TESTS
@@ -2488,10 +2235,6 @@ with check.part("mixed=False"):
         off,
         right,
         "mixed=False: float32 everywhere, no scaler; pinned memory stays as it was",
-        wrong={
-            "pinned memory has nothing to do with mixed precision: it stays as it was": [{**plan, "pinned": False} for plan in right],
-            "mixed=False has no effect": on,
-        },
     )
 with check.edge("three keys"):
     keys = check.run(lambda: sorted(training_plan("cuda", True)))
@@ -2670,10 +2413,6 @@ with check.idea("half as much again"):
         asked,
         near(asked, "00:05:00", "00:04:00"),
         "start-up takes 60 s unless another time is given: 60 s + 120 s, and half of it again, is 270 s",
-        wrong={
-            "start-up takes 60 s unless another time is given: here it is left out": "00:03:00",
-            "write two digits each, the minutes as well": "00:5:00",
-        },
     )
     ### END HIDDEN TESTS
 with check.part("rounded up"):
@@ -2684,7 +2423,6 @@ with check.part("rounded up"):
         check.run(wall_time, 2000, 100, 45),
         "00:07:00",
         "367.5 s are 6 minutes and a bit: round up to whole minutes",
-        wrong={"round up, not down or to the nearest": "00:06:00", "round up to whole minutes: seconds are 00": "00:06:07"},
     )
 with check.part("hours"):
     asked = check.run(wall_time, 179900, 100)
@@ -2692,11 +2430,6 @@ with check.part("hours"):
         asked,
         near(asked, "07:32:00", "07:31:00"),
         "a run of several hours: the time is wrong",
-        wrong={
-            "minutes must stay below 60: carry them over into hours": "00:452:00",
-            "seven hours are 07, with two digits": "7:32:00",
-            "the minutes are those of the whole run: take what is left after the whole hours": "07:452:00",
-        },
     )
 with check.edge("more than a hundred hours"):
     asked = check.run(wall_time, 4000000, 100)
@@ -2704,11 +2437,9 @@ with check.edge("more than a hundred hours"):
         asked,
         near(asked, "166:42:00", "166:41:00"),
         "more than a hundred hours: hours may have more than two digits",
-        wrong={"hours are carried over into days, which are lost": "22:42:00", "the first digit of the hours is lost": "66:42:00"},
     )
 with check.edge("a full number of minutes"):
-    full_minute = {"a time that is already a whole number of minutes gets one minute more: it stays as it is": "00:02:00"}
-    check.equal(check.run(wall_time, 1000, 20, 20), "00:01:00", "exactly one minute stays one minute", wrong=full_minute)
+    check.equal(check.run(wall_time, 1000, 20, 20), "00:01:00", "exactly one minute stays one minute")
     ### END HIDDEN TESTS
 check.score()
 
@@ -3027,6 +2758,8 @@ def stepwise(target, guess, k, count):
 
 
 with check.idea("the target's tokens"):
+    came = check.run(lambda: [part is not None for part in speculative_step(sharp, blind, start, 3)])
+    check.equal(came, [True, True], "two results: the longer text, and the cache, a list with one (keys, values) pair for each block")
     single = check.run(lambda: stepwise(sharp, blind, 3, 1)[0])
     check.true(single.shape[1] > 3, "a step adds at least one token, even if no guess is accepted")
     check.equal(
@@ -3080,6 +2813,10 @@ with check.part("one pass, with the past"):
     check.true(
         (spent * 5 < entire) & (spent > 2 * 4 * 2 * 12 * 16 * 16), "the target runs over old tokens again: give it the new ones only"
     )
+    # 13 new tokens in one pass make 13 · 4D = 832 numbers in each feed-forward branch; nothing else is half as large
+    soon = check.run(lambda: cached_forward(long, history[:, :4])[1])
+    together = check.measure(checks.cost, lambda: speculative_step(long, cheap, history[:, :5], 12, soon)[0])
+    check.true(together.largest >= 13 * 4 * 16, "the target runs once, over all new tokens together: here it runs token by token")
 with check.edge("no gradients"):
     quiet = check.keep(TableModel, torch.zeros(5, 5), context=24)
     asked = check.run(lambda: [speculative_step(sharp, quiet, start, 2), quiet.facts()["gradients_recorded"]][1])

@@ -33,7 +33,7 @@ VARIANTS = {
         Mistake(
             "not sorted",
             change={"sorted(set(text))": "dict.fromkeys(text)"},
-            hint="the characters are in the order in which they appear: sort them",
+            says="the characters are in the order in which they appear: sort them",
             gravity="idea",
         ),
         Mistake("a list", change={'"".join(sorted(set(text)))': "sorted(set(text))"}, hint="the vocabulary is a list", gravity="idea"),
@@ -52,13 +52,13 @@ VARIANTS = {
         Mistake(
             "unknown becomes 0",
             change={"place[character] for character in text if character in place": "place.get(character, 0) for character in text"},
-            hint="an unknown character becomes token 0",
+            says="an unknown character becomes token 0: leave it out instead",
             gravity="part",
         ),
         Mistake(
             "unknown raises",
             change={" if character in place": ""},
-            hint="a character that is not in the alphabet is left out",
+            says="an unknown character raises an error: leave it out instead",
             gravity="part",
         ),
         Mistake("floats", change={"dtype=torch.long": "dtype=torch.float"}, hint="tokens are an int64 tensor", gravity="edge"),
@@ -71,19 +71,19 @@ VARIANTS = {
         Mistake(
             "lower case",
             change={"set(text)": "set(text.lower())"},
-            hint="capitals are folded: `A` and `a` are different characters",
+            says="capitals are folded: `A` and `a` are different characters",
             gravity="idea",
         ),
         Mistake(
             "strips the borders",
             change={"in text if": "in text.strip() if"},
-            hint="the ends of the text are stripped: spaces there are tokens too",
+            says="the ends of the text are stripped: spaces there are tokens too",
             gravity="idea",
         ),
         Mistake(
             "floats for an empty text",
             change={", dtype=torch.long": ""},
-            hint="torch.tensor([]) has floats unless you say dtype=torch.long",
+            says="an empty text gives floats: torch.tensor([]) has floats unless you say dtype=torch.long",
             gravity="edge",
         ),
         Right(
@@ -124,27 +124,104 @@ def decode(tokens, alphabet):
     return "".join(np.array(list(alphabet))[np.asarray(tokens)])
 """,
         ),
+        Mistake(
+            "vocabulary: stripped",
+            change={"set(text)": "set(text.strip())"},
+            says="line ends and spaces at the ends of the text are stripped: they are characters too",
+            gravity="idea",
+        ),
+        Mistake(
+            "vocabulary: no white space",
+            change={"set(text)": "set(text) - set(' \\n')"},
+            says="spaces and line ends are left out: they are characters too",
+            gravity="idea",
+        ),
+        Mistake(
+            "vocabulary: reversed",
+            change={"sorted(set(text))": "sorted(set(text), reverse=True)"},
+            says="the characters are sorted the wrong way round: the smallest code comes first",
+            gravity="idea",
+        ),
+        Mistake(
+            "encode: repeated characters left out",
+            change={"for character in text if": "for character in dict.fromkeys(text) if"},
+            says="repeated characters are left out: the text has one token for each of its characters",
+            gravity="idea",
+        ),
+        Mistake(
+            "encode: unknown becomes -1",
+            change={"[place[character] for character in text if character in place]": "[place.get(character, -1) for character in text]"},
+            says="an unknown character becomes −1: leave it out instead",
+            gravity="part",
+        ),
+        Mistake(
+            "encode: unknown becomes an extra token",
+            change={
+                "[place[character] for character in text if character in place]": "[place.get(character, len(alphabet)) for character in text]"
+            },
+            says="an unknown character becomes an extra token: leave it out instead",
+            gravity="part",
+        ),
+        Mistake(
+            "encode: ends at an unknown character",
+            change={
+                "[place[character] for character in text if character in place]": "[place[c] for c in text[: next((i for i, c in enumerate(text) if c not in place), len(text))]]"
+            },
+            says="the text ends at the first unknown character: leave that one out, and go on",
+            gravity="part",
+        ),
+        Mistake(
+            "encode: an alphabet of its own",
+            change={"enumerate(alphabet)": "enumerate(sorted(set(text) & set(alphabet)))"},
+            says="the characters of this text are numbered anew: a token is the index in the alphabet that is given",
+            gravity="idea",
+        ),
+        Mistake("encode: int32", change={"dtype=torch.long": "dtype=torch.int32"}, hint="tokens are an int64 tensor", gravity="edge"),
+        Mistake(
+            "decode: repeated characters left out",
+            change={
+                '"".join(alphabet[int(token)] for token in tokens)': '"".join(dict.fromkeys(alphabet[int(token)] for token in tokens))'
+            },
+            says="decode leaves repeated characters out: every token gives one character",
+            gravity="idea",
+        ),
+        Mistake(
+            "decode: joined by spaces",
+            change={'return "".join(alphabet': 'return " ".join(alphabet'},
+            says="decode puts spaces between the characters: join them with nothing between",
+            gravity="idea",
+        ),
     ],
     "batches": [
-        Mistake("targets not shifted", change={"rows[:, 1:]": "rows[:, :-1]"}, hint="the targets are not shifted", gravity="idea"),
+        Mistake(
+            "targets not shifted",
+            change={"rows[:, 1:]": "rows[:, :-1]"},
+            says="the targets are not shifted: the model would learn to copy its input",
+            gravity="idea",
+        ),
         Mistake(
             "shifted by two",
             change={"T + 1)": "T + 2)", "rows[:, :-1], rows[:, 1:]": "rows[:, :-2], rows[:, 2:]"},
-            hint="shifted by two",
+            says="the targets are shifted by two",
             gravity="idea",
         ),
         Mistake(
             "the wrong way",
             change={"return rows[:, :-1], rows[:, 1:]": "return rows[:, :-1], stream[starts[:, None] + torch.arange(T) - 1]"},
-            hint="shifted the wrong way",
+            says="the targets are shifted the wrong way: the model would learn to repeat the past",
             gravity="idea",
         ),
-        Mistake("roll", change={"rows[:, 1:]": "rows[:, :-1].roll(-1, 1)"}, hint="`roll` wraps around", gravity="idea"),
+        Mistake(
+            "roll",
+            change={"rows[:, 1:]": "rows[:, :-1].roll(-1, 1)"},
+            says="the last target is the window's first token: `roll` wraps around. Cut T + 1 tokens instead",
+            gravity="idea",
+        ),
         Mistake("start too large", change={"len(stream) - T,": "len(stream) - T + 1,"}, hint="which is the largest start?", gravity="part"),
         Mistake(
             "last place never used",
             change={"len(stream) - T,": "max(1, len(stream) - T - 1),"},
-            hint="the last possible place is never used",
+            says="the last possible place is never used: torch.randint already excludes its upper end",
             gravity="part",
         ),
         Mistake(
@@ -168,13 +245,13 @@ def decode(tokens, alphabet):
         Mistake(
             "never from 0",
             change={"torch.randint(len(stream) - T, (B,))": "torch.randint(min(1, len(stream) - T - 1), len(stream) - T, (B,))"},
-            hint="the first place of the stream is never used",
+            says="the first place of the stream is never used: a window may start at 0",
             gravity="part",
         ),
         Mistake(
             "seeded inside",
             change={"    return windows(stream, torch": "    torch.manual_seed(0)\n    return windows(stream, torch"},
-            hint="two batches in a row are the same",
+            says="two batches in a row are the same: draw new places every time, and do not seed the generator",
             gravity="idea",
         ),
         Right(
@@ -211,25 +288,66 @@ def random_batch(stream, B, T):
     return list(windows(stream, torch.tensor([random.randrange(len(stream) - T) for _ in range(B)]), T))
 """,
         ),
+        Mistake(
+            "targets of another row",
+            change={"return rows[:, :-1], rows[:, 1:]": "return rows[:, :-1], rows[:, 1:].flip(0)"},
+            says="the rows of y stand in another order than those of x",
+            gravity="idea",
+        ),
+        Mistake(
+            "one token too few",
+            change={"rows[:, :-1], rows[:, 1:]": "rows[:, :-2], rows[:, 1:-1]"},
+            says="x and y have T − 1 tokens: cut T + 1 tokens out of the stream",
+            gravity="idea",
+        ),
+        Mistake(
+            "last two places never used",
+            change={"len(stream) - T,": "max(1, len(stream) - T - 2),"},
+            says="the last two possible places are never used",
+            gravity="part",
+        ),
+        Mistake(
+            "places side by side",
+            change={"torch.randint(len(stream) - T, (B,))": "torch.randint(max(1, (len(stream) - 1) // T), (B,)) * T"},
+            says="windows begin at multiples of T only: every place where a window fits is possible",
+            gravity="part",
+        ),
+        Mistake(
+            "no place twice",
+            change={"torch.randint(len(stream) - T, (B,))": "torch.randperm(len(stream) - T)[:B]"},
+            says="no place is drawn twice, so a short stream gives too few rows: draw every row's place by itself",
+            gravity="part",
+        ),
+        Mistake(
+            "rows one after the other",
+            change={"torch.randint(len(stream) - T, (B,))": "(torch.randint(len(stream) - T, (1,)) + torch.arange(B)) % (len(stream) - T)"},
+            says="the rows begin side by side: draw every row's place by itself",
+            gravity="part",
+        ),
     ],
     "attention": [
-        Mistake("sees the next token", change={".tril()": ".tril(1)"}, hint="it lets position t see t + 1", gravity="idea"),
+        Mistake(
+            "sees the next token",
+            change={".tril()": ".tril(1)"},
+            says="the mask is off by one: it lets position t see t + 1, which is the answer",
+            gravity="idea",
+        ),
         Mistake(
             "does not see itself",
             change={".tril()": ".tril(-1)"},
-            hint="the mask is off by one: a position must see itself",
+            says="the mask is off by one: a position must see itself",
             gravity="idea",
         ),
         Mistake(
             "no mask when written out",
             change={".masked_fill(~self.mask[:t, :t], -torch.inf)": ""},
-            hint="there is no mask: every position sees the future",
+            says="there is no mask: every position sees the future",
             gravity="idea",
         ),
         Mistake(
             "fused without causal",
             change={"is_causal=True": "is_causal=False"},
-            hint="fused=True: there is no mask: every position sees the future",
+            says="fused=True: there is no mask: every position sees the future. Pass is_causal=True",
             gravity="part",
         ),
         Mistake(
@@ -238,41 +356,46 @@ def random_batch(stream, B, T):
             hint="True means may look",
             gravity="idea",
         ),
-        Mistake("whole mask", change={"self.mask[:t, :t]": "self.mask"}, hint="t < T: use a corner of the mask", gravity="part"),
+        Mistake(
+            "whole mask",
+            change={"self.mask[:t, :t]": "self.mask"},
+            says="the whole (T, T) mask is used: for t < T tokens take its corner, (t, t)",
+            gravity="part",
+        ),
         Mistake(
             "zeroed after softmax",
             change={TRILS: "(scores.softmax(dim=-1) * self.mask[:t, :t]) @ v"},
-            hint="the weights are zeroed after softmax",
+            says="the weights are zeroed after softmax: the normaliser still sees the future. Put −∞ before it",
             gravity="idea",
         ),
         Mistake(
             "scaled by the root of D",
             change={"(D // self.H) ** 0.5": "D**0.5"},
-            hint="scaled by the root of D; each head has width D/H",
+            says="the scores are scaled by the root of D; each head has width D/H",
             gravity="idea",
         ),
-        Mistake("not scaled", change={" / (D // self.H) ** 0.5": ""}, hint="the scores are not scaled", gravity="idea"),
+        Mistake("not scaled", change={" / (D // self.H) ** 0.5": ""}, says="the scores are not scaled", gravity="idea"),
         Mistake("with biases", change={"bias=False": "bias=True"}, hint="`qkv` and `proj` have no bias", gravity="part"),
         Mistake(
             "no projection",
             change={"self.proj(mixed.transpose(1, 2).reshape(B, t, D))": "mixed.transpose(1, 2).reshape(B, t, D)"},
-            hint="`proj` is missing",
+            says="`proj` is missing: the merged heads go through it",
             gravity="idea",
         ),
         Mistake(
             "merged without transpose",
             change={"mixed.transpose(1, 2).reshape": "mixed.reshape"},
-            hint="transpose, then reshape",
+            says="the heads are merged without moving the position axis back: transpose, then reshape",
             gravity="idea",
         ),
         Mistake(
             "heads by view",
             change={"part.view(B, t, self.H, D // self.H).transpose(1, 2)": "part.reshape(B, self.H, t, D // self.H)"},
-            hint="`view` straight to (B, H, t, D/H)",
+            says="`view` straight to (B, H, t, D/H) mixes positions and heads: view to (B, t, H, D/H), then transpose",
             gravity="idea",
         ),
         Mistake(
-            "keys first", change={"q, k, v = (": "k, q, v = ("}, hint="the order of the thirds is queries, keys, values", gravity="idea"
+            "keys first", change={"q, k, v = (": "k, q, v = ("}, says="the order of the thirds is queries, keys, values", gravity="idea"
         ),
         Mistake(
             "always the kernel",
@@ -298,7 +421,7 @@ def random_batch(stream, B, T):
         Mistake(
             "one head",
             change={"part.view(B, t, self.H, D // self.H)": "part.view(B, t, 1, D)", "(D // self.H) ** 0.5": "D**0.5"},
-            hint="this is one head over the whole width: is H used?",
+            says="this is one head over the whole width: is H used?",
             gravity="idea",
         ),
         Right(
@@ -327,6 +450,66 @@ def random_batch(stream, B, T):
 """,
         ),
         Right("persistent buffer", change={", persistent=False": ""}),
+        Mistake(
+            "scaled by the width of a head",
+            change={"(D // self.H) ** 0.5": "(D // self.H)"},
+            says="the scores are scaled by the width of a head: take its root",
+            gravity="idea",
+        ),
+        Mistake(
+            "scaled by the root of H",
+            change={"(D // self.H) ** 0.5": "self.H**0.5"},
+            says="the scores are scaled by the root of H; each head has width D/H",
+            gravity="idea",
+        ),
+        Mistake(
+            "every third column",
+            change={"part.view(B, t, self.H, D // self.H).transpose(1, 2)": "part.view(B, t, D // self.H, self.H).permute(0, 3, 1, 2)"},
+            says="head 0 takes every H-th column: it takes the first D/H columns",
+            gravity="idea",
+        ),
+        Mistake(
+            "thirds in reverse order",
+            change={"q, k, v = (": "v, k, q = ("},
+            says="the thirds are taken in reverse order: queries, keys, values",
+            gravity="idea",
+        ),
+        Mistake(
+            "values first",
+            change={"q, k, v = (": "v, q, k = ("},
+            says="the values are taken from the first third: the order is queries, keys, values",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax over the queries",
+            change={".softmax(dim=-1) @ v": ".softmax(dim=-2) @ v"},
+            says="softmax runs over the queries: it must run over the keys, the last axis",
+            gravity="idea",
+        ),
+        Mistake(
+            "masked with 0",
+            change={"-torch.inf": "0.0"},
+            says="forbidden scores become 0, and e⁰ is 1: they must become −∞",
+            gravity="idea",
+        ),
+        Mistake(
+            "projected twice",
+            change={"self.proj(mixed.transpose(1, 2).reshape(B, t, D))": "self.proj(self.proj(mixed.transpose(1, 2).reshape(B, t, D)))"},
+            says="the result goes through `proj` twice",
+            gravity="idea",
+        ),
+        Mistake(
+            "a mask of numbers",
+            change={"torch.ones(T, T, dtype=torch.bool).tril()": "torch.ones(T, T).tril()", "~self.mask[:t, :t]": "self.mask[:t, :t] == 0"},
+            says="the mask is made of numbers: it is boolean, True and False",
+            gravity="part",
+        ),
+        Mistake(
+            "causal only at full length",
+            change={"is_causal=True": "is_causal=t == len(self.mask)"},
+            says="fused=True: with fewer than T tokens the future is seen: is_causal=True whatever the length",
+            gravity="part",
+        ),
     ],
     "block": [
         Mistake(
@@ -347,39 +530,49 @@ def random_batch(stream, B, T):
                 "x = x + self.drop(self.attention(self.norm1(x)))": "x = self.norm1(x + self.drop(self.attention(x)))",
                 "return x + self.drop(self.down(F.gelu(self.up(self.norm2(x)))))": "return self.norm2(x + self.drop(self.down(F.gelu(self.up(x)))))",
             },
-            hint="this is post-LN",
+            says="this is post-LN: normalise what goes into a branch, not the stream after it",
             gravity="idea",
         ),
         Mistake(
             "first residual missing",
             change={"x = x + self.drop(self.attention": "x = self.drop(self.attention"},
-            hint="the first residual is missing",
+            says="the first residual is missing: add attention to x",
             gravity="idea",
         ),
-        Mistake("second residual missing", change={"return x + ": "return "}, hint="the second residual is missing", gravity="idea"),
-        Mistake("norm1 twice", change={"self.norm2(x)": "self.norm1(x)"}, hint="norm1 is used twice", gravity="idea"),
+        Mistake(
+            "second residual missing",
+            change={"return x + ": "return "},
+            says="the second residual is missing: add the feed-forward branch to the stream",
+            gravity="idea",
+        ),
+        Mistake(
+            "norm1 twice",
+            change={"self.norm2(x)": "self.norm1(x)"},
+            says="norm1 is used twice: the second branch has its own",
+            gravity="idea",
+        ),
         Mistake(
             "parallel branches",
             change={
                 "x = x + self.drop(self.attention(self.norm1(x)))\n        return x + self.drop(self.down(F.gelu(self.up(self.norm2(x)))))": "return x + self.drop(self.attention(self.norm1(x))) + self.drop(self.down(F.gelu(self.up(self.norm2(x)))))"
             },
-            hint="it comes after attention",
+            says="the feed-forward branch looks at the block's input: it comes after attention",
             gravity="idea",
         ),
-        Mistake("ReLU", change={"F.gelu": "F.relu"}, hint="the nonlinearity is ReLU", gravity="idea"),
+        Mistake("ReLU", change={"F.gelu": "F.relu"}, says="the nonlinearity is ReLU; here it is GELU", gravity="idea"),
         Mistake(
             "no nonlinearity",
             change={"F.gelu(self.up(self.norm2(x)))": "self.up(self.norm2(x))"},
-            hint="the nonlinearity is missing",
+            says="the nonlinearity is missing: two linear layers in a row are one",
             gravity="idea",
         ),
         Mistake(
             "tanh GELU",
             change={"F.gelu(self.up(self.norm2(x)))": 'F.gelu(self.up(self.norm2(x)), approximate="tanh")'},
-            hint="this GELU is the tanh approximation",
+            says="this GELU is the tanh approximation: use torch's default",
             gravity="edge",
         ),
-        Mistake("second branch not normalised", change={"self.norm2(x)": "x"}, hint="the second branch is not normalised", gravity="idea"),
+        Mistake("second branch not normalised", change={"self.norm2(x)": "x"}, says="the second branch is not normalised", gravity="idea"),
         Mistake(
             "dropout on the stream",
             change={"x + self.drop(self.attention(self.norm1(x)))": "self.drop(x + self.attention(self.norm1(x)))"},
@@ -399,7 +592,7 @@ def random_batch(stream, B, T):
         Mistake(
             "norms exchanged",
             change={"self.norm2(x)": "self.norm(x)", "self.norm1(x)": "self.norm2(x)", "self.norm(x)": "self.norm1(x)"},
-            hint="norm1 and norm2 are swapped",
+            says="norm1 and norm2 are swapped",
             gravity="idea",
         ),
         Mistake(
@@ -422,36 +615,118 @@ def random_batch(stream, B, T):
                 "return x + self.drop(self.down(F.gelu(self.up(self.norm2(x)))))": "u = self.up(self.norm2(x))\n        return x + F.dropout(self.down(u * (1 + torch.erf(u / 2**0.5)) / 2), self.p, self.training)",
             },
         ),
+        Mistake(
+            "feed-forward first",
+            change={
+                "x = x + self.drop(self.attention(self.norm1(x)))\n        return x + self.drop(self.down(F.gelu(self.up(self.norm2(x)))))": "x = x + self.drop(self.down(F.gelu(self.up(self.norm1(x)))))\n        return x + self.drop(self.attention(self.norm2(x)))"
+            },
+            says="feed-forward comes first and attention second: it is the other way round",
+            gravity="idea",
+        ),
+        Mistake(
+            "attention lost",
+            change={
+                "x = x + self.drop(self.attention(self.norm1(x)))\n        return x": "y = x + self.drop(self.attention(self.norm1(x)))\n        return x",
+                "self.norm2(x)": "self.norm2(y)",
+            },
+            says="the feed-forward branch is added to the block's input: attention is lost from the stream",
+            gravity="idea",
+        ),
+        Mistake(
+            "branches not normalised",
+            change={"self.norm1(x)": "x", "self.norm2(x)": "x"},
+            says="the branches are not normalised",
+            gravity="idea",
+        ),
+        Mistake("first branch not normalised", change={"self.norm1(x)": "x"}, says="the first branch is not normalised", gravity="idea"),
+        Mistake(
+            "normalised copy added",
+            change={"x = x + self.drop(self.attention(self.norm1(x)))": "x = self.norm1(x)\n        x = x + self.drop(self.attention(x))"},
+            says="the normalised copy is added, not the stream: x + attention(norm(x)), not norm(x) + attention(norm(x))",
+            gravity="idea",
+        ),
+        Mistake(
+            "GELU after down",
+            change={"self.down(F.gelu(self.up(self.norm2(x))))": "F.gelu(self.down(self.up(self.norm2(x))))"},
+            says="the GELU stands behind `down`: it belongs between `up` and `down`",
+            gravity="idea",
+        ),
+        Mistake(
+            "normalised twice",
+            change={"self.norm2(x)": "self.norm1(self.norm2(x))"},
+            says="the second branch is normalised twice, by norm2 and norm1: norm2 alone",
+            gravity="idea",
+        ),
+        Mistake(
+            "half a branch",
+            change={"return x + self.drop": "return x + 0.5 * self.drop"},
+            says="the second branch is added by half: it is added as it is",
+            gravity="idea",
+        ),
+        Mistake(
+            "a fixed T",
+            change={"CausalSelfAttention(D, H, T, fused)": "CausalSelfAttention(D, H, 64, fused)"},
+            says="the context is 64 whatever T is: pass T on",
+            gravity="part",
+        ),
+        Mistake(
+            "dropout on the stream at the end",
+            change={
+                "return x + self.drop(self.down(F.gelu(self.up(self.norm2(x)))))": "return self.drop(x + self.down(F.gelu(self.up(self.norm2(x)))))"
+            },
+            hint="dropout damages the stream itself",
+            gravity="part",
+        ),
     ],
     "count": [
-        Mistake("four blocks", change={"L * block": "4 * block"}, hint="the number of blocks is fixed at four", gravity="idea"),
-        Mistake("output layer counted", change={"return V * D": "return 2 * V * D"}, hint="do not count it twice", gravity="part"),
+        Mistake(
+            "four blocks",
+            change={"L * block": "4 * block"},
+            says="the number of blocks is fixed at four: it is an argument",
+            gravity="idea",
+        ),
+        Mistake(
+            "output layer counted",
+            change={"return V * D": "return 2 * V * D"},
+            says="the output layer is tied to the token embedding: do not count it twice",
+            gravity="part",
+        ),
         Mistake(
             "biases counted",
             change={" + 2 * D  #": " + 2 * D + 9 * D  #"},
-            hint="the biases of the linear layers are counted",
+            says="the biases of the linear layers are counted; there are none",
             gravity="part",
         ),
-        Mistake("no positions", change={" + T * D": ""}, hint="the position embedding is missing", gravity="part"),
-        Mistake("no last norm", change={"L * block + D": "L * block"}, hint="the last LayerNorm is missing", gravity="part"),
-        Mistake("no norms", change={" + 2 * D  #": "  #", "L * block + D": "L * block"}, hint="no LayerNorm is counted", gravity="part"),
-        Mistake("no proj", change={"4 * D**2 +": "3 * D**2 +"}, hint="`proj` is missing", gravity="idea"),
+        Mistake("no positions", change={" + T * D": ""}, says="the position embedding is missing", gravity="part"),
+        Mistake("no last norm", change={"L * block + D": "L * block"}, says="the last LayerNorm is missing", gravity="part"),
+        Mistake(
+            "no norms",
+            change={" + 2 * D  #": "  #", "L * block + D": "L * block"},
+            says="no LayerNorm is counted: each has D gains",
+            gravity="part",
+        ),
+        Mistake(
+            "no proj",
+            change={"4 * D**2 +": "3 * D**2 +"},
+            says="`proj` is missing: attention has one more matrix besides `qkv`",
+            gravity="idea",
+        ),
         Mistake(
             "norms with bias",
             change={" + 2 * D  #": " + 4 * D  #", "L * block + D": "L * block + 2 * D"},
-            hint="LayerNorm here has no bias",
+            says="LayerNorm here has no bias: D parameters, not 2D",
             gravity="part",
         ),
         Mistake(
             "one size",
             change={"return V * D + T * D + L * block + D": "return 806016"},
-            hint="the formula fits one size only",
+            says="the formula fits one size only: do not write numbers for D or L",
             gravity="idea",
         ),
         Mistake(
             "no down",
             change={"8 * D**2": "4 * D**2"},
-            hint="the feed-forward network has two matrices, up and down: one is missing",
+            says="the feed-forward network has two matrices, up and down: one is missing",
             gravity="idea",
         ),
         Right("factored", change={"return V * D + T * D + L * block + D": "return D * (V + T + 1 + L * (12 * D + 2))"}),
@@ -463,6 +738,38 @@ def count_parameters(V, T, D, L):
     return sum(math.prod(shape) for shape in layers)
 """,
         ),
+        Mistake("no tokens", change={"return V * D + ": "return "}, says="the token embedding is missing", gravity="part"),
+        Mistake("number of blocks not used", change={"L * block": "block"}, says="the number of blocks is not used", gravity="idea"),
+        Mistake(
+            "no norms in the blocks",
+            change={" + 2 * D  #": "  #"},
+            says="the LayerNorms of the blocks are missing: there are two in each",
+            gravity="part",
+        ),
+        Mistake(
+            "one norm per block",
+            change={" + 2 * D  #": " + D  #"},
+            says="one LayerNorm is counted for each block: it has two",
+            gravity="part",
+        ),
+        Mistake(
+            "feed-forward three times as wide",
+            change={"8 * D**2": "6 * D**2"},
+            says="the feed-forward network is counted with the width 3D: it has 4D",
+            gravity="idea",
+        ),
+        Mistake(
+            "mask counted",
+            change={"+ L * block": "+ L * (block + T * T)"},
+            says="the masks are counted: a buffer is no parameter",
+            gravity="idea",
+        ),
+        Mistake(
+            "vectors for qkv",
+            change={"4 * D**2 +": "3 * D + D**2 +"},
+            says="`qkv` is counted as 3D numbers: it is a matrix of 3D rows and D columns",
+            gravity="idea",
+        ),
     ],
     "gpt": [
         Mistake(
@@ -471,14 +778,19 @@ def count_parameters(V, T, D, L):
             hint="the switch `fused` has no effect on attention: pass it on to the blocks",
             gravity="part",
         ),
-        Mistake("no positions", change={" + self.position.weight[:t]": ""}, hint="positions are not added", gravity="idea"),
+        Mistake(
+            "no positions",
+            change={" + self.position.weight[:t]": ""},
+            says="positions are not added: the model cannot tell what comes first",
+            gravity="idea",
+        ),
         Mistake(
             "positions from 1",
             change={"self.position.weight[:t]": "self.position.weight.roll(-1, 0)[:t]"},
-            hint="positions are counted from 1",
+            says="positions are counted from 1",
             gravity="idea",
         ),
-        Mistake("no last norm", change={"self.norm(x) @": "x @"}, hint="the last norm is missing", gravity="idea"),
+        Mistake("no last norm", change={"self.norm(x) @": "x @"}, says="the last norm is missing", gravity="idea"),
         Mistake(
             "a plain list",
             change={
@@ -492,17 +804,17 @@ def count_parameters(V, T, D, L):
             change={
                 "nn.ModuleList(Block(D, H, T, dropout, fused) for _ in range(L))": "nn.ModuleList([Block(D, H, T, dropout, fused)] * L)"
             },
-            hint="one block is used L times",
+            says="one block is used L times: make L blocks, each with its own weights",
             gravity="idea",
         ),
         Mistake(
             "blocks reversed",
             change={"in self.blocks:": "in reversed(self.blocks):"},
-            hint="the blocks run in reverse order",
+            says="the blocks run in reverse order",
             gravity="idea",
         ),
         Mistake(
-            "only one block runs", change={"in self.blocks:": "in self.blocks[:1]:"}, hint="only the first block is used", gravity="idea"
+            "only one block runs", change={"in self.blocks:": "in self.blocks[:1]:"}, says="only the first block is used", gravity="idea"
         ),
         Mistake(
             "head of its own",
@@ -516,7 +828,7 @@ def count_parameters(V, T, D, L):
         Mistake(
             "probabilities",
             change={"self.norm(x) @ self.token.weight.T": "(self.norm(x) @ self.token.weight.T).softmax(-1)"},
-            hint="these are probabilities: return the logits",
+            says="these are probabilities: return the logits",
             gravity="idea",
         ),
         Mistake("not initialised", change={"initialise(self)\n": "pass\n"}, hint="Is `initialise(self)` called last?", gravity="part"),
@@ -544,19 +856,19 @@ def count_parameters(V, T, D, L):
                 "self.drop(self.token(tokens) + self.position.weight[:t])": "self.drop(self.token(tokens))",
                 "self.norm(x) @": "self.norm(x + self.position.weight[:t]) @",
             },
-            hint="positions are added after the blocks",
+            says="positions are added after the blocks; they belong before",
             gravity="idea",
         ),
         Mistake(
             "one head in every block",
             change={"Block(D, H, T": "Block(D, 1, T"},
-            hint="the logits differ from the three steps",
+            says="every block has one head: pass H on",
             gravity="idea",
         ),
         Mistake(
             "T tokens refused",
             change={"if t > self.T:": "if t >= self.T:"},
-            hint="exactly T tokens must work: raise an error only for more than T",
+            says="exactly T tokens are refused: raise an error only for more than T",
             gravity="edge",
         ),
         Right(
@@ -575,37 +887,85 @@ def count_parameters(V, T, D, L):
             },
         ),
         Right("F.linear", change={"self.norm(x) @ self.token.weight.T": "F.linear(self.norm(x), self.token.weight)"}),
+        Mistake(
+            "only the last block", change={"in self.blocks:": "in self.blocks[-1:]:"}, says="only the last block is used", gravity="idea"
+        ),
+        Mistake("no block", change={"in self.blocks:": "in self.blocks[:0]:"}, says="no block is used", gravity="idea"),
+        Mistake(
+            "log-probabilities",
+            change={"self.norm(x) @ self.token.weight.T": "(self.norm(x) @ self.token.weight.T).log_softmax(-1)"},
+            says="these are log-probabilities: return the logits",
+            gravity="idea",
+        ),
+        Mistake(
+            "last position's logits only",
+            change={"self.norm(x) @ self.token.weight.T": "self.norm(x)[:, -1:] @ self.token.weight.T"},
+            says="only the last position's logits come back: every position predicts its next token",
+            gravity="idea",
+        ),
+        Mistake(
+            "norm before the blocks",
+            change={
+                "self.norm(x) @": "x @",
+                "        for block in self.blocks:": "        x = self.norm(x)\n        for block in self.blocks:",
+            },
+            says="the last norm stands before the blocks: it comes after them",
+            gravity="idea",
+        ),
+        Mistake(
+            "token vectors scaled",
+            change={"self.token(tokens) + self": "self.token(tokens) * self.token.embedding_dim**0.5 + self"},
+            says="the token vectors are multiplied by √D: they are added to the positions as they are",
+            gravity="idea",
+        ),
+        Mistake(
+            "logits scaled",
+            change={"self.token.weight.T": "self.token.weight.T / self.token.embedding_dim**0.5"},
+            says="the logits are divided by √D: they are the plain products",
+            gravity="idea",
+        ),
+        Mistake(
+            "another exception",
+            change={"raise ValueError": "raise IndexError"},
+            says="more tokens than T raise an IndexError here: a ValueError is asked for",
+            gravity="edge",
+        ),
     ],
     "loss": [
         Mistake(
             "divided by all positions",
             change={", ignore_index=-1)": ', ignore_index=-1, reduction="sum") / targets.numel()'},
-            hint="but you divide by all positions",
+            says="the sum leaves the filler out, but you divide by all positions: the loss looks too good",
             gravity="part",
         ),
-        Mistake("sum", change={", ignore_index=-1)": ', ignore_index=-1, reduction="sum")'}, hint="the loss is a sum", gravity="idea"),
+        Mistake(
+            "sum",
+            change={", ignore_index=-1)": ', ignore_index=-1, reduction="sum")'},
+            says="the loss is a sum: take the mean over the positions",
+            gravity="idea",
+        ),
         Mistake(
             "filler as token 0",
             change={"targets.flatten(), ignore_index=-1": "targets.flatten().clamp_min(0)"},
-            hint="filler counts as token 0",
+            says="filler counts as token 0",
             gravity="part",
         ),
         Mistake(
             "filler as the last token",
             change={"targets.flatten(), ignore_index=-1": "targets.flatten() % logits.shape[-1]"},
-            hint="−1 is read as the last token",
+            says="filler counts as a target: −1 is read as the last token",
             gravity="part",
         ),
         Mistake(
             "shifted again",
             change={"logits.flatten(0, 1), targets.flatten()": "logits[:, :-1].flatten(0, 1), targets[:, 1:].flatten()"},
-            hint="the targets are shifted again",
+            says="the targets are shifted again: `windows` has done it already",
             gravity="idea",
         ),
         Mistake(
             "softmax first",
             change={"logits.flatten(0, 1)": "logits.flatten(0, 1).softmax(-1)"},
-            hint="do not apply softmax first",
+            says="cross_entropy takes logits: do not apply softmax first",
             gravity="idea",
         ),
         Mistake(
@@ -613,10 +973,15 @@ def count_parameters(V, T, D, L):
             change={
                 "return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1)": "return torch.stack([F.cross_entropy(a, b, ignore_index=-1) for a, b in zip(logits, targets)]).mean()"
             },
-            hint="the mean of the sequences' means",
+            says="the mean of the sequences' means gives a short sequence as much weight as a long one",
             gravity="part",
         ),
-        Mistake("bits", change={", ignore_index=-1)": ", ignore_index=-1) / math.log(2)"}, hint="the loss is in bits", gravity="idea"),
+        Mistake(
+            "bits",
+            change={", ignore_index=-1)": ", ignore_index=-1) / math.log(2)"},
+            says="the loss is in bits: use the natural logarithm",
+            gravity="idea",
+        ),
         Mistake(
             "log of softmax",
             code="""
@@ -624,7 +989,7 @@ def language_loss(logits, targets):
     p = logits.softmax(-1).gather(-1, targets.clamp_min(0)[..., None])[..., 0]
     return -p.log()[targets >= 0].mean()
 """,
-            hint="large logits give an infinite or a wrong loss",
+            says="large logits give an infinite or a wrong loss: the log of softmax overflows, log_softmax does not",
             gravity="edge",
         ),
         Mistake(
@@ -636,13 +1001,13 @@ def language_loss(logits, targets):
         Mistake(
             "token 0 as filler",
             change={"targets.flatten(), ignore_index=-1": "targets.flatten().clamp_min(0), ignore_index=0"},
-            hint="token 0 is left out: filler is −1",
+            says="token 0 is left out: filler is −1, and 0 is a token like any other",
             gravity="idea",
         ),
         Mistake(
             "divided by the sequences",
             change={", ignore_index=-1)": ', ignore_index=-1, reduction="sum") / len(targets)'},
-            hint="divided by the number of sequences",
+            says="the loss is divided by the number of sequences, not of positions",
             gravity="idea",
         ),
         Right(
@@ -663,19 +1028,79 @@ def language_loss(logits, targets):
     return (each * real).sum() / real.sum()
 """,
         ),
+        Mistake("positive logarithm", change={"return F": "return -F"}, says="the sign is wrong: a loss is positive", gravity="idea"),
+        Mistake(
+            "divided by the length",
+            change={", ignore_index=-1)": ', ignore_index=-1, reduction="sum") / targets.shape[1]'},
+            says="the loss is divided by the length of the sequences: there are B · t positions",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax over the positions",
+            change={
+                "return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1)": "p = logits.log_softmax(1).gather(-1, targets.clamp_min(0)[..., None])[..., 0]\n    return -p[targets >= 0].mean()"
+            },
+            says="softmax runs over the positions; it must run over the vocabulary",
+            gravity="idea",
+        ),
+        Mistake(
+            "mean probability",
+            change={
+                "return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1)": "p = logits.log_softmax(-1).gather(-1, targets.clamp_min(0)[..., None])[..., 0]\n    return p[targets >= 0].exp().mean()"
+            },
+            says="this is the mean probability of the targets: take −log first, then the mean",
+            gravity="idea",
+        ),
+        Mistake(
+            "logarithm of the mean",
+            change={
+                "return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1)": "p = logits.log_softmax(-1).gather(-1, targets.clamp_min(0)[..., None])[..., 0]\n    return -p[targets >= 0].exp().mean().log()"
+            },
+            says="−log of the mean probability is not the mean of −log P",
+            gravity="idea",
+        ),
+        Mistake(
+            "last position only",
+            change={"logits.flatten(0, 1), targets.flatten()": "logits[:, -1], targets[:, -1]"},
+            says="only the last position of each sequence counts: every position predicts its next token",
+            gravity="idea",
+        ),
+        Mistake(
+            "targets transposed",
+            change={"targets.flatten()": "targets.T.flatten()"},
+            says="the targets are flattened column by column, the logits row by row",
+            gravity="idea",
+        ),
+        Mistake(
+            "smoothed labels",
+            change={", ignore_index=-1)": ", ignore_index=-1, label_smoothing=0.1)"},
+            says="the labels are smoothed: the loss is −log P of the target alone",
+            gravity="idea",
+        ),
+        Mistake(
+            "filler with torch's own number",
+            change={"ignore_index=-1": "ignore_index=-100"},
+            says="filler is −1 here, not −100, torch's own number: say `ignore_index=-1`",
+            gravity="part",
+        ),
     ],
     "evaluate": [
-        Mistake("training mode", change={"    model.eval()\n": ""}, hint="the model is in training mode: with dropout on", gravity="idea"),
+        Mistake(
+            "training mode",
+            change={"    model.eval()\n": ""},
+            says="the model is in training mode: with dropout on, you measure a different model. Call model.eval() first",
+            gravity="idea",
+        ),
         Mistake(
             "mean of means",
             change={".item() * real": ".item()", "count += real": "count += 1"},
-            hint="this is the mean of the batches' means",
+            says="this is the mean of the batches' means: weight each batch by its number of real targets",
             gravity="part",
         ),
         Mistake(
             "weighed with filler",
             change={"int((y >= 0).sum())": "y.numel()"},
-            hint="batches are weighted by their size, filler included: count the real targets",
+            says="batches are weighted by their size, filler included: count the real targets",
             gravity="part",
         ),
         Mistake(
@@ -694,16 +1119,19 @@ def language_loss(logits, targets):
         Mistake(
             "perplexity",
             change={"return total / count": "return math.exp(total / count)"},
-            hint="this is the perplexity: return the loss",
+            says="this is the perplexity: return the loss",
             gravity="idea",
         ),
         Mistake(
-            "last batch only", change={"total += ": "total = ", "count += ": "count = "}, hint="only the last batch counts", gravity="idea"
+            "last batch only",
+            change={"total += ": "total = ", "count += ": "count = "},
+            says="only the last batch counts: add up all of them",
+            gravity="idea",
         ),
         Mistake(
             "filler in the count",
             change={"count += real": "count += y.numel()"},
-            hint="filler counts in the number of targets",
+            says="filler counts in the number of targets",
             gravity="part",
         ),
         Mistake("a tensor", change={".item() * real": " * real"}, hint="return a Python float", gravity="edge"),
@@ -731,13 +1159,13 @@ def language_loss(logits, targets):
         Mistake(
             "weighed by rows",
             change={"int((y >= 0).sum())": "len(y)"},
-            hint="batches are weighted by their size, filler included: count the real targets",
+            says="batches are weighted by their size, filler included: count the real targets",
             gravity="part",
         ),
         Mistake(
             "return inside the loop",
             change={"        count += real\n": "        count += real\n        break\n"},
-            hint="only the first batch counts",
+            says="only the first batch counts: is `return` inside the loop?",
             gravity="idea",
         ),
         Right(
@@ -767,6 +1195,39 @@ def evaluate(model, batches):
             model.train()
 """,
         ),
+        Mistake(
+            "training mode from the second batch on",
+            change={"count += real": "count += real\n        model.train(was_training)"},
+            says="the model is in training mode from the second batch on: call model.eval() once, before the loop, and restore the mode after it",
+            gravity="idea",
+        ),
+        Mistake(
+            "sum", change={"return total / count": "return total"}, says="this is a sum: divide by the number of targets", gravity="idea"
+        ),
+        Mistake(
+            "sum of the means",
+            change={".item() * real": ".item()", "return total / count": "return total"},
+            says="this is the sum of the batches' means: divide by the number of targets",
+            gravity="idea",
+        ),
+        Mistake(
+            "last batch left out",
+            change={"    for x, y in batches:": "    batches = list(batches)\n    for x, y in batches[: max(1, len(batches) - 1)]:"},
+            says="the last batch is left out",
+            gravity="idea",
+        ),
+        Mistake(
+            "token 0 as filler",
+            change={"(y >= 0)": "(y > 0)"},
+            says="targets of token 0 are not counted: filler is −1, and 0 is a token like any other",
+            gravity="idea",
+        ),
+        Mistake(
+            "rounded",
+            change={"return total / count": "return round(total / count, 2)"},
+            says="the loss is rounded: return all digits",
+            gravity="idea",
+        ),
     ],
     "train": [
         Mistake(
@@ -790,13 +1251,13 @@ def evaluate(model, batches):
         Mistake(
             "gradients pile up",
             change={"        optimizer.zero_grad()  # or the old ones would be added\n": ""},
-            hint="the gradients pile up",
+            says="the gradients pile up: clear them with optimizer.zero_grad() before each backward",
             gravity="idea",
         ),
         Mistake(
             "not clipped",
             change={"        nn.utils.clip_grad_norm_(model.parameters(), clip)\n": ""},
-            hint="clip = 0.05 has no effect",
+            says="clip = 0.05 has no effect: clip the gradients to `clip`, after backward and before the step",
             gravity="part",
         ),
         Mistake(
@@ -804,37 +1265,40 @@ def evaluate(model, batches):
             change={
                 "        nn.utils.clip_grad_norm_(model.parameters(), clip)\n        optimizer.step()\n": "        optimizer.step()\n        nn.utils.clip_grad_norm_(model.parameters(), clip)\n"
             },
-            hint="clip = 0.05 has no effect",
+            says="clip = 0.05 has no effect: clip the gradients to `clip`, after backward and before the step",
             gravity="part",
         ),
         Mistake(
             "always clipped to 1",
             change={"model.parameters(), clip)": "model.parameters(), 1.0)"},
-            hint="clip = 0.05 has no effect",
+            says="clip = 0.05 has no effect: clip the gradients to `clip`, after backward and before the step",
             gravity="part",
         ),
         Mistake("evaluation mode", change={"    model.train()\n": ""}, hint="call model.train() before the loop", gravity="part"),
         Mistake(
             "rate not set",
             change={'            group["lr"] = rate\n': "            pass\n"},
-            hint="the optimiser's own rate of 1e-3 is used",
+            says="the optimiser's own rate of 1e-3 is used: write `rate` into its groups",
             gravity="idea",
         ),
         Mistake(
             "first rate for all",
             change={'group["lr"] = rate': 'group["lr"] = rates[0]'},
-            hint="the first rate is used for all steps",
+            says="the first rate is used for all steps: set it anew before every step",
             gravity="idea",
         ),
         Mistake(
-            "no step", change={"        optimizer.step()\n": ""}, hint="nothing was learned: optimizer.step() is not called", gravity="idea"
+            "no step",
+            change={"        optimizer.step()\n": ""},
+            says="nothing was learned: optimizer.step() is not called, or the gradients are cleared just before it",
+            gravity="idea",
         ),
         Mistake(
             "a new optimiser each time",
             change={
                 "        loss = language_loss": "        optimizer = training.make_optimizer(model)\n        for group in optimizer.param_groups:\n            group['lr'] = rate\n        loss = language_loss"
             },
-            hint="a new optimiser is made in every step",
+            says="a new optimiser is made in every step: its running means are lost",
             gravity="idea",
         ),
         Mistake(
@@ -842,7 +1306,7 @@ def evaluate(model, batches):
             change={
                 "        optimizer.zero_grad()  # or the old ones would be added\n        loss.backward()\n": "        loss.backward()\n        optimizer.zero_grad()\n"
             },
-            hint="nothing was learned: optimizer.step() is not called, or the gradients are cleared just before it",
+            says="nothing was learned: optimizer.step() is not called, or the gradients are cleared just before it",
             gravity="idea",
         ),
         Mistake(
@@ -886,7 +1350,7 @@ def evaluate(model, batches):
         Mistake(
             "an Adam of its own",
             change={"training.make_optimizer(model)": "torch.optim.AdamW(model.parameters(), betas=(0.9, 0.99), weight_decay=0.0)"},
-            hint="this AdamW has no weight decay",
+            says="this AdamW has no weight decay: use training.make_optimizer",
             gravity="idea",
         ),
         Right(
@@ -921,18 +1385,66 @@ def train(model, batches, rates, clip=1.0, watch=None):
     return losses
 """,
         ),
+        Mistake(
+            "last rate for all",
+            change={'group["lr"] = rate': 'group["lr"] = rates[-1]'},
+            says="the last rate is used for all steps: set it anew before every step",
+            gravity="idea",
+        ),
+        Mistake(
+            "last batch left out",
+            change={"in zip(batches, rates, strict=True)": "in list(zip(batches, rates, strict=True))[: max(1, len(rates) - 1)]"},
+            says="the last batch is left out",
+            gravity="idea",
+        ),
+        Mistake(
+            "first batch left out",
+            change={"in zip(batches, rates, strict=True)": "in list(zip(batches, rates, strict=True))[min(1, len(rates) - 1) :]"},
+            says="the first batch is left out",
+            gravity="idea",
+        ),
+        Mistake(
+            "two steps",
+            change={"        optimizer.step()\n": "        optimizer.step()\n        optimizer.step()\n"},
+            says="two steps are taken for each batch",
+            gravity="idea",
+        ),
+        Mistake(
+            "rates added up",
+            change={'group["lr"] = rate': 'group["lr"] = group["lr"] + rate'},
+            says="the rates are added up: step i uses rates[i] alone",
+            gravity="idea",
+        ),
+        Mistake(
+            "every value clipped",
+            change={"clip_grad_norm_": "clip_grad_value_"},
+            says="every gradient is clipped by itself: clip their common norm",
+            gravity="part",
+        ),
+        Mistake(
+            "mean loss for watch",
+            change={"watch(len(losses), losses[-1])": "watch(len(losses), sum(losses) / len(losses))"},
+            says="`watch` gets the mean of all losses so far: it gets the loss of its step",
+            gravity="part",
+        ),
+        Mistake(
+            "last loss only",
+            change={"return losses": "return losses[-1]"},
+            says="only the last loss comes back: return the list of all of them",
+            gravity="part",
+        ),
     ],
     "distribution": [
         Mistake(
             "multiplied by the temperature",
             change={"(logits / temperature)": "(logits * temperature)"},
-            hint="the logits are multiplied by the temperature",
+            says="the logits are multiplied by the temperature: divide",
             gravity="idea",
         ),
         Mistake(
             "temperature after softmax",
             change={"(logits / temperature).softmax(dim=-1)": "logits.softmax(dim=-1)"},
-            hint="the temperature is not used",
+            says="the temperature is not used",
             gravity="idea",
         ),
         Mistake(
@@ -941,11 +1453,11 @@ def train(model, batches, rates, clip=1.0, watch=None):
             hint="temperature 0: everything on the largest logit",
             gravity="part",
         ),
-        Mistake("k − 1 kept", change={"max(1, top_k)": "max(1, top_k - 1)"}, hint="one token too few is kept", gravity="part"),
+        Mistake("k − 1 kept", change={"max(1, top_k)": "max(1, top_k - 1)"}, says="one token too few is kept", gravity="part"),
         Mistake(
             "least likely kept",
             change={"ranked[..., max(1, top_k) :] = 0": "ranked[..., : max(0, V - top_k)] = 0"},
-            hint="the k least likely tokens are kept",
+            says="the k least likely tokens are kept",
             gravity="part",
         ),
         Mistake(
@@ -953,25 +1465,25 @@ def train(model, batches, rates, clip=1.0, watch=None):
             change={
                 "ranked = ranked.masked_fill(before >= top_p, 0)": "ranked = ranked.masked_fill((before + ranked > top_p) & (before > 0), 0)"
             },
-            hint="the token that carries the total over p is left out",
+            says="the token that carries the total over p is left out: the set must reach p",
             gravity="part",
         ),
         Mistake(
             "one too many",
             change={"before >= top_p": "before - ranked.roll(1, -1) >= top_p"},
-            hint="one token too many is kept: stop as soon as",
+            says="one token too many is kept: stop as soon as the total is at least p",
             gravity="part",
         ),
         Mistake(
             "p = 0 keeps nothing",
             change={"        before[..., 0] = -1  # the most likely one always stays\n": ""},
-            hint="top_p=0",
+            says="top_p=0 is treated as no top_p: test with `is not None`",
             gravity="edge",
         ),
         Mistake(
             "sorted order returned",
             change={"p = torch.zeros_like(p).scatter(-1, order, ranked)": "p = ranked"},
-            hint="put every probability back at its token",
+            says="the result is in sorted order: put every probability back at its token",
             gravity="idea",
         ),
         Mistake(
@@ -980,19 +1492,19 @@ def train(model, batches, rates, clip=1.0, watch=None):
                 "return p / p.sum(dim=-1, keepdim=True)": "return p",
                 "        ranked = ranked / ranked.sum(dim=-1, keepdim=True)\n": "",
             },
-            hint="is not renormalised",
+            says="what is left after top-k is not renormalised",
             gravity="part",
         ),
         Mistake(
             "top-p before renormalising",
             change={"        ranked = ranked / ranked.sum(dim=-1, keepdim=True)\n": ""},
-            hint="top-k comes first, and what is left is renormalised",
+            says="top-p works on the probabilities from before top-k: top-k comes first, and what is left is renormalised",
             gravity="part",
         ),
         Mistake(
             "threshold instead of total",
             change={"before >= top_p": "ranked < top_p"},
-            hint="the nucleus is about their total",
+            says="only tokens that have a probability of p by themselves are kept: the nucleus is about their total",
             gravity="part",
         ),
         Mistake(
@@ -1025,10 +1537,10 @@ def train(model, batches, rates, clip=1.0, watch=None):
         Mistake(
             "no top_k for 0",
             change={"if top_k is not None:": "if top_k:"},
-            hint="top_k=0 is treated as no top_k: test with `is not None`",
+            says="top_k=0 is treated as no top_k: test with `is not None`",
             gravity="edge",
         ),
-        Mistake("top-p ignored", change={"if top_p is not None:": "if False:"}, hint="top_p is not used", gravity="part"),
+        Mistake("top-p ignored", change={"if top_p is not None:": "if False:"}, says="top_p is not used", gravity="part"),
         Right(
             "minus infinity and a second softmax",
             code="""
@@ -1066,6 +1578,53 @@ def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
         out[b, rank] = q[rank] / q[rank].sum()
     return out
 """,
+        ),
+        Mistake(
+            "temperature forgotten with both knobs",
+            change={"(logits / temperature)": "(logits / (temperature if top_k is None or top_p is None else 1.0))"},
+            says="with top-k and top-p the temperature is not used",
+            gravity="part",
+        ),
+        Mistake(
+            "divided after softmax",
+            change={
+                "p = (logits / temperature).softmax(dim=-1)": "p = logits.softmax(dim=-1) / temperature",
+                "return p / p.sum(dim=-1, keepdim=True)": "return p",
+            },
+            says="the probabilities are divided by the temperature: divide the logits instead, before softmax",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax over the batch",
+            change={".softmax(dim=-1)": ".softmax(dim=0)", "return p / p.sum(dim=-1, keepdim=True)": "return p"},
+            says="softmax runs over the rows of the batch: it must run over the vocabulary",
+            gravity="idea",
+        ),
+        Mistake("k + 1 kept", change={"max(1, top_k) :": "max(1, top_k + 1) :"}, says="top-k keeps one token too many", gravity="part"),
+        Mistake("top_k not used", change={"if top_k is not None:": "if False:"}, says="top_k is not used", gravity="part"),
+        Mistake(
+            "temperature twice",
+            change={"(logits / temperature)": "(logits / temperature / temperature)"},
+            says="the temperature is applied twice",
+            gravity="idea",
+        ),
+        Mistake(
+            "greedy at low temperatures",
+            change={"if temperature == 0:": "if temperature < 0.4:"},
+            says="a low temperature is treated as 0: greedy is for τ = 0 only",
+            gravity="idea",
+        ),
+        Mistake(
+            "greedy like the first row",
+            change={"logits.argmax(dim=-1)": "logits.argmax(dim=-1)[:1].expand(len(logits))"},
+            says="greedy: every row gets the first row's token: each has its own largest logit",
+            gravity="part",
+        ),
+        Mistake(
+            "totals of the whole batch",
+            change={"before[..., 0] = -1": "before = before.mean(0, keepdim=True).expand_as(before).clone()\n        before[..., 0] = -1"},
+            says="top-p: the totals are averaged over the batch: every row has its own nucleus",
+            gravity="part",
         ),
     ],
     "generate": [
@@ -1190,6 +1749,42 @@ def generate(model, tokens, count, temperature=1.0, top_k=None, top_p=None):
     return out
 """,
         ),
+        Mistake(
+            "put in front",
+            change={"torch.cat([tokens, chosen], dim=1)": "torch.cat([chosen, tokens], dim=1)"},
+            says="the new token is put in front: append it at the end",
+            gravity="idea",
+        ),
+        Mistake(
+            "one too many",
+            change={"range(count)": "range(count + 1)"},
+            says="one token too many is written: `count` of them",
+            gravity="idea",
+        ),
+        Mistake(
+            "mean of the logits",
+            change={"[:, -1]  #": ".mean(dim=1)  #"},
+            says="the logits are averaged over the positions: take the last one's",
+            gravity="idea",
+        ),
+        Mistake(
+            "context one too short",
+            change={"-model.T :": "-(model.T - 1) :"},
+            says="the model sees T − 1 tokens: give it the last T",
+            gravity="part",
+        ),
+        Mistake(
+            "evaluation mode for good",
+            change={"model.train(was_training)": "model.eval()"},
+            says="the model stays in evaluation mode: afterwards it is in the mode in which you found it",
+            gravity="part",
+        ),
+        Mistake(
+            "top_k not handed on",
+            change={"temperature, top_k, top_p": "temperature, None, top_p"},
+            says="top_k has no effect: pass all three knobs to next_distribution",
+            gravity="part",
+        ),
     ],
     "stop": [
         Mistake(
@@ -1249,7 +1844,7 @@ def generate(model, tokens, count, temperature=1.0, top_k=None, top_p=None):
         Mistake(
             "token 0 is none",
             change={"if stop is not None:": "if stop:"},
-            hint="stop = 0 is treated as no stop token: test with `is not None`",
+            says="stop = 0 is treated as no stop token: test with `is not None`",
             gravity="edge",
         ),
         Mistake(
@@ -1326,37 +1921,52 @@ def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None,
     return tokens
 """,
         ),
+        Mistake(
+            "one column too many",
+            change={
+                "        if finished.all():\n            break\n": "",
+                "        tokens = generate(": "        if (tokens[:, -2:] == stop).all():\n            break\n        tokens = generate(",
+            },
+            says="a column too many is written after all rows are finished: end there",
+            gravity="idea",
+        ),
+        Mistake(
+            "count with the prefix",
+            change={"range(count)": "range(count - tokens.shape[1] + 1)"},
+            says="the prefix is counted: `count` new tokens are written at most",
+            gravity="idea",
+        ),
     ],
     "cache": [
-        Mistake("past not used", change={"if past is not None:": "if False:"}, hint="the past is not used", gravity="idea"),
+        Mistake("past not used", change={"if past is not None:": "if False:"}, says="the past is not used", gravity="idea"),
         Mistake(
             "no mask",
             change={", attn_mask=layer.mask[n - t : n, :n]": ""},
-            hint="a mask is needed when several come at once",
+            says="new tokens see later new ones: a mask is needed when several come at once",
             gravity="part",
         ),
         Mistake(
             "aligned at the top left",
             change={"layer.mask[n - t : n, :n]": "layer.mask[:t, :n]"},
-            hint="the mask is aligned at the top left",
+            says="the mask is aligned at the top left: a new token sees the first key only. Its row is s",
             gravity="idea",
         ),
         Mistake(
             "is_causal",
             change={"attn_mask=layer.mask[n - t : n, :n]": "is_causal=True"},
-            hint="the mask is aligned at the top left",
+            says="the mask is aligned at the top left: a new token sees the first key only. Its row is s",
             gravity="idea",
         ),
         Mistake(
             "sees one too many",
             change={"layer.mask[n - t : n, :n]": "torch.ones(t, n).tril(n - t + 1).bool()"},
-            hint="a new token sees the one after it",
+            says="the mask is off by one: a new token sees the one after it",
             gravity="part",
         ),
         Mistake(
             "sees one too few",
             change={"layer.mask[n - t : n, :n]": "torch.ones(t, n).tril(max(0, n - t - 1)).bool()"},
-            hint="a new token must see itself",
+            says="the mask is off by one: a new token must see itself",
             gravity="idea",
         ),
         Mistake(
@@ -1364,17 +1974,17 @@ def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None,
             change={
                 "torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)": "torch.cat([k, past[0]], dim=2), torch.cat([v, past[1]], dim=2)"
             },
-            hint="old keys and values come after the new ones",
+            says="old keys and values come after the new ones: put them in front",
             gravity="part",
         ),
         Mistake(
             "only new ones kept",
             change={"(k, v)\n": "(k[:, :, -t:], v[:, :, -t:])\n"},
-            hint="only the last token of the past is kept",
+            says="only the last token of the past is kept: return all keys and values so far",
             gravity="idea",
         ),
         Mistake(
-            "values first", change={"(k, v)\n": "(v, k)\n"}, hint="keys and values are swapped: the pair is (keys, values)", gravity="idea"
+            "values first", change={"(k, v)\n": "(v, k)\n"}, says="keys and values are swapped: the pair is (keys, values)", gravity="idea"
         ),
         Right(
             "written out",
@@ -1396,59 +2006,99 @@ def cached_attention(layer, x, past=None):
     return layer.proj(torch.cat(outs, 2).transpose(1, 2).flatten(2)), [k, v]
 """,
         ),
+        Mistake(
+            "output alone",
+            change={"reshape(B, t, D)), (k, v)": "reshape(B, t, D))"},
+            says="only the output comes back: return two things, the output and the pair of all keys and values",
+            gravity="idea",
+        ),
+        Mistake(
+            "no projection",
+            change={"layer.proj(mixed.transpose(1, 2).reshape(B, t, D))": "mixed.transpose(1, 2).reshape(B, t, D)"},
+            says="`proj` is missing: the merged heads go through it",
+            gravity="idea",
+        ),
+        Mistake(
+            "old keys as values",
+            change={"torch.cat([past[1], v]": "torch.cat([past[0], v]"},
+            says="old keys stand where old values belong: past[1] are the values",
+            gravity="idea",
+        ),
+        Mistake(
+            "old values as keys",
+            change={"torch.cat([past[0], k]": "torch.cat([past[1], k]"},
+            says="old values stand where old keys belong: past[0] are the keys",
+            gravity="idea",
+        ),
+        Mistake(
+            "one head",
+            change={"layer.H, D // layer.H": "1, D"},
+            says="this is one head over the whole width: `layer.H` says how many there are",
+            gravity="idea",
+        ),
     ],
     "cached-model": [
         Mistake(
             "position 0 always",
             change={"model.position.weight[s : s + t]": "model.position.weight[:t]"},
-            hint="every new token gets position 0",
+            says="every new token gets position 0: its position is the number of tokens before it",
             gravity="idea",
         ),
         Mistake(
             "positions one too large",
             change={"model.position.weight[s : s + t]": "model.position.weight[s + (s > 0) : s + t + (s > 0)]"},
-            hint="one too large",
+            says="the positions of the new tokens are one too large: the first new one is at s",
             gravity="idea",
         ),
         Mistake(
             "positions one too small",
             change={"model.position.weight[s : s + t]": "model.position.weight[max(0, s - 1) : max(0, s - 1) + t]"},
-            hint="one too small",
+            says="the positions of the new tokens are one too small: the first new one is at s",
             gravity="idea",
         ),
         Mistake(
             "one past for all blocks",
             change={"else past[i]": "else past[0]"},
-            hint="token by token the logits must be those of the whole sequence",
+            says="all blocks get the first block's keys and values: each has its own pair",
             gravity="idea",
         ),
         Mistake(
             "no check of the length",
             change={"if s + t > model.T:": "if False:"},
-            hint="old and new tokens together are more than T",
+            says="too many tokens are not refused: raise a ValueError when old and new ones together are more than T",
             gravity="edge",
         ),
         Mistake(
             "checks the new tokens only",
             change={"if s + t > model.T:": "if t > model.T:"},
-            hint="old and new tokens together are more than T",
+            says="only the new tokens are compared with T: old and new ones together may be T",
             gravity="edge",
         ),
-        Mistake("one too strict", change={"if s + t > model.T:": "if s + t >= model.T:"}, hint="T tokens are allowed", gravity="edge"),
+        Mistake(
+            "one too strict",
+            change={"if s + t > model.T:": "if s + t >= model.T:"},
+            says="exactly T tokens are refused: raise an error only for more than T",
+            gravity="edge",
+        ),
         Mistake(
             "past handed through",
             change={"present.append(pair)": "present.append(pair if past is None else past[i])"},
-            hint="token by token the logits must be those of the whole sequence",
+            says="the old past is handed through: return the pairs that `cached_attention` gives, with the new tokens",
             gravity="idea",
         ),
-        Mistake("no last norm", change={"model.norm(x) @": "x @"}, hint="the last norm is missing", gravity="idea"),
+        Mistake("no last norm", change={"model.norm(x) @": "x @"}, says="the last norm is missing", gravity="idea"),
         Mistake(
             "no feed-forward",
             change={"        x = x + block.down(F.gelu(block.up(block.norm2(x))))\n": ""},
-            hint="the feed-forward branch is missing",
+            says="the feed-forward branch is missing",
             gravity="idea",
         ),
-        Mistake("no norm before attention", change={"block.norm1(x)": "x"}, hint="norm1 is missing", gravity="idea"),
+        Mistake(
+            "no norm before attention",
+            change={"block.norm1(x)": "x"},
+            says="norm1 is missing: attention works on a normalised copy",
+            gravity="idea",
+        ),
         Right(
             "one pass over pairs",
             change={
@@ -1462,6 +2112,37 @@ def cached_attention(layer, x, past=None):
                 "model.position.weight[s : s + t]": "model.position(torch.arange(s, s + t))",
                 "model.norm(x) @ model.token.weight.T": "F.linear(model.norm(x), model.token.weight)",
             },
+        ),
+        Mistake(
+            "logits alone",
+            change={"model.token.weight.T, present": "model.token.weight.T"},
+            says="only the logits come back: return two things, the logits and the past for the next call",
+            gravity="idea",
+        ),
+        Mistake(
+            "last position's logits only",
+            change={"return model.norm(x) @": "return model.norm(x)[:, -1:] @"},
+            says="only the last position's logits come back: there are logits for every new token",
+            gravity="part",
+        ),
+        Mistake(
+            "heads counted as tokens",
+            change={"past[0][0].shape[2]": "past[0][0].shape[1]"},
+            says="the number of heads is taken for the number of old tokens: the keys are (B, H, s, D/H)",
+            gravity="idea",
+        ),
+        Mistake("ReLU", change={"F.gelu": "F.relu"}, says="the nonlinearity is ReLU; here it is GELU", gravity="idea"),
+        Mistake(
+            "one pair for all blocks",
+            change={"present.append(pair)": "present = [pair] * len(model.blocks)"},
+            says="all blocks get the last block's keys and values: keep a pair for each",
+            gravity="idea",
+        ),
+        Mistake(
+            "another exception",
+            change={"raise ValueError": "raise IndexError"},
+            says="too many tokens raise an IndexError here: a ValueError is asked for",
+            gravity="edge",
         ),
     ],
     "grouped-attention": [
@@ -1516,7 +2197,7 @@ def cached_attention(layer, x, past=None):
         Mistake(
             "head 0 for all",
             change={"k.repeat_interleave(share, dim=1)": "k[:, :1]", "v.repeat_interleave(share, dim=1)": "v[:, :1]"},
-            hint="all query heads look at key/value head 0",
+            says="all query heads look at key/value head 0: each group has its own",
             gravity="idea",
         ),
         Mistake(
@@ -1527,32 +2208,47 @@ def cached_attention(layer, x, past=None):
             says="the queries of a group are averaged: they share keys and values, and stay different themselves",
             gravity="idea",
         ),
-        Mistake("no scale", change={" / d**0.5": ""}, hint="the scores are not scaled", gravity="idea"),
-        Mistake("scale by the whole width", change={" / d**0.5": " / (H * d) ** 0.5"}, hint="scaled by the root of H · d", gravity="idea"),
+        Mistake("no scale", change={" / d**0.5": ""}, says="the scores are not scaled", gravity="idea"),
+        Mistake(
+            "scale by the whole width",
+            change={" / d**0.5": " / (H * d) ** 0.5"},
+            says="the scores are scaled by the root of H · d: each head has width d",
+            gravity="idea",
+        ),
         Mistake(
             "scale by the width of the cache",
             change={" / d**0.5": " / (G * d) ** 0.5"},
             says="the scores are scaled by the root of G · d: a key has width d, however many heads there are",
             gravity="idea",
         ),
-        Mistake("scale without the root", change={" / d**0.5": " / d"}, hint="scaled by the width itself: take its root", gravity="idea"),
-        Mistake("past not used", change={"if past is not None:": "if False:"}, hint="the past is not used", gravity="idea"),
+        Mistake(
+            "scale without the root",
+            change={" / d**0.5": " / d"},
+            says="the scores are scaled by the width itself: take its root",
+            gravity="idea",
+        ),
+        Mistake(
+            "past not used",
+            change={"if past is not None:": "if False:"},
+            says="the past is not used: a new token sees all that came before it",
+            gravity="idea",
+        ),
         Mistake(
             "mask lost",
             change={"scores.masked_fill(later, -torch.inf).softmax": "scores.softmax"},
-            hint="a mask is needed when several come at once",
+            says="new tokens see later new ones: a mask is needed when several come at once",
             gravity="part",
         ),
         Mistake(
             "mask aligned at the top left",
             change={"triu(n - t + 1)": "triu(1)"},
-            hint="the mask is aligned at the top left",
+            says="the mask is aligned at the top left: new token i is at position s + i",
             gravity="idea",
         ),
         Mistake(
             "sees one too many",
             change={"triu(n - t + 1)": "triu(n - t + 2)"},
-            hint="a new token sees the one after it",
+            says="the mask is off by one: a new token sees the one after it",
             gravity="part",
         ),
         Mistake(
@@ -1629,6 +2325,38 @@ def grouped_attention(q, k, v, past=None):
     return torch.stack(rows, 1), (keys, values)
 """,
         ),
+        Mistake(
+            "results alone",
+            change={"return mixed, (k, v)": "return mixed"},
+            says="only the results come back: return two things, the results and the pair of all keys and values",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax over the queries",
+            change={".softmax(dim=-1) @": ".softmax(dim=-2) @"},
+            says="softmax runs over the queries: it must run over the keys, the last axis",
+            gravity="idea",
+        ),
+        Mistake(
+            "old ones behind",
+            change={
+                "torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)": "torch.cat([k, past[0]], dim=2), torch.cat([v, past[1]], dim=2)"
+            },
+            says="old keys and values come after the new ones: put them in front",
+            gravity="part",
+        ),
+        Mistake(
+            "first sequence for all",
+            change={"k.repeat_interleave(share, dim=1)": "k[:1].repeat_interleave(share, dim=1)"},
+            says="the keys of the first sequence are used for all: each has its own",
+            gravity="part",
+        ),
+        Mistake(
+            "another exception",
+            change={"raise ValueError": "raise IndexError"},
+            says="a G that does not divide H raises an IndexError here: a ValueError is asked for",
+            gravity="edge",
+        ),
     ],
     "cache-bytes": [
         Mistake("keys only", change={"return 2 * L": "return L"}, hint="a factor 2 is missing", gravity="idea"),
@@ -1639,9 +2367,9 @@ def grouped_attention(q, k, v, past=None):
             gravity="idea",
         ),
         Mistake("bits", change={" * d * each": " * d * each * 8"}, hint="these are bits", gravity="idea"),
-        Mistake("no blocks", change={"2 * L * B": "2 * B"}, hint="GPT-2 small: 37,748,736 bytes", gravity="idea"),
-        Mistake("one sequence", change={"2 * L * B": "2 * L"}, hint="B = 3 and each = 2", gravity="part"),
-        Mistake("always two bytes", change={" * d * each": " * d * 2"}, hint="B = 1 and each = 4", gravity="part"),
+        Mistake("no blocks", change={"2 * L * B": "2 * B"}, says="the number of blocks is not used", gravity="idea"),
+        Mistake("one sequence", change={"2 * L * B": "2 * L"}, says="the number of sequences, B, is not used", gravity="part"),
+        Mistake("always two bytes", change={" * d * each": " * d * 2"}, says="the argument `each` is not used", gravity="part"),
         Mistake(
             "numbers counted",
             change={"part.numel() * part.element_size()": "part.numel()"},
@@ -1661,13 +2389,13 @@ def grouped_attention(q, k, v, past=None):
             change={
                 "return sum(part.numel() * part.element_size() for pair in past for part in pair)": "return len(past) * sum(part.numel() * part.element_size() for part in past[0]) if past else 0"
             },
-            hint="count every tensor by itself",
+            says="one tensor is counted for another: keys and values, and the blocks, need not agree. Count every tensor by itself",
             gravity="part",
         ),
         Mistake(
             "keys twice",
             change={"for part in pair": "for part in (pair[0], pair[0])"},
-            hint="count every tensor by itself",
+            says="one tensor is counted for another: keys and values, and the blocks, need not agree. Count every tensor by itself",
             gravity="part",
         ),
         Right(
@@ -1691,6 +2419,24 @@ def counted_bytes(past):
                 "2 * L * B * G * n * d * each": "math.prod((2, L, B, G, n, d, each))",
                 "part.numel() * part.element_size()": "math.prod(part.shape) * part.itemsize",
             },
+        ),
+        Mistake(
+            "four bytes by default",
+            change={"B=1, each=2": "B=1, each=4"},
+            says="without `each` a number has two bytes: leave the default as it is",
+            gravity="idea",
+        ),
+        Mistake(
+            "tokens squared",
+            change={"* n * d": "* n * n * d"},
+            says="the number of tokens counts twice: a cache grows in proportion to it",
+            gravity="idea",
+        ),
+        Mistake(
+            "first sequence counted",
+            change={"part.numel()": "part[0].numel()"},
+            says="only the first sequence is counted: all B of them are kept",
+            gravity="idea",
         ),
     ],
     "plan": [
@@ -1716,24 +2462,29 @@ def counted_bytes(past):
             gravity="idea",
         ),
         Mistake("pinned everywhere", change={'kind == "cuda"}': "True}"}, hint="a CPU needs none", gravity="part"),
-        Mistake("pinned for every GPU", change={'kind == "cuda"}': 'kind != "cpu"}'}, hint="MPS shares its memory", gravity="part"),
-        Mistake("mixed not used", change={"if mixed and kind": "if kind"}, hint="mixed=False has no effect", gravity="part"),
+        Mistake(
+            "pinned for every GPU",
+            change={'kind == "cuda"}': 'kind != "cpu"}'},
+            says="memory is pinned for Apple's GPU, too: it shares the CPU's memory, so there is nothing to pin",
+            gravity="part",
+        ),
+        Mistake("mixed not used", change={"if mixed and kind": "if kind"}, says="mixed=False has no effect", gravity="part"),
         Mistake(
             "pinned only when mixed",
             change={'kind == "cuda"}': 'kind == "cuda" and mixed}'},
-            hint="pinned memory has nothing to do with mixed precision",
+            says="pinned memory has nothing to do with mixed precision: it stays as it was",
             gravity="part",
         ),
         Mistake(
             "float16 on a CPU",
             change={' if kind == "cuda" else None': ""},
-            hint="a CPU without bfloat16 stays with float32",
+            says="float16 is for CUDA: a CPU without bfloat16 stays with float32",
             gravity="idea",
         ),
         Mistake(
             "autocast on MPS",
             change={'if mixed and kind != "mps":': "if mixed:"},
-            hint="on MPS the plan stays with float32",
+            says="MPS gets a 16-bit type: in this notebook it stays with float32, None",
             gravity="idea",
         ),
         Right(
@@ -1761,6 +2512,38 @@ def training_plan(kind, bfloat16, mixed=True):
     return plan
 """,
         ),
+        Mistake(
+            "bfloat16 on any CPU",
+            change={
+                '"bfloat16" if bfloat16 else "float16" if kind == "cuda" else None': '"float16" if kind == "cuda" and not bfloat16 else "bfloat16"'
+            },
+            says="this CPU does not compute in bfloat16: it stays with float32, None",
+            gravity="idea",
+        ),
+        Mistake(
+            "the text None",
+            change={'if kind == "cuda" else None': 'if kind == "cuda" else "None"'},
+            says='this is the text "None": return None itself',
+            gravity="idea",
+        ),
+        Mistake(
+            "CPU always in float32",
+            change={'kind != "mps"': 'kind == "cuda"'},
+            says="a CPU with bfloat16 uses it: only one without stays with float32",
+            gravity="idea",
+        ),
+        Mistake(
+            "torch's dtypes",
+            change={'"bfloat16" if bfloat16 else "float16" if': "torch.bfloat16 if bfloat16 else torch.float16 if"},
+            says='these are torch\'s dtypes: return their names, "bfloat16" or "float16"',
+            gravity="idea",
+        ),
+        Mistake(
+            "pinned with bfloat16 only",
+            change={'"pinned": kind == "cuda"': '"pinned": kind == "cuda" and bfloat16'},
+            says="an older CUDA card gets no pinned memory: the type of the numbers has nothing to do with it",
+            gravity="part",
+        ),
     ],
     "wall-time": [
         Mistake(
@@ -1785,18 +2568,18 @@ def training_plan(kind, bfloat16, mixed=True):
             gravity="idea",
         ),
         Mistake("no start-up", change={"startup_seconds + ": ""}, hint="the start-up is missing", gravity="idea"),
-        Mistake("rounded down", change={"math.ceil": "int"}, hint="round up, not down", gravity="part"),
+        Mistake("rounded down", change={"math.ceil": "int"}, says="round up, not down or to the nearest", gravity="part"),
         Mistake("seconds per step", change={" / 1000": ""}, hint="the time per step is in milliseconds", gravity="idea"),
         Mistake(
             "no carry",
             change={"{minutes // 60:02d}:{minutes % 60:02d}": "00:{minutes:02d}"},
-            hint="carry them over into hours",
+            says="minutes must stay below 60: carry them over into hours",
             gravity="part",
         ),
         Mistake(
             "one more minute",
             change={"math.ceil(seconds / 60)": "int(seconds // 60) + 1"},
-            hint="a time that is already a whole number of minutes gets one minute more: it stays as it is",
+            says="a time that is already a whole number of minutes gets one minute more: it stays as it is",
             gravity="edge",
         ),
         Mistake(
@@ -1808,7 +2591,7 @@ def training_plan(kind, bfloat16, mixed=True):
         Mistake(
             "hours modulo a day",
             change={"{minutes // 60:02d}": "{minutes // 60 % 24:02d}"},
-            hint="hours are carried over into days, which are lost",
+            says="hours are carried over into days, which are lost",
             gravity="edge",
         ),
         Right(
@@ -1818,6 +2601,52 @@ def training_plan(kind, bfloat16, mixed=True):
             },
         ),
         Right("negative floor division", change={"math.ceil(seconds / 60)": "-int(-seconds // 60)"}),
+        Mistake(
+            "start-up left out by default",
+            change={"startup_seconds=60": "startup_seconds=0"},
+            says="start-up takes 60 s unless another time is given: here it is left out",
+            gravity="idea",
+        ),
+        Mistake(
+            "one digit for hours",
+            change={"{minutes // 60:02d}": "{minutes // 60}"},
+            says="write two digits each, the hours as well",
+            gravity="idea",
+        ),
+        Mistake(
+            "one digit for minutes",
+            change={"{minutes % 60:02d}": "{minutes % 60}"},
+            says="write two digits each, the minutes as well",
+            gravity="idea",
+        ),
+        Mistake(
+            "minutes of the whole run",
+            change={"{minutes % 60:02d}": "{minutes:02d}"},
+            says="the minutes are those of the whole run: take what is left after the whole hours",
+            gravity="part",
+        ),
+        Mistake(
+            "two digits of the hours",
+            change={"{minutes // 60:02d}": "{minutes // 60 % 100:02d}"},
+            says="the first digit of the hours is lost: hours may have more than two",
+            gravity="edge",
+        ),
+        Mistake("factor 2", change={"1.5 *": "2 *"}, says="the time is doubled: half of it is added, so multiply by 1.5", gravity="idea"),
+        Mistake(
+            "no seconds", change={':00"': '"'}, says="the seconds are missing: write hours, minutes and seconds, HH:MM:00", gravity="idea"
+        ),
+        Mistake(
+            "seconds kept",
+            change={':00"': ':{math.ceil(seconds) % 60:02d}"'},
+            says="the seconds are not 00: round up to whole minutes",
+            gravity="idea",
+        ),
+        Mistake(
+            "days",
+            change={'return f"{minutes // 60:02d}:': 'return f"{minutes // 1440}-{minutes // 60 % 24:02d}:'},
+            says="days stand in front: write hours, minutes and seconds, however many hours there are",
+            gravity="idea",
+        ),
     ],
     "bonus-speculative": [
         Mistake(
@@ -1847,13 +2676,13 @@ def training_plan(kind, bfloat16, mixed=True):
         Mistake(
             "residual not guarded",
             change={"    residual = torch.where(residual.sum(dim=1, keepdim=True) > 0, residual, p)\n": ""},
-            hint="the residual of zeros must not break anything",
+            says="with p = q the residual is all zeros, and nothing can be drawn from it: use p there",
             gravity="part",
         ),
         Mistake(
             "one coin for all rows",
             change={"torch.rand_like(ratio) < ratio": "torch.rand(1) < ratio"},
-            hint="the tokens do not have the distribution p",
+            says="one random number decides on all rows: each row has its own",
             gravity="idea",
         ),
         Mistake(
@@ -1871,13 +2700,13 @@ def training_plan(kind, bfloat16, mixed=True):
         Mistake(
             "one residual for all rows",
             change={"residual = (p - q).clamp_min(0)": "residual = (p - q).clamp_min(0)[:1].expand(len(p), -1)"},
-            hint="every row has its own p and q",
+            says="one residual is used for all rows: each row has its own p and q",
             gravity="part",
         ),
         Mistake(
             "accepts where p is larger only",
             change={"torch.rand_like(ratio) < ratio": "ratio >= 1"},
-            hint="the tokens do not have the distribution p",
+            says="a draft is accepted only where p ≥ q: otherwise it is accepted with probability p/q",
             gravity="idea",
         ),
         Right(
@@ -1897,24 +2726,48 @@ def speculative_sample(p, q):
         Right(
             "float64", change={"drafts = torch.multinomial(q, 1)": "p, q = p.double(), q.double()\n    drafts = torch.multinomial(q, 1)"}
         ),
+        Mistake(
+            "absolute residual",
+            change={"(p - q).clamp_min(0)": "(p - q).abs()"},
+            says="the residual is |p − q|: it is max(0, p − q)",
+            gravity="idea",
+        ),
+        Mistake(
+            "best of the residual",
+            change={"torch.multinomial(residual, 1))": "residual.argmax(dim=1, keepdim=True))"},
+            says="after a rejection the largest entry of the residual is always taken: draw from it",
+            gravity="idea",
+        ),
+        Mistake(
+            "drafts from everywhere",
+            change={"torch.multinomial(q, 1)": "torch.randint(q.shape[1], (len(q), 1))"},
+            says="the drafts are drawn evenly: draw them from q",
+            gravity="idea",
+        ),
+        Mistake(
+            "ratio turned round",
+            change={"p.gather(1, drafts) / q.gather(1, drafts)": "q.gather(1, drafts) / p.gather(1, drafts)"},
+            says="the ratio is upside down: accept with probability min(1, p/q)",
+            gravity="idea",
+        ),
     ],
     "bonus-block": [
         Mistake(
             "guesses behind a rejection stay",
             change={"taken.long().cumprod(dim=1).sum(dim=1)": "taken.long().sum(dim=1)"},
-            hint="the tokens do not have the target's distribution",
+            says="guesses behind a rejected one stay: throw away everything after it",
             gravity="idea",
         ),
         Mistake(
             "always accepted",
             change={"(torch.rand_like(ratio) < ratio)[:, :, 0]": "torch.ones_like(drafts, dtype=torch.bool)"},
-            hint="two are accepted",
+            says="every guess is accepted: accept it with probability min(1, p/q)",
             gravity="idea",
         ),
         Mistake(
             "from p after a rejection",
             change={"(p[:, :k] - q).clamp_min(0)": "p[:, :k]"},
-            hint="the tokens do not have the target's distribution",
+            says="after a rejection you draw from p: draw from the residual, max(0, p − q)",
             gravity="idea",
         ),
         Mistake(
@@ -1926,13 +2779,13 @@ def speculative_sample(p, q):
         Mistake(
             "accepts where p is larger only",
             change={"torch.rand_like(ratio) < ratio": "ratio >= 1"},
-            hint="the tokens do not have the target's distribution",
+            says="a guess is accepted only where p ≥ q: otherwise it is accepted with probability p/q",
             gravity="idea",
         ),
         Mistake(
             "one coin for a whole row",
             change={"torch.rand_like(ratio) < ratio": "torch.rand(B, 1, 1) < ratio"},
-            hint="the tokens do not have the target's distribution",
+            says="one random number decides on all guesses of a row: each guess has its own",
             gravity="idea",
         ),
         Mistake(
@@ -1955,13 +2808,13 @@ def speculative_sample(p, q):
         Mistake(
             "one too many counted",
             change={"> accepted[:, None], -1), accepted": "> accepted[:, None], -1), accepted + 1"},
-            hint="two are accepted",
+            says="the second result is one too large: it is the number of guesses before the first rejection, without the token that is drawn",
             gravity="idea",
         ),
         Mistake(
             "filled up with 0",
             change={"accepted[:, None], -1)": "accepted[:, None], 0)"},
-            hint="two are accepted, then 1 is drawn, then −1 fills the row",
+            says="the rest of a row is filled up with 0: with −1",
             gravity="idea",
         ),
         Right(
@@ -1994,36 +2847,66 @@ def accept_block(p, q, drafts):
                 "torch.rand_like(ratio) < ratio": "torch.rand_like(ratio) <= ratio.clamp_max(1)",
             },
         ),
+        Mistake(
+            "tokens alone",
+            change={"> accepted[:, None], -1), accepted": "> accepted[:, None], -1)"},
+            says="only the tokens come back: return two things, the tokens and the number of accepted guesses",
+            gravity="idea",
+        ),
+        Mistake(
+            "distributions one later",
+            change={"p[:, :k].gather": "p[:, 1:].gather"},
+            says="guess i is judged by the distribution after it: p_i is the target's at the guess's own place",
+            gravity="idea",
+        ),
+        Mistake(
+            "product of the ratios",
+            change={"< ratio)": "< ratio.cumprod(dim=1))"},
+            says="the ratios are multiplied along the row: every guess is accepted by its own",
+            gravity="idea",
+        ),
+        Mistake(
+            "all accepted counted",
+            change={"taken.long().cumprod(dim=1)": "taken.long()"},
+            says="guesses behind a rejected one stay: throw away everything after it",
+            gravity="idea",
+        ),
+        Mistake(
+            "number of tokens",
+            change={"-1), accepted": "-1), accepted + 1"},
+            says="the second result is one too large: it is the number of guesses before the first rejection, without the token that is drawn",
+            gravity="idea",
+        ),
     ],
     "bonus-decode": [
         Mistake(
             "the best guess",
             change={"torch.multinomial(q[-1], 1)": "q[-1].argmax(-1, keepdim=True)"},
-            hint="Draw each guess from the draft's softmax",
+            says="the draft's most likely token is always guessed: draw each guess from its softmax",
             gravity="part",
         ),
         Mistake(
             "cache not cut back",
             change={"    past = [(keys[:, :, : n + a], values[:, :, : n + a]) for keys, values in past]\n": ""},
-            hint="the cache should hold all tokens but the last: remove the rejected guesses",
+            says="rejected guesses stay in the cache: cut it back to all tokens but the last",
             gravity="part",
         ),
         Mistake(
             "cut one too short",
             change={"(keys[:, :, : n + a], values[:, :, : n + a])": "(keys[:, :, : n + a - 1], values[:, :, : n + a - 1])"},
-            hint="the cache should hold all tokens but the last: remove the rejected guesses",
+            says="the cache is cut one token too short: it holds all tokens but the last",
             gravity="part",
         ),
         Mistake(
             "distributions one too early",
             change={"logits[:, -k - 1 :].softmax(dim=-1)": "torch.cat([logits[:, :1], logits[:, -k - 1 : -1]], dim=1).softmax(dim=-1)"},
-            hint="when the target is sure of every token, the result is the target's own choice, whatever the draft guesses",
+            says="the target's distributions are taken one place too early: those at the last k + 1 places judge the guesses",
             gravity="idea",
         ),
         Mistake(
             "drafts without a judge",
             change={"    a = int(accepted)\n": "    a, block = k, torch.cat([guessed[:, n:], block[:, -1:].clamp_min(0)], dim=1)\n"},
-            hint="when the target is sure of every token, the result is the target's own choice, whatever the draft guesses",
+            says="the guesses are taken without being judged: `accept_block` decides",
             gravity="idea",
         ),
         Mistake(
@@ -2041,7 +2924,7 @@ def accept_block(p, q, drafts):
         Mistake(
             "the last token only",
             change={"guessed[:, seen:], past)": "guessed[:, n - 1 :], past)"},
-            hint="when the target is sure of every token, the result is the target's own choice, whatever the draft guesses",
+            says="the target is given the last token only: it runs over all tokens that are not in its cache",
             gravity="idea",
         ),
         Mistake(
@@ -2073,6 +2956,38 @@ def speculative_step(target, draft, tokens, k, past=None):
                 "block[:, : a + 1]": "block[block >= 0][None]",
                 "keys[:, :, : n + a], values[:, :, : n + a]": "keys[..., : n + a, :].clone(), values[..., : n + a, :].clone()",
             },
+        ),
+        Mistake(
+            "text alone",
+            change={"dim=1), past": "dim=1)"},
+            says="only the text comes back: return two things, the text and the cache for the next step",
+            gravity="idea",
+        ),
+        Mistake(
+            "no cache comes back",
+            change={"dim=1), past": "dim=1), None"},
+            says="no cache comes back: return the target's past for the next step",
+            gravity="idea",
+        ),
+        Mistake(
+            "single passes",
+            change={
+                "logits, past = cached_forward(target, guessed[:, seen:], past)": "pieces = []\n        for i in range(seen, guessed.shape[1]):\n            piece, past = cached_forward(target, guessed[:, i : i + 1], past)\n            pieces.append(piece)\n        logits = torch.cat(pieces, dim=1)"
+            },
+            hint="the target runs once, over all new tokens together",
+            gravity="part",
+        ),
+        Mistake(
+            "fillers kept",
+            change={"block[:, : a + 1]": "block"},
+            says="the fillers of −1 are kept: the text ends after the last token",
+            gravity="idea",
+        ),
+        Mistake(
+            "the draft sees one token",
+            change={"draft(guessed)": "draft(guessed[:, -1:])"},
+            says="the draft sees its last token only: give it all tokens so far",
+            gravity="idea",
         ),
     ],
 }
