@@ -31,11 +31,12 @@ class PeekingModel:
 
     logits[t] = table[x[t]] + table[x[t − 1]] / 2 + peeks[0] · table[x[t + 1]] + peeks[1] · table[x[t + 2]] + … With no
     peeks it is an honest model. With `first`, first · table[x[0]] is added everywhere: the model remembers how the
-    sentence began. Tokens (B, T) to logits (B, T, V); like the real models, it takes nothing but a batch.
+    sentence began. With `mean`, mean · (mean of table[x] over the whole sentence) is. Tokens (B, T) to logits
+    (B, T, V); like the real models, it takes nothing but a batch.
     """
 
-    def __init__(self, table: Tensor, peeks: Sequence[float] = (), first: float = 0.0) -> None:
-        self.table, self.peeks, self.first = table, tuple(peeks), first
+    def __init__(self, table: Tensor, peeks: Sequence[float] = (), first: float = 0.0, mean: float = 0.0) -> None:
+        self.table, self.peeks, self.first, self.mean = table, tuple(peeks), first, mean
 
     def eval(self) -> PeekingModel:
         return self
@@ -50,7 +51,7 @@ class PeekingModel:
                 " sentence is (1, T)"
             )
         rows = self.table[tokens]
-        logits = rows + self.first * rows[:, :1]
+        logits = rows + self.first * rows[:, :1] + self.mean * rows.mean(dim=1, keepdim=True)
         logits[:, 1:] += rows[:, :-1] / 2
         for ahead, strength in enumerate(self.peeks, 1):
             if ahead < tokens.shape[1]:

@@ -121,57 +121,34 @@ with check.idea("covered"):
     ### BEGIN HIDDEN TESTS
     many = randint(1, 60, (257,)).tolist()
     for border in (0, 1, 23, 59, 100):
-        fits = [n for n in many if n <= border]
-        counts_words = {"this counts words: `covered` is a share of sentences": sum(fits) / sum(many)} if 0 < len(fits) < 257 else {}
-        check.close(
-            check.run(covered, many, border), len(fits) / 257, "`covered` is wrong for other lengths", rtol=1e-5, wrong=counts_words
-        )
+        share_that_fits = sum(n <= border for n in many) / 257
+        check.close(check.run(covered, many, border), share_that_fits, "`covered` is wrong for other lengths", rtol=1e-5, atol=6e-3)
     ### END HIDDEN TESTS
 with check.idea("words_lost"):
-    check.close(check.run(words_lost, four, 5), 8 / 24, "2 + 6 of the 24 words lie beyond 5", rtol=1e-5)
+    check.close(check.run(words_lost, four, 5), 8 / 24, "2 + 6 of the 24 words lie beyond 5", rtol=1e-5, atol=6e-3)
     ### BEGIN HIDDEN TESTS
     for border in (23, 0, 1, 59, 100):
-        beyond = [n for n in many if n > border]
-        check.close(
-            check.run(words_lost, many, border),
-            sum(n - border for n in beyond) / sum(many),
-            "`words_lost` is wrong for other lengths",
-            rtol=1e-5,
-            wrong={}
-            if border != 23  # where nothing or everything is cut, mistakes agree
-            else {
-                "this drops whole sentences: of a long sentence only the end is cut off": sum(beyond) / sum(many),
-                "this is the share of sentences that are cut: count words": len(beyond) / 257,
-                "this is a number of words: divide by all words": sum(n - border for n in beyond),
-                "divide by the number of all words, not of sentences": sum(n - border for n in beyond) / 257,
-                "divide by the number of all words, not by those of the sentences that are cut": sum(n - border for n in beyond)
-                / max(1, sum(beyond)),
-                "short sentences give a negative loss that cancels the real one: nothing is lost there": sum(n - border for n in many)
-                / sum(many),
-                "this is the share that is kept": 1 - sum(n - border for n in beyond) / sum(many),
-            },
-        )
+        share_beyond = sum(max(0, n - border) for n in many) / sum(many)
+        check.close(check.run(words_lost, many, border), share_beyond, "`words_lost` is wrong for other lengths", rtol=1e-5, atol=6e-3)
     ### END HIDDEN TESTS
-with check.idea("limit_for", share=3):
+with check.idea("limit_for", share=14):  # it needs the functions above
     slips = {"the lengths are not in order: sort them first": 100, "this is an entry of the unsorted list: sort the lengths first": 11}
     ninety = "of the lengths 100, 99, …, 1 about 90 covers a share of 0.9"
     check.close(check.run(limit_for, hundred, 0.9), 90, ninety, atol=1.5, wrong=slips)  # exactly at the share: below
     ten = [1] * 9 + [9]
     measured = check.run(lambda: [g(ten, limit_for(ten, 0.85)) for g in (covered, words_lost)])
     together = "of nine sentences of 1 word and one of 9 words, the limit 1 covers 0.9 and loses 8 of 18 words. (If a function above is wrong, mend it first)"
-    check.close(measured, [0.9, 8 / 18], together, atol=1e-3)
+    check.close(measured, [0.9, 8 / 18], together, atol=6e-3)
     ### BEGIN HIDDEN TESTS
-    got = check.run(limit_for, many, 0.25)
-    check.close(got, float(sorted(many)[64]), "a quarter of 257 random lengths: the limit is wrong", atol=1.5)
-    measured = check.run(lambda: [g(many, limit_for(many, 0.81)) for g in (covered, words_lost)])
-    cut = sorted(many)[208]
-    fit = [sum(n <= cut for n in many) / 257, sum(max(0, n - cut) for n in many) / sum(many)]
-    check.close(
-        measured,
-        fit,
-        "the share that fits at the limit, or the words lost there, is wrong. (Follows from the functions above, if one is)",
-        atol=0.02,
-    )
+    some = sorted(many)
+    steps = [k for k in range(40, 250) if some[k] == some[k - 1] + 1]  # k + 1 sentences, and not k, have at most some[k] words
+    for k in (steps[0], steps[-1]):
+        got = check.run(limit_for, many, (k + 0.5) / 257)
+        check.close(got, float(some[k]), "for random lengths the limit is wrong", atol=1.5)
+        measured = check.run(lambda k=k: [g(many, limit_for(many, (k + 0.5) / 257)) for g in (covered, words_lost)])
+        fit = [sum(n <= some[k] for n in many) / 257, sum(max(0, n - some[k]) for n in many) / sum(many)]
+        at_limit = "the share that fits at the limit, or the words lost there, is wrong. (Follows from the functions above, if one is)"
+        check.close(measured, fit, at_limit, atol=0.08)
     ### END HIDDEN TESTS
 with check.part("at least the share"):
     slips = {
@@ -180,15 +157,16 @@ with check.part("at least the share"):
     }
     check.close(check.run(limit_for, four, 0.5), 4, "two of the four sentences have at most 4 words", rtol=1e-5, wrong=slips)
     ### BEGIN HIDDEN TESTS
-    down = {"the share is rounded down: two of four sentences are less than 0.51": 4}
-    check.close(
-        check.run(limit_for, four, 0.51), 7, "*at least* this share: with 0.51 of four sentences, two are not enough", rtol=1e-5, wrong=down
-    )
+    check.close(check.run(limit_for, four, 0.51), 7, "*at least* this share: with 0.51 of four sentences, two are not enough", rtol=1e-5)
     check.close(check.run(limit_for, four, 1.0), 11, "a share of 1 needs the longest sentence", rtol=1e-5)
     check.close(check.run(limit_for, [3, 3, 3, 8], 0.5), 3, "several sentences of the same length count one by one", rtol=1e-5)
-    check.close(
-        check.run(limit_for, many, 0.25), sorted(many)[64], "of 257 sentences it takes 65 to cover a quarter: 64 are not enough", rtol=1e-5
-    )
+    for k in (steps[0], steps[-1]):
+        enough = "of 257 random lengths the limit covers too little, or more than it has to"
+        check.close(check.run(limit_for, many, (k + 0.5) / 257), some[k], enough, rtol=1e-5)
+with check.edge("all digits"):
+    shares = check.run(lambda: [covered(many, 23), words_lost(many, 23)])
+    truth = [sum(n <= 23 for n in many) / 257, sum(max(0, n - 23) for n in many) / sum(many)]
+    check.close(shares, truth, "a share is rounded: give all digits", rtol=1e-5)
 with check.edge("one sentence"):
     check.close(check.run(limit_for, [5], 0.01), 5, "a corpus of one sentence must work", rtol=1e-5)
     ### END HIDDEN TESTS
@@ -207,7 +185,7 @@ plots.use_course_style()
 _, ax = plt.subplots(figsize=(8, 3.5))
 ax.hist(lengths, bins=range(0, max(lengths) + 5, 5), color="C0", histtype="stepfilled")
 ax.axvline(100, color="C1", linestyle="--", label="100 words")
-ax.set(xlabel="words in a sentence", ylabel="sentences", yscale="log", title=f"Sentence lengths, {corpus.name}, training part")
+ax.set(xlabel="words in a sentence", ylabel="sentences", yscale="log", title="How long the sentences of the training part are")
 ax.legend()
 plt.show()
 pd.DataFrame(
@@ -284,37 +262,16 @@ with check.idea("v · tanh(q W_q + k W_k)"):
     check.close(weighed, 2 * math.tanh(1.0), "q = (1, 0), k = 0, v = (1, 2), and W_q maps (1, 0) to (0, 1): the score is 2 tanh 1")
     ### BEGIN HIDDEN TESTS
 
-    def pairwise(a, b, wq, wk, vector, inner=lambda left, right: torch.tanh(left + right), flip=False):
+    def pairwise(a, b, wq, wk, vector):
         out = torch.zeros(a.shape[0], a.shape[1], a.shape[2], b.shape[2], dtype=a.dtype)
         for h in range(a.shape[1]):
-            left, right = (wq[h].T, wk[h].T) if flip else (wq[h], wk[h])
             for i in range(a.shape[2]):
                 for j in range(b.shape[2]):
-                    out[:, h, i, j] = inner(a[:, h, i] @ left, b[:, h, j] @ right) @ vector[h]
+                    out[:, h, i, j] = torch.tanh(a[:, h, i] @ wq[h] + b[:, h, j] @ wk[h]) @ vector[h]
         return out
 
     single = queries[:1, :1], keys[:1, :1], *(part[:1] for part in heads)
-    exchanged = single[0], single[1], single[3], single[2], single[4]
-    plain = pairwise(*single, inner=lambda left, right: left + right)
-    check.close(
-        got,
-        pairwise(*single),
-        "the scores differ from v · tanh(q W_q + k W_k)",
-        wrong={
-            "the matrices are transposed: q is a row vector, write q @ W_q": pairwise(*single, flip=True),
-            "W_q belongs to the queries and W_k to the keys": pairwise(*exchanged),
-            "q W_q and k W_k are multiplied: add them": pairwise(*single, inner=lambda left, right: torch.tanh(left * right)),
-            "each of the two parts has its own tanh: add first, then one tanh": pairwise(
-                *single, inner=lambda left, right: left.tanh() + right.tanh()
-            ),
-            "k W_k is subtracted: add it": pairwise(*single, inner=lambda left, right: torch.tanh(left - right)),
-            "there is no tanh": plain,
-            "tanh is applied after the sum: apply it inside, before v": plain.tanh(),
-            "additive scores have no 1/√d": pairwise(*single) / 6**0.5,
-            "this is a mean over the d entries: v · tanh(…) is a sum": pairwise(*single) / 6,
-            "v is not used: v · tanh(…) weights the d entries": pairwise(*single[:4], torch.ones(1, 6)),
-        },
-    )
+    check.close(got, pairwise(*single), "the scores differ from v · tanh(q W_q + k W_k)")
     ### END HIDDEN TESTS
 with check.part("each head separately"):
     whole = check.run(additive_scores, queries, keys, *heads, shape=(2, 3, 4, 5), hint=shape)
@@ -322,20 +279,12 @@ with check.part("each head separately"):
     both = check.run(additive_scores, lone.expand(1, 2, 1, 2), torch.zeros(1, 2, 1, 2), *pair)
     check.close(both.flatten(), [2 * math.tanh(1.0), 0.0], "as above in head 0, and in head 1 W_q maps everything to 0: 2 tanh 1, and 0")
     ### BEGIN HIDDEN TESTS
-    first = tuple(part[:1].expand(3, *part.shape[1:]) for part in heads)
-    check.close(
-        whole,
-        pairwise(queries, keys, *heads),
-        "with two sentences and three heads the scores are wrong: every head has its own W_q, W_k and v",
-        wrong={
-            "every head has its own matrices: yours all use head 0's": pairwise(queries, keys, *first),
-            "every head has its own v: yours all use head 0's": pairwise(queries, keys, heads[0], heads[1], first[2]),
-        },
-    )
+    own = "with two sentences and three heads the scores are wrong: every head has its own W_q, W_k and v"
+    check.close(whole, pairwise(queries, keys, *heads), own)
 with check.part("gradient"):
-    double = [part.double() for part in (queries, keys, *heads)]
-    check.gradients(additive_scores, pairwise, double, "the gradient through the scores is wrong, or does not flow")
+    check.gradients(additive_scores, pairwise, single, "the gradient through the scores is wrong, or does not flow")
 with check.edge("all digits of float64"):
+    double = [part.double() for part in single]
     check.close(check.run(additive_scores, *double), pairwise(*double), "in float64 the scores are less precise than they should be")
 with check.edge("one query"):
     one = [randn(1, 1, 1, 5), randn(1, 1, 7, 5), randn(1, 5, 5), randn(1, 5, 5), randn(1, 5)]
@@ -380,10 +329,6 @@ with check.idea("dot product and additive scores"):
             b * h * t * s,
             "dot product: one score for each sentence, head, query and key",
             wrong={
-                "dot product: the heads are missing": b * t * s,
-                "dot product: the sentences of the batch are missing": h * t * s,
-                "dot product: the matrix product sums over d as it goes, so no tensor holds d numbers for every pair": b * h * t * s * e,
-                "dot product: queries and keys differ in number, so there are T × S pairs": b * h * t * t,
                 "dot product: these are the queries and keys; the scores are larger": b * h * (t + s) * e,
             },
         )
@@ -396,11 +341,9 @@ with check.idea("dot product and additive scores"):
             b * h * t * s * e,
             "additive: tanh is applied to d numbers for each sentence, head, query and key",
             wrong={
-                "additive: tanh is applied before the sum over d, so all d numbers of every pair must be there": b * h * t * s,
                 "additive: the heads are missing": b * t * s * e,
                 "additive: the sentences of the batch are missing": h * t * s * e,
                 "additive: queries and keys differ in number, so there are T × S pairs": b * h * t * t * e,
-                "additive: queries and keys are not just stored side by side: every query meets every key": b * h * (t + s) * e,
             },
         )
     ### END HIDDEN TESTS
@@ -463,8 +406,6 @@ with check.idea("blocks of matrices"):
             "for another width and number of blocks the matrices of the blocks are miscounted",
             rtol=0.015,
             wrong={
-                "attention has an output projection besides q, k and v": 11 * depth * d**2 + rest,
-                "the feed-forward network has two matrices, D → 4D and 4D → D": 8 * depth * d**2 + rest,
                 "the number of blocks is not used": 12 * d**2 + rest,
             },
         )
@@ -490,11 +431,6 @@ with check.part("biases and LayerNorms"):
         whole,
         "the biases of the linear layers, or the gains and biases of the LayerNorms, are miscounted",
         wrong={
-            "the LayerNorm after the last block is missing": whole - 2 * d,
-            "a block has two LayerNorms, each with a gain and a bias of size D": whole - depth * 2 * d,
-            "the linear layers of attention and feed-forward have biases": whole - depth * 9 * d,
-            "the biases of the feed-forward network are missing: 4D and D": whole - depth * 5 * d,
-            "4D numbers are missing in each block: the biases of the four projections, or the two LayerNorms": whole - depth * 4 * d,
             "the LayerNorms have a gain and a bias, D numbers each": whole - depth * 2 * d - d,
             "the biases of the feed-forward network are 4D and D: 8D is too many, 2D too few": whole - depth * 3 * d,
         },
@@ -581,40 +517,11 @@ with check.idea("masked_weights"):
         exact,
         "masked_weights differs from softmax over the visible scores",
         wrong={
-            "masked_weights: softmax runs over the queries: each row is one query's distribution": table.masked_fill(~sees, -torch.inf)
-            .softmax(-2)
-            .nan_to_num(),
-            "masked_weights: the hidden scores still count in the normaliser": full * sees,
-            "masked_weights: a score of 0 is not a weight of 0: e⁰ = 1. Use −∞": (table * sees).softmax(-1),
             "masked_weights: the mask is not used": full,
         },
     )
-with check.part("masked_weights: broadcasting"):
-    deep, per_head = 3 * randn(2, 3, 5, 7, dtype=torch.float64), rand(2, 1, 5, 7) > 0.4
-    per_head[..., 0] = True
-    heads_too = "masked_weights: with heads (B, H, T, S) and a mask (B, 1, T, S) the weights are wrong: softmax over the last axis"
-    check.close(check.run(masked_weights, deep, per_head), deep.masked_fill(~per_head, -torch.inf).softmax(-1), heads_too)
-with check.edge("masked_weights: large scores"):
-    check.close(
-        check.run(masked_weights, 200 * table, sees),
-        (200 * table).double().masked_fill(~sees, -torch.inf).softmax(-1).float(),
-        "with large scores the weights are wrong: exp alone overflows, softmax subtracts the largest score first",
-    )
-with check.edge("masked_weights: low scores"):
-    low = table - 1e6
-    check.close(
-        check.run(masked_weights, low, sees),
-        low.masked_fill(~sees, -torch.inf).softmax(-1),
-        "where all visible scores are very low, hidden keys get weight: mask with −∞, or with a number lower than any score",
-    )
-    check.equal(check.run(masked_weights, torch.tensor([[3.0]]), torch.tensor([[True]])), [[1.0]], "one query and one key must work")
-with check.edge("masked_weights: gradient"):
-    flows = "no gradient flows through masked_weights, or a wrong one: a model is trained through it"
-    check.gradients(lambda z: masked_weights(z, sees), lambda z: z.masked_fill(~sees, -torch.inf).softmax(-1), (table,), flows)
-with check.edge("masked_weights: inputs unchanged"):
-    check.unchanged(masked_weights, table, sees)
     ### END HIDDEN TESTS
-with check.idea("zeroed_weights", share=2):
+with check.idea("zeroed_weights", share=8):  # beside masked_weights
     slips = {"zeroed_weights is normalised again: leave the rows as they are": torch.tensor([[0.5, 0.5, 0.0, 0.0]])}
     slips["True means may look: yours zeroes what may be seen"] = torch.tensor([[0.0, 0.0, 0.25, 0.25]])
     slips["the hidden weights are still there: set them to 0"] = torch.tensor([[0.25, 0.25, 0.25, 0.25]])
@@ -628,7 +535,6 @@ with check.idea("zeroed_weights", share=2):
         full * sees,
         "zeroed_weights differs from softmax over all scores, zeroed afterwards",
         wrong={
-            "zeroed_weights is normalised again: leave the rows as they are": exact,
             "zeroed_weights: softmax runs over the queries: each row is one query's distribution": table.softmax(-2) * sees,
             "zeroed_weights: the scores are zeroed before softmax: zero the weights afterwards": (table * sees).softmax(-1),
             "zeroed_weights: the mask is not used": full,
@@ -637,16 +543,37 @@ with check.idea("zeroed_weights", share=2):
     ratio = check.run(lambda: zeroed_weights(table, sees)[0, :3] / masked_weights(table, sees)[0, :3])
     smaller = "in a row the zeroed weights are the masked ones times one number. (Follows from masked_weights, if that is wrong)"
     check.close(ratio, (full[0, :3].sum() * torch.ones(3)), smaller)
+with check.part("masked_weights: broadcasting"):
+    deep, per_head = 3 * randn(2, 3, 5, 7), rand(2, 1, 5, 7) > 0.4
+    per_head[..., 0] = True
+    heads_too = "masked_weights: with heads (B, H, T, S) and a mask (B, 1, T, S) the weights are wrong: softmax over the last axis"
+    check.close(check.run(masked_weights, deep, per_head), deep.masked_fill(~per_head, -torch.inf).softmax(-1), heads_too)
 with check.part("zeroed_weights: broadcasting"):
     over_heads = "zeroed_weights: with heads (B, H, T, S) and a mask (B, 1, T, S) the weights are wrong: softmax over the last axis"
     check.close(check.run(zeroed_weights, deep, per_head), deep.softmax(-1) * per_head, over_heads)
-with check.edge("zeroed_weights: large scores"):
-    overflow = "zeroed_weights: with large scores the weights are wrong: exp alone overflows, softmax subtracts the largest score first"
-    check.close(check.run(zeroed_weights, 200 * table, sees), (200 * table).double().softmax(-1).float() * sees, overflow)
-with check.edge("zeroed_weights: gradient"):
-    flows = "no gradient flows through zeroed_weights, or a wrong one: a model is trained through it"
-    check.gradients(lambda z: zeroed_weights(z, sees), lambda z: z.softmax(-1) * sees, (table,), flows)
-with check.edge("zeroed_weights: inputs unchanged"):
+with check.edge("large scores"):
+    overflow = "with large scores the weights are wrong: exp alone overflows, softmax subtracts the largest score first"
+    exactly = (200 * table).double().masked_fill(~sees, -torch.inf).softmax(-1).float()
+    check.close(check.run(masked_weights, 200 * table, sees), exactly, f"masked_weights: {overflow}")
+    exactly = (200 * table).double().softmax(-1).float() * sees
+    check.close(check.run(zeroed_weights, 200 * table, sees), exactly, f"zeroed_weights: {overflow}")
+with check.edge("low scores"):
+    low = table.double() - 1e6
+    infinite = "where all visible scores are very low, hidden keys get weight: mask with −∞, or with a number lower than any score"
+    check.close(check.run(masked_weights, low, sees), low.masked_fill(~sees, -torch.inf).softmax(-1), infinite, rtol=1e-5)
+    check.equal(check.run(masked_weights, torch.tensor([[3.0]]), torch.tensor([[True]])), [[1.0]], "one query and one key must work")
+with check.edge("gradient"):
+    flows = "no gradient flows through {}, or a wrong one: a model is trained through it"
+    masked_too, zeroed_too = flows.format("masked_weights"), flows.format("zeroed_weights")
+    check.gradients(lambda z: masked_weights(z, sees), lambda z: z.masked_fill(~sees, -torch.inf).softmax(-1), (table,), masked_too)
+    check.gradients(lambda z: zeroed_weights(z, sees), lambda z: z.softmax(-1) * sees, (table,), zeroed_too)
+with check.edge("all digits of float64"):
+    fine = table.double()
+    rounded = "with float64 scores digits are lost: keep the dtype of the scores"
+    check.close(check.run(masked_weights, fine, sees), fine.masked_fill(~sees, -torch.inf).softmax(-1), rounded)
+    check.close(check.run(zeroed_weights, fine, sees), fine.softmax(-1) * sees, rounded)
+with check.edge("scores and mask unchanged"):
+    check.unchanged(masked_weights, 2 * table, sees)
     check.unchanged(zeroed_weights, table, sees)
     ### END HIDDEN TESTS
 check.score()
@@ -760,14 +687,6 @@ with check.idea("∂w_j/∂s_l"):
             "the derivative differs from autograd's and from a finite difference's",
             rtol=1e-4,
             atol=1e-9,
-            wrong={
-                "the sign: if the future key scores higher, less is left for the past": prob[j] * prob[l],
-                "this is the derivative with respect to the key's own score, p_j (1 − p_j)": prob[j] * (1 - prob[j]),
-                "the two keys are swapped in the quotient rule: p_j is squared here": -(prob[j] ** 2),
-                "one of the two probabilities is missing": -prob[l],
-                "p is the softmax over all scores, not over the visible ones": -visible[j] * prob[l],
-                "zero is the answer for −∞ masking: here the normaliser sees the future": torch.zeros(()).double(),
-            },
         )
 with check.edge("large scores"):
     extreme = check.run(leak_derivative, torch.tensor([900.0, 0.0, 900.0]), 0, 2)
@@ -775,7 +694,7 @@ with check.edge("large scores"):
 with check.edge("all digits of float64"):
     line = 2 * randn(6, dtype=torch.float64)
     digits = "with float64 scores digits are lost: keep the dtype"
-    check.close(check.run(leak_derivative, line, 2, 4), -line.softmax(0)[2] * line.softmax(0)[4], digits, rtol=1e-7, atol=1e-12)
+    check.close(check.run(leak_derivative, line, 2, 4), -line.softmax(0)[2] * line.softmax(0)[4], digits, rtol=1e-9, atol=1e-12)
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(leak_derivative, torch.tensor([1.0, 2.0, 0.5]), 0, 2)
@@ -840,62 +759,46 @@ with check.idea("gradient_map"):
             rtol=1e-3,
             atol=1e-5,
             wrong={
-                "rows are outputs, columns are inputs: yours is transposed": exact.T,
-                "the root is missing": exact**2,
-                "entries are added before squaring: opposite signs would cancel": jacobian.sum((2, 3)),
                 "entries are added before the absolute value: opposite signs would cancel": jacobian.sum((2, 3)).abs(),
-                "these are sums of absolute values: take the root of the sum of squares": jacobian.abs().sum((2, 3)),
-                "this is the largest absolute entry: take the root of the sum of squares": jacobian.abs().amax((2, 3)),
-                "this is the root of the mean square: take the root of the sum": jacobian.pow(2).mean((2, 3)).sqrt(),
-                "the E outputs of a row are added before the derivative: opposite signs cancel": jacobian.sum(2).norm(dim=-1),
             },
         )
-with check.edge("all digits, another point"):
-    same_f = check.keep(Mixer, mixing, spread)
-    digits = "G is rounded, or does not follow x: two points of one function have two maps"
-    for point in (at, -2 * at + 0.3):
-        exact_map = jacobian_of(mixing, spread, point).pow(2).sum((2, 3)).sqrt()
-        check.close(check.run(gradient_map, same_f, point), exact_map, digits, rtol=1e-4)
-with check.edge("one position"):
+    ### END HIDDEN TESTS
+with check.idea("future_leak", share=8):  # of what gradient_map gives
+    leaky = torch.tensor([[1, 0.125, 0, 0, 0.1875], [0, 1, 0, 0.25, 0], [0, 0, 1, 0, 0], [0, 2, 0, 1, 0], [0, 0, 0, 0, 1]])
+    slips = {"the diagonal is the present, not the future": 1.0, "this looks below the diagonal: the future has j > i": 2.0}
+    slips |= {"this is a sum: take the largest entry": 0.5625, "look at all j > i, not at the next position only": 0.125}
+    check.close(check.run(future_leak, leaky), 0.25, "above the diagonal are 0.125, 0.1875 and 0.25, the largest", rtol=5e-3, wrong=slips)
+    of_map = check.run(lambda: future_leak(gradient_map(small, torch.zeros(3, 2))))
+    from_map = "for tanh(W x) above, the leak is 0.25 √2. (Follows from gradient_map, if that is wrong)"
+    check.close(of_map, 0.25 * 2**0.5, from_map, rtol=5e-3)
+    ### BEGIN HIDDEN TESTS
+    past, near = randn(5, 5).abs().tril() + torch.eye(5), randn(5, 5).abs().tril() + torch.diag(torch.full((4,), 0.25), 1)
+    far, within = torch.eye(4).index_put((torch.tensor([0]), torch.tensor([3])), torch.tensor(0.5)), torch.eye(6)
+    within[0, 1], within[2, 3], within[3, 5], within[4, 5] = 0.25, 0.75, 0.5, 0.125
+    found = check.run(lambda: [float(future_leak(one)) for one in (past + 0.125, near, far, within, past)])
+    anywhere = "the leak may stand in any row and column above the diagonal, next to it or far from it, and nowhere else"
+    check.close(found, [0.125, 0.25, 0.5, 0.75, 0.0], anywhere, rtol=5e-3)
+    of_map = check.run(lambda: future_leak(gradient_map(check.keep(Mixer, mixing, spread), at)))
+    other_map = "for another function the leak is wrong. (Follows from gradient_map, if that is wrong)"
+    check.close(of_map, exact.triu(1).max(), other_map, rtol=5e-3, atol=1e-5)
+with check.edge("gradient_map: all digits, another point"):
+    same_f = check.keep(Mixer, mixing.double(), spread.double())
+    digits = "G is rounded, or does not follow x: keep the dtype, and two points of one function have two maps"
+    both_points = at.double(), -2 * at.double() + 0.3
+    maps_there = [jacobian_of(mixing.double(), spread.double(), point).pow(2).sum((2, 3)).sqrt() for point in both_points]
+    found = check.run(lambda: torch.stack([gradient_map(same_f, point) for point in both_points]))
+    check.close(found, torch.stack(maps_there), digits, rtol=1e-9)
+with check.edge("gradient_map: one position"):
     single = check.run(gradient_map, check.keep(Mixer, mixing[:1, :1], spread), at[:1], shape=(1, 1))
     lone_map = jacobian_of(mixing[:1, :1], spread, at[:1]).pow(2).sum((2, 3)).sqrt()
     check.close(single, lone_map, "T = 1: one output and one input, G is (1, 1)", rtol=1e-3, atol=1e-5)
-with check.edge("the point unchanged"):
-    check.unchanged(gradient_map, small, torch.zeros(3, 2))
-    ### END HIDDEN TESTS
-with check.idea("future_leak", share=2):
-    leaky = torch.tensor([[1.0, 0.125, 0.25], [0.5, 1.0, 0.0625], [0.0, 2.0, 1.0]])
-    slips = {"the diagonal is the present, not the future": 1.0, "this looks below the diagonal: the future has j > i": 2.0}
-    slips |= {
-        "this is a sum: take the largest entry": 0.4375,
-        "the leak may reach further than the next position: look at all j > i": 0.125,
-    }
-    check.close(check.run(future_leak, leaky), 0.25, "the largest entry above the diagonal of this matrix is 0.25", rtol=1e-5, wrong=slips)
-    of_map = check.run(lambda: future_leak(gradient_map(small, torch.zeros(3, 2))))
-    from_map = "for tanh(W x) above, the leak is 0.25 √2. (Follows from gradient_map, if that is wrong)"
-    missed = {"a leak may stand in any row and column above the diagonal: look at all j > i": 0.0}
-    check.close(of_map, 0.25 * 2**0.5, from_map, rtol=1e-3, wrong=missed)
-    ### BEGIN HIDDEN TESTS
-    peek = randn(5, 5).abs().tril() + torch.diag(torch.full((4,), 0.01), 1)
-    total = {"this is a sum: take the largest entry": 0.04}
-    check.close(check.run(future_leak, peek), 0.01, "a small leak to the next position must be found", rtol=1e-5, wrong=total)
-    far = torch.eye(4)
-    far[0, 3] = 0.5
-    check.close(check.run(future_leak, far), 0.5, "the leak may reach further than the next position: look at all j > i", rtol=1e-5)
-    of_map = check.run(lambda: future_leak(gradient_map(check.keep(Mixer, mixing, spread), at)))
-    other_map = "for another function the leak is wrong. (Follows from gradient_map, if that is wrong)"
-    check.close(of_map, exact.triu(1).max(), other_map, rtol=1e-3, atol=1e-5)
-    within = torch.eye(6)
-    within[0, 1], within[2, 3], within[3, 5], within[4, 5] = 0.25, 0.75, 0.5, 0.125
-    inside = "the largest entry may stand in any row and column above the diagonal: look at all j > i"
-    check.close(check.run(future_leak, within), 0.75, inside, rtol=1e-5)
-    causal = check.run(future_leak, randn(4, 4).abs().tril() + 1)
-    check.close(causal, 1.0, "entries below the diagonal are the past: they do not count", rtol=1e-5)
-with check.edge("G unchanged"):
+with check.edge("x and G unchanged"):
+    check.unchanged(gradient_map, small, torch.ones(3, 2))
     check.unchanged(future_leak, leaky)
 with check.edge("no leak"):
-    check.close(check.run(future_leak, randn(4, 4).abs().tril()), 0.0, "nothing above the diagonal: the leak is exactly 0", atol=0.0)
     check.close(check.run(future_leak, torch.ones(1, 1)), 0.0, "with one position there is no future: 0.0", atol=0.0)
+with check.edge("all digits of the leak"):
+    check.close(check.run(future_leak, near / 7), 0.25 / 7, "future_leak is rounded: give all digits", rtol=1e-5)
     ### END HIDDEN TESTS
 with check.edge("a Python float"):
     check.true(check.run(lambda: type(future_leak(torch.eye(3))) is float), "future_leak gives a Python float (`.item()`)")
@@ -964,25 +867,12 @@ with check.idea("what moves before the word"):
     table = randn(6, 6)
     spy = check.keep(PeekingModel, table, [0.5, 0.0, -0.125])
     for place, token in [(4, 2), (1, 0), (6, 4), (3, 5)]:
-        changed, later = words.clone(), words.clone()
-        changed[place], later[place:] = token, token
+        changed = words.clone()
+        changed[place] = token
         reader = PeekingModel(table, [0.5, 0.0, -0.125])
         moving = (reader(changed[None]) - reader(words[None]))[0, :place]
-        slips = {
-            "the change has a sign: take absolute values before the largest": moving.amax(-1),
-            "this is a mean over the vocabulary: take the largest change": moving.abs().mean(-1),
-            "this is a sum over the vocabulary: take the largest change": moving.abs().sum(-1),
-            "this is the Euclidean norm of the change: take the largest change": moving.norm(dim=-1),
-            "nothing moves: is the changed sentence really changed, or are both versions the same tensor?": torch.zeros(place),
-        }
-        if place < 6:  # else there is nothing behind the word
-            slips["more than one word is changed: replace the one at `place` only"] = (
-                (reader(later[None]) - reader(words[None]))[0, :place].abs().amax(-1)
-            )
         truth = moving.abs().amax(-1)
-        check.close(
-            check.run(perturbation_leak, spy, words, place, token), truth, "the changes are wrong for another place or word", wrong=slips
-        )
+        check.close(check.run(perturbation_leak, spy, words, place, token), truth, "the changes are wrong for another place or word")
 with check.edge("another sentence"):
     turned_round = words.flip(0)
     swapped = turned_round.clone()
@@ -990,6 +880,12 @@ with check.edge("another sentence"):
     new = (reader(swapped[None]) - reader(turned_round[None]))[0, :4].abs().amax(-1)
     check.run(perturbation_leak, spy, words, 4, 2)
     check.close(check.run(perturbation_leak, spy, turned_round, 4, 2), new, "for another sentence of the same length the changes are wrong")
+with check.edge("the whole sentence"):
+    # Every logit of this model depends on the mean over all words, so on their number, too.
+    expected_move = 1.5 / 7 * (table[2] - table[words[3]]).abs().max()  # far before the word nothing else moves
+    cut_off = "words behind `place` are cut off before the model runs: give it both whole sentences"
+    far_off = check.run(lambda: perturbation_leak(check.keep(PeekingModel, table, [], 0.0, 1.5), words, 3, 2)[:2])
+    check.close(far_off, expected_move.expand(2), cut_off)
 with check.edge("the first word"):
     none = check.run(lambda: len(perturbation_leak(nosy, words, 0, 1)))
     check.equal(none, 0, "before place 0 there is nothing: an empty tensor")
@@ -1072,18 +968,6 @@ with check.idea("e to the mean loss"):
         math.exp(mean),
         "the perplexity is wrong for other batches",
         atol=6e-3,
-        wrong={
-            "this is a mean of perplexities: average the losses first, then exponentiate once": sum(math.exp(e) for e in each) / len(each),
-            "this is a mean of perplexities, weighted by the batches' sizes: average the losses first, then exponentiate once": sum(
-                math.exp(e) * n for e, n in zip(each, sizes, strict=True)
-            )
-            / sum(sizes),
-            "this is the mean of the batches' means: a small batch must count less": math.exp(sum(each) / len(each)),
-            "the losses are in nats: use e, not 2": 2**mean,
-            "this is the mean loss: take e to its power": mean,
-            "divide by the number of targets, not of batches": math.exp(sum(sums) / len(sums)),
-            "the sign: perplexity is at least 1": math.exp(-mean),
-        },
     )
 with check.edge("all digits"):
     exactly = "the perplexity is rounded: give all digits"
@@ -1133,36 +1017,19 @@ with check.idea("the prefix and nothing else"):
     table, longer = 2 * randn(7, 7), randint(0, 7, (9,))
     longer[0] = 6 - longer[1]  # else a model that remembers the first word could forget it unseen
 
-    def all_at_once(numbers, peeks=(), rows=None, log=True, shift=1, first=0.0):
-        reader = PeekingModel(table, peeks, first)
-        logits = reader(numbers[None] if rows is None else numbers[None, :rows])[0]
-        logits = logits.log_softmax(-1) if log else logits
-        return -torch.stack([logits[t][numbers[t + shift]] for t in range(len(numbers) - 1)])
+    def all_at_once(numbers, first=0.0):
+        log_p = PeekingModel(table, (), first)(numbers[None])[0].log_softmax(-1)
+        return -torch.stack([log_p[t][numbers[t + 1]] for t in range(len(numbers) - 1)])
 
-    known = PeekingModel(table)(longer[None])[0].log_softmax(-1)
-    late = torch.stack([known[max(0, t - 1)][longer[t + 1]] for t in range(8)])
-    backwards = torch.stack([PeekingModel(table)(longer[None, t : t + 1])[0, 0].log_softmax(-1)[longer[t + 1]] for t in range(8)])
     check.close(
         check.run(prefix_losses, check.keep(PeekingModel, table), longer),
         all_at_once(longer),
         "the losses are wrong for another sentence",
-        wrong={
-            "the sign: a loss is positive": -all_at_once(longer),
-            "these are logits: take log_softmax": all_at_once(longer, log=False),
-            "these are the losses of the current word: the target is the next one": all_at_once(longer, shift=0),
-            "the model gets one word too few: to predict word t + 1 it sees tokens[: t + 1], word t included": -late,
-            "the model gets the last word only: give it all words before": -backwards,
-            "these are probabilities: take −log": all_at_once(longer).neg().exp(),
-        },
     )
     check.close(
         check.run(prefix_losses, check.keep(PeekingModel, table, [3.0]), longer),
         all_at_once(longer),
         "a model that peeks must gain nothing from it",
-        wrong={
-            "the model saw words that it has to predict: give it tokens[: t + 1] only": all_at_once(longer, [3.0]),
-            "the model got the whole sentence except its last word: give it tokens[: t + 1] only": all_at_once(longer, [3.0], rows=8),
-        },
     )
     check.close(
         check.run(prefix_losses, check.keep(PeekingModel, table, (), 0.75), longer),
@@ -1220,7 +1087,7 @@ with check.idea("mean of the last `window`"):
     }
     slips["the current loss is left out: up to and including i"] = [6.0, 3.0, 1.5]
     slips["this is the mean of everything so far: use the last `window` only"] = [3.0, 3.0, 4.5]
-    check.close(means[1:], [3.0, 1.5, 6.0], "from the second entry on, the means of the last two: 3, 1.5, 6", rtol=1e-5, wrong=slips)
+    check.close(means[1:], [3.0, 1.5, 6.0], "from the second entry on, the means of the last two: 3, 1.5, 6", rtol=1e-3, wrong=slips)
     ### BEGIN HIDDEN TESTS
     noise = randn(13).tolist()
 
@@ -1228,19 +1095,8 @@ with check.idea("mean of the last `window`"):
         return [sum(numbers[max(0, i - width + 1) : i + 1]) / min(i + 1, width) for i in range(len(numbers))]
 
     for width in (4, 3, 5):
-        centred = [noise[max(0, i - width // 2) : i + width // 2 + 1] for i in range(13)]
-        check.close(
-            check.run(smoothed, noise, width)[width - 1 :],
-            torch.tensor(trailing(noise, width)[width - 1 :]).double(),
-            "the means are wrong for another window",
-            rtol=1e-4,
-            atol=1e-5,
-            wrong={
-                "the window is centred: entry i may use losses up to i only": torch.tensor(
-                    [sum(part) / len(part) for part in centred]
-                ).double()[width - 1 :]
-            },
-        )
+        later = torch.tensor(trailing(noise, width)[width - 1 :]).double()
+        check.close(check.run(smoothed, noise, width)[width - 1 :], later, "the means are wrong for another window", atol=6e-3)
     ### END HIDDEN TESTS
 with check.part("the beginning"):
     share = {"at the beginning divide by the number of losses there are, not by the window": 3.0}
@@ -1248,15 +1104,11 @@ with check.part("the beginning"):
     ### BEGIN HIDDEN TESTS
     for width in (5, 40):
         early = check.run(smoothed, noise, width)[:width]
-        ramp = [sum(noise[: i + 1]) / width for i in range(min(width, 13))]
-        check.close(
-            early,
-            torch.tensor(trailing(noise, width)[:width]).double(),
-            "the means at the beginning, where there are fewer losses than the window holds, are wrong",
-            rtol=1e-4,
-            atol=1e-5,
-            wrong={"at the beginning divide by the number of losses there are, not by the window": torch.tensor(ramp).double()},
-        )
+        fewer_losses = "the means at the beginning, where there are fewer losses than the window holds, are wrong"
+        check.close(early, torch.tensor(trailing(noise, width)[:width]).double(), fewer_losses, atol=6e-3)
+with check.edge("all digits"):
+    every_digit = torch.tensor(trailing(noise, 3)).double()
+    check.close(check.run(smoothed, noise, 3), every_digit, "the means are rounded: give all digits", rtol=1e-6, atol=1e-9)
 with check.edge("a list"):
     check.true(type(check.run(smoothed, [1.0, 2.0], 2)) is list, "return a Python list, as long as the list of losses")
 with check.edge("no losses"):
@@ -1409,37 +1261,27 @@ with check.idea("mean and half-width"):
     both = check.run(lambda: [float(number) for number in t_interval([1.0, 2.0, 4.0])])
     ends = {"these are the two ends of the interval: give its middle and its half-width": 7 / 3 - 3.794}
     check.close(both[0], 7 / 3, "the first number is the mean, of 1, 2 and 4", rtol=1e-3, wrong=ends)
-    check.close(both[1], 3.7946, "1, 2 and 4 have s² = 7/3, and t is 4.30: the half-width is 3.79", rtol=1e-4)
+    check.close(both[1], 3.7946, "1, 2 and 4 have s² = 7/3, and t is 4.30: the half-width is 3.79", rtol=2e-3)
     ### BEGIN HIDDEN TESTS
 
-    def half_ways(sample, level):
-        n = len(sample)
+    def half_width(sample, level):
         data = torch.tensor(sample, dtype=torch.float64)
-        s, biased, t = data.std().item(), data.std(correction=0).item(), t_quantile(level, n - 1)
-        return t * s / n**0.5, {
-            "this uses the normal distribution's 1.96: with few values the factor is Student's t": 1.959964 * s / n**0.5,
-            "s² divides by n − 1, not by n": t * biased / n**0.5,
-            "the half-width is t s/√n: the root of n is missing": t * s,
-            "n values leave n − 1 degrees of freedom": t_quantile(level, n) * s / n**0.5,
-            "the square root of the variance is missing": t * s**2 / n**0.5,
-            "this divides by n, not by √n": t * s / n,
-            "this is the standard error: multiply by t": s / n**0.5,
-            "this is the whole width: give half of it": 2 * t * s / n**0.5,
-            "`t_quantile` is two-sided already: give it the level itself": t_quantile((1 + level) / 2, n - 1) * s / n**0.5,
-        }
+        return t_quantile(level, len(sample) - 1) * data.std().item() / len(sample) ** 0.5
 
     for n in (5, 3, 9):
         sample = (10 + 3 * randn(n, dtype=torch.float64)).tolist()
-        truth, named = half_ways(sample, 0.95)
         duo = check.run(lambda sample=sample: [float(number) for number in t_interval(sample)])
-        check.close(duo[0], sum(sample) / n, "the mean is wrong for other values", rtol=1e-4)
-        check.close(duo[1], truth, "the half-width is wrong for other values", rtol=1e-4, wrong=named)
+        check.close(duo[0], sum(sample) / n, "the mean is wrong for other values", rtol=1e-3)
+        check.close(duo[1], half_width(sample, 0.95), "the half-width is wrong for other values", rtol=2e-3)
 with check.part("the level"):
     for n, level in [(5, 0.9), (12, 0.99)]:
         sample = (10 + 3 * randn(n, dtype=torch.float64)).tolist()
         found = check.run(lambda sample=sample, level=level: float(t_interval(sample, level)[1]))
-        ignored = {"the level is ignored: pass it to t_quantile": half_ways(sample, 0.95)[0]}
-        check.close(found, half_ways(sample, level)[0], "the half-width is wrong for another level", rtol=1e-4, wrong=ignored)
+        check.close(found, half_width(sample, level), "the half-width is wrong for another level", rtol=2e-3)
+with check.edge("all digits"):
+    both = check.run(lambda: torch.tensor([float(number) for number in t_interval(sample)], dtype=torch.float64))
+    digits = "digits are lost: compute with Python's floats or in float64, and do not round"
+    check.close(both, torch.tensor([sum(sample) / 12, half_width(sample, 0.95)], dtype=torch.float64), digits, rtol=1e-9)
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.edge("two values"):
@@ -1524,7 +1366,7 @@ with check.idea("an interval per variant"):
     ### END HIDDEN TESTS
 with check.part("order of first appearance"):
     names = check.run(lambda: [line["variant"] for line in results_table(log, ["loss"])])
-    alphabet_order = {"the variants are sorted: keep the order in which they first appear": ["new", "old"]}
+    alphabet_order = {"the variants are sorted or turned round: keep the order of first appearance": ["new", "old"]}
     check.equal(list(dict.fromkeys(names)), ["old", "new"], "list the variants in the order of first appearance", wrong=alphabet_order)
     ### BEGIN HIDDEN TESTS
     names = check.run(lambda: [line["variant"] for line in results_table(more, ["a"])])
@@ -1541,9 +1383,8 @@ with check.part("the metrics asked for"):
 ### BEGIN HIDDEN TESTS
 with check.part("the level"):
     found = check.run(cells, more, ["a"], 0.8)[("z", "a")]
-    dropped = {"the level is not passed on to t_interval": torch.tensor(interval_of(values["z", "a"], 0.95)).double()}
     truth = torch.tensor(interval_of(values["z", "a"], 0.8)).double()
-    check.close(found, truth, "for another level the intervals are wrong", rtol=1e-4, atol=1e-6, wrong=dropped)
+    check.close(found, truth, "for another level the intervals are wrong", rtol=1e-4, atol=1e-6)
 with check.edge("equal values"):
     again = [{"variant": "same", "seed": s, "a": number} for s, number in enumerate([2.0, 5.0, 2.0])]
     twice = "runs with the same value count one by one"
@@ -1645,32 +1486,30 @@ with check.part("the verdict"):
         check.run(three, {0: 1.0, 1: 2.0, 2: 3.0}, {0: 1.3, 1: 1.9, 2: 3.1})[2],
         "not separated",
         "differences −0.3, 0.1 and −0.1: the interval contains 0",
-        wrong={"the sign of the mean is not enough: the whole interval must lie on one side": "a is lower"},
     )
     check.equal(
         check.run(three, {0: 1.3, 1: 1.9, 2: 3.1}, {0: 1.0, 1: 2.0, 2: 3.0})[2],
         "not separated",
         "differences 0.3, −0.1 and 0.1: the interval contains 0",
-        wrong={"the sign of the mean is not enough: the whole interval must lie on one side": "b is lower"},
     )
 with check.part("paired by seed"):
     crossed = check.run(three, {0: 1.0, 1: 2.0, 2: 4.0}, {2: 1.0, 1: 2.5, 0: 2.5})
     by_seeds = t_quantile(0.95, 2) * torch.tensor([-1.5, -0.5, 3.0]).std().item() / 3**0.5
-    by_order = t_quantile(0.95, 2) * torch.tensor([0.0, -0.5, 1.5]).std().item() / 3**0.5
-    unpaired = {"the values are paired by their order, not by their seed": by_order}
-    check.close(crossed[1], by_seeds, "pair by seed: the two dicts may list the seeds in different orders", rtol=1e-4, wrong=unpaired)
+    check.close(crossed[1], by_seeds, "pair by seed: the two dicts may list the seeds in different orders", rtol=1e-4)
 with check.part("seeds that both have"):
-    some = check.run(three, {0: 1.0, 1: 2.0, 5: 40.0, 3: 2.0}, {0: 2.0, 1: 3.5, 3: 3.0, 7: -9.0})
-    check.close(some[0], -3.5 / 3, "use only the seeds that both have", rtol=1e-4)
+    some = check.run(three, {19: 1.0, 4: 2.0, 5: 40.0, 31: 2.0}, {19: 2.0, 4: 3.5, 31: 3.0, 7: -9.0})
+    check.close(some[0], -3.5 / 3, "use only the seeds that both have, whatever numbers they are", rtol=1e-4)
     check.equal(some[2], "a is lower", "the verdict, too, is about the seeds that both have: look at the interval of the differences")
 with check.part("the level"):
-    check.equal(
-        [check.run(three, {0: 0.9, 1: 1.0, 2: 1.3}, {0: 1.5, 1: 1.2, 2: 1.6}, level)[2] for level in (0.95, 0.8)],
-        ["not separated", "a is lower"],
-        "the verdict depends on the level: pass it on to t_interval",
-    )
+    at_level = check.run(three, {0: 0.9, 1: 1.0, 2: 1.3}, {0: 1.5, 1: 1.2, 2: 1.6}, 0.8)
+    passed_on = "the interval depends on the level: pass it on to t_interval"
+    check.close(at_level[1], t_quantile(0.8, 2) * torch.tensor([-0.6, -0.2, -0.3]).std().item() / 3**0.5, passed_on, rtol=1e-4)
+    wider = check.run(three, {0: 0.9, 1: 1.0, 2: 1.3}, {0: 1.5, 1: 1.2, 2: 1.6})
+    check.true(wider[2] != "a is lower", "the verdict depends on the level, and on the whole half-width: at 0.95 this interval contains 0")
+    check.equal(at_level[2], "a is lower", "the verdict depends on the level: it is about the interval that you return")
 with check.edge("one common seed"):
-    check.equal(check.run(three, {0: 1.0, 4: 9.0}, {0: 2.0, 5: 1.0})[2], "not separated", "one common seed can separate nothing")
+    lone_verdict = check.run(three, {0: 1.0, 4: 9.0}, {0: 2.0, 5: 1.0})[2]
+    check.true(lone_verdict not in ("a is lower", "b is lower"), "one common seed can separate nothing")
 with check.edge("results unchanged"):
     kept = "your code changes the results that it is given: the next comparison needs them, too"
     check.unchanged(paired, {0: 1.0, 1: 2.0, 5: 4.0}, {1: 2.5, 0: 2.5, 7: 1.0}, hint=kept)
@@ -1747,6 +1586,7 @@ with check.part("temperature"):
         guesses = {
             "the temperature is ignored": odds.softmax(0),
             "divide the logits by the temperature: yours multiplies": (odds * heat).softmax(0),
+            "the logits are divided by the root of the temperature: divide by the temperature itself": (odds / heat**0.5).softmax(0),
         }
         hint = next((name for name, value in guesses.items() if (seen - value).abs().sum() < bound), hint)
         check.true((seen - (odds / heat).softmax(0)).abs().sum() < bound, hint)
@@ -1767,6 +1607,7 @@ with check.part("banned words"):
             "the remaining words all come equally often: they should keep their proportions" if (seen - level).abs().sum() < bound else hint
         )
         hint = "the banned words are drawn as if they were not banned" if (seen - odds.softmax(0)).abs().sum() < bound else hint
+        hint = "only some of the banned words are banned" if 0 < (seen[out] > 0).sum() < len(out) else hint
         check.true((seen - truth).abs().sum() < bound, hint)
     loud = check.run(lambda: int(torch.as_tensor(next_word(rows.clone(), 1.0, [3])).flatten()[3]) != 3)
     check.true(loud, "a banned word that is by far the likeliest must not come either")
@@ -1888,19 +1729,12 @@ with check.idea("rows divided by their sums"):
         pair, [[0.25, 0.75, 0.0]], "the softmax is 1/8, 3/8 and 1/2, and the last key is hidden: divide the others by 1/8 + 3/8", atol=1e-6
     )
     ### BEGIN HIDDEN TESTS
-    zero_after = tile.softmax(-1) * lower
     check.close(
         check.run(renormalised_weights, tile, lower),
         tile.masked_fill(~lower, -torch.inf).softmax(-1),
         "for moderate scores this equals −∞ masking",
         rtol=1e-4,
         atol=1e-6,
-        wrong={
-            "the rows are not normalised again": zero_after,
-            "a second softmax gives weight to the zeros: divide by the sum": zero_after.softmax(-1),
-            "the sum runs over the queries: each row is one query": (zero_after / zero_after.sum(-2, keepdim=True)).nan_to_num(),
-            "one sum for all rows: every row is divided by its own": zero_after / zero_after.sum(),
-        },
     )
     ### END HIDDEN TESTS
 with check.part("zeros where the sum is 0"):
@@ -1957,26 +1791,18 @@ with check.idea("the smallest n"):
     check.equal(check.run(seeds_needed, 1.0, 0.7), 11, enough, wrong=slips)
     ### BEGIN HIDDEN TESTS
 
-    def smallest(s, gap, level=0.95, factor=None, degrees=1, root=True):
-        n = 2
-        while (factor or t_quantile(level, max(1, n - degrees))) * s / (n**0.5 if root else n) > gap:
-            n += 1
-        return n
+    def smallest(s, gap, level=0.95):
+        return next(n for n in range(2, 1000) if t_quantile(level, n - 1) * s <= gap * n**0.5)
 
     for s, gap in [(1.0, 0.5), (0.3, 0.2), (2.0, 0.4)]:
-        slips = {
-            "this uses 1.96 instead of Student's t": smallest(s, gap, factor=1.96),
-            "n values leave n − 1 degrees of freedom": smallest(s, gap, degrees=0),
-            "one too many: give the smallest n": smallest(s, gap) + 1,
-            "one too few: the half-width must be at most the difference": smallest(s, gap) - 1,
-            "the half-width has √n, not n": smallest(s, gap, root=False),
-        }
-        slips = {name: number for name, number in slips.items() if number != smallest(s, gap)}  # for many seeds t hardly changes
-        check.equal(check.run(seeds_needed, s, gap), smallest(s, gap), "the number is wrong for another spread or difference", wrong=slips)
+        check.equal(check.run(seeds_needed, s, gap), smallest(s, gap), "the number is wrong for another spread or difference")
 with check.part("the level"):
     for s, gap, level in [(0.3, 0.2, 0.8), (2.0, 0.7, 0.99)]:
-        ignored = {"the level is ignored: pass it to t_quantile": smallest(s, gap)}
-        check.equal(check.run(seeds_needed, s, gap, level), smallest(s, gap, level), "for another level the number is wrong", wrong=ignored)
+        check.equal(check.run(seeds_needed, s, gap, level), smallest(s, gap, level), "for another level the number is wrong")
+with check.edge("many seeds"):
+    check.equal(
+        check.run(seeds_needed, 1.0, 0.19), smallest(1.0, 0.19), "where many seeds are needed the number is wrong: there is no largest n"
+    )
     ### END HIDDEN TESTS
 with check.edge("at least two"):
     lonely = {"one seed says nothing about the spread: at least two": 1}
