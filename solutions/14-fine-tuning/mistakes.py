@@ -1242,7 +1242,7 @@ def after_calls(calls, w, c, rate):
             change={
                 "        loss.backward()\n        nn.utils.clip_grad_norm_(model.parameters(), clip)\n": "        nn.utils.clip_grad_norm_(model.parameters(), clip)\n        loss.backward()\n"
             },
-            says="nothing is clipped at the step: clip the gradients after backward and before the step",
+            says="the gradients are not clipped to `clip` at the step: clip them after backward and before optimizer.step()",
             gravity="part",
         ),
         Mistake(
@@ -1250,7 +1250,7 @@ def after_calls(calls, w, c, rate):
             change={
                 "        nn.utils.clip_grad_norm_(model.parameters(), clip)\n        optimizer.step()": "        optimizer.step()\n        nn.utils.clip_grad_norm_(model.parameters(), clip)"
             },
-            says="nothing is clipped at the step: clip the gradients after backward and before the step",
+            says="the gradients are not clipped to `clip` at the step: clip them after backward and before optimizer.step()",
             gravity="part",
         ),
         Mistake(
@@ -1259,7 +1259,7 @@ def after_calls(calls, w, c, rate):
                 "        if scheduler is not None:\n            scheduler.step()\n": "",
                 "    return losses": "    if scheduler is not None:\n        scheduler.step()\n    return losses",
             },
-            says="the scheduler steps once, at the end of the epoch: it steps after every step of the optimiser",
+            says="the scheduler has no effect: call scheduler.step() after every optimizer.step()",
             gravity="part",
         ),
         Mistake(
@@ -1333,13 +1333,13 @@ def toy_epoch(table, batches, name="SGD", clip=1.0, falling=False):  # given: yo
         Mistake(
             "no clipping",
             change={"        nn.utils.clip_grad_norm_(model.parameters(), clip)\n": ""},
-            says="the gradients are not clipped before the step, or not to `clip`",
+            says="the gradients are not clipped to `clip` at the step: clip them after backward and before optimizer.step()",
             gravity="part",
         ),
         Mistake(
             "clipped to one",
             change={"model.parameters(), clip)": "model.parameters(), 1.0)"},
-            says="the gradients are not clipped before the step, or not to `clip`",
+            says="the gradients are not clipped to `clip` at the step: clip them after backward and before optimizer.step()",
             gravity="part",
         ),
         Mistake(
@@ -1358,7 +1358,7 @@ def toy_epoch(table, batches, name="SGD", clip=1.0, falling=False):  # given: yo
         Mistake(
             "scheduler ignored",
             change={"scheduler is not None": "False"},
-            says="the scheduler is not used: call scheduler.step() after optimizer.step()",
+            says="the scheduler has no effect: call scheduler.step() after every optimizer.step()",
             gravity="part",
         ),
         Mistake(
@@ -1399,7 +1399,7 @@ def toy_epoch(table, batches, name="SGD", clip=1.0, falling=False):  # given: yo
         Mistake(
             "argmin",
             change={"argmax(dim=1)": "argmin(dim=1)"},
-            says="the class with the smaller logit is taken: the larger logit wins",
+            says="this is the share of wrong answers: the larger logit is the model's choice",
             gravity="idea",
         ),
         Mistake(
@@ -1472,7 +1472,10 @@ def toy_epoch(table, batches, name="SGD", clip=1.0, falling=False):  # given: yo
             gravity="idea",
         ),
         Mistake(
-            "share of errors", change={"dim=1) == batch": "dim=1) != batch"}, says="this is the share of wrong answers", gravity="idea"
+            "share of errors",
+            change={"dim=1) == batch": "dim=1) != batch"},
+            says="this is the share of wrong answers: the larger logit is the model's choice",
+            gravity="idea",
         ),
         Mistake(
             "percent",

@@ -74,6 +74,14 @@ VARIANTS = {
         Right("sorted", change={"min(P, I * W)": "sorted((P, I * W))[0]"}),
     ],
     "add": [
+        Mistake(
+            "torch's sum",
+            change={
+                "    out = torch.empty_like(a)\n    add_kernel[(triton.cdiv(a.numel(), 64),)](a, b, out, a.numel(), BLOCK=64)\n    return out": "    return a + b"
+            },
+            hint="add: the sum is the kernel's work",
+            gravity="idea",
+        ),
         Mistake("every program one number on", change={"tl.program_id(0) * BLOCK": "tl.program_id(0)"}, hint="a race: ", gravity="idea"),
         Mistake(
             "blocks of 64",

@@ -547,6 +547,9 @@ with check.part("unscale: overflow"):
 with check.edge("unscale: float32"):
     check.equal(craft.then(pair, lambda r: str(r[1][1].dtype)), "torch.float32", "float32 gradients come back")
 ### BEGIN HIDDEN TESTS
+with check.edge("unscale: a bool"):
+    kinds = check.run(lambda: [type(unscale([torch.tensor([x]).half()], 8.0)[0]) is bool for x in (1.0, math.inf)])
+    check.equal(kinds, [True, True], "`overflow` is a Python bool, not a tensor or a number: `bool(…)` makes one")
 with check.edge("unscale: gradients with an overflow"):
     fine_ones = craft.then(check.run(lambda: unscale([torch.tensor([math.inf]).half(), torch.ones(2).half()], 8.0)), lambda r: r[1][1])
     check.close(fine_ones, [0.125, 0.125], "after an overflow the gradients come back, too, divided by the scale")
