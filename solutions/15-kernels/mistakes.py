@@ -810,7 +810,7 @@ VARIANTS = {
         Mistake(
             "no state",
             change={' + tl.dot(queries, state, input_precision="ieee")': ""},
-            hint="all products are 1: position t sums t + 1 values",
+            says="the past before the chunk is missing: add Q S, the queries times the state",
             gravity="idea",
         ),
         Mistake(
@@ -819,10 +819,10 @@ VARIANTS = {
         Mistake(
             "the state updated first",
             change={
+                '        state += tl.dot(tl.trans(keys), values, input_precision="ieee")\n': "",
                 "        scores = tl.dot(queries": '        state += tl.dot(tl.trans(keys), values, input_precision="ieee")\n        scores = tl.dot(queries',
-                '        state += tl.dot(tl.trans(keys), values, input_precision="ieee")\n    ': "    ",
             },
-            hint="all products are 1: position t sums t + 1 values",
+            says="the state is updated before it is read, so the chunk counts twice: add it at the end of the step",
             gravity="idea",
         ),
         Mistake(
