@@ -294,12 +294,6 @@ def decode_bits(bits, exponent_bits, mantissa_bits, finite=False):
             gravity="edge",
         ),
         Mistake(
-            "exponent of fp16",
-            change={".clamp(min=1 - bias)": ".clamp(min=-14)"},
-            says="the smallest exponent is always −14, fp16's: it is 1 − b",
-            gravity="part",
-        ),
-        Mistake(
             "floor",
             change={"torch.round(x / gap)": "torch.floor(x / gap)"},
             says="numbers are rounded down, negative ones away from 0: round to the nearest",
@@ -407,7 +401,7 @@ def round_to(x, exponent_bits, mantissa_bits, finite=False, saturate=False):
         Mistake(
             "the bit below",
             change={"(bits >> drop) & 1": "(bits >> (drop - 1)) & 1"},
-            says="the lowest bit that stays is the one at place r, counted from 0: you took the one below it",
+            hint="ties are rounded up: add 2^(r−1) − 1 and the lowest bit that stays",
             gravity="part",
         ),
         Mistake(
@@ -570,8 +564,8 @@ def round_by_mask(x, mantissa_bits):
         Mistake(
             "reciprocal in fp16",
             change={"g.float() / scale": "g.float() * float(torch.tensor(1 / scale, dtype=torch.float16))"},
-            says="1 / scale is rounded to fp16, where it may become 0: compute in float32",
-            gravity="idea",
+            hint="with a scale of 3000 digits are lost: divide in float32",
+            gravity="edge",
         ),
         Mistake(
             "only the first tensor",
@@ -689,7 +683,7 @@ def round_by_mask(x, mantissa_bits):
                 "return [all_sum(g * count) / total.to(g.dtype) for g in gradients]": "return torch.cat([(all_sum(g * count) / total.to(g.dtype)).flatten() for g in gradients])"
             },
             says="the gradients come back as one flat tensor: return a list, each with its shape",
-            gravity="part",
+            gravity="idea",
         ),
         Mistake(
             "exchanged in float16",
@@ -845,7 +839,7 @@ def average_gradients(gradients, count, all_sum):
         Mistake(
             "product in float32",
             change={"(x @ q.to(x.dtype).T)": "(x.float() @ q.float().T).to(x.dtype)"},
-            says="the sum is computed in float32: it has the dtype of x",
+            hint="the output for a float64 x loses digits",
             gravity="edge",
         ),
         Mistake(
@@ -1253,8 +1247,8 @@ def times_cheaper(flops_a, losses_a, flops_b, losses_b):
         Mistake(
             "rounded",
             change={"return flops_a[-1] / math.exp(log_flops)": "return round(flops_a[-1] / math.exp(log_flops), 2)"},
-            says="the factor is rounded: return all its digits",
-            gravity="part",
+            hint="the factor is rounded: return all its digits",
+            gravity="edge",
         ),
         Mistake(
             "extrapolated",
