@@ -158,9 +158,6 @@ with check.idea("two special tokens"):
         [n + 2 for n in tokens],
         "for nine other sentences the lengths are wrong: each has its tokens and two more",
         wrong={
-            "the two special tokens are missing": tokens,
-            "truncation is off: max_length alone cuts nothing": [min(n + 2, 12) for n in tokens],
-            "two special tokens are added, one at the start and one at the end": [n + 1 for n in tokens],
             "padding is off: every row keeps its own length": [max(tokens) + 2] * 9,
         },
     )
@@ -174,8 +171,6 @@ with check.part("truncation"):
         [min(n + 2, 12) for n in [*tokens, 38, 1]],
         "for other sentences truncation gives the wrong lengths",
         wrong={
-            "max_length counts the special tokens, too: add them first, then cut": [min(n, 12) + 2 for n in [*tokens, 38, 1]],
-            "truncation must not make a row longer: take the smaller of the two lengths": [max(n + 2, 12) for n in [*tokens, 38, 1]],
             "only rows that are too long are cut": [12] * 11,
             "truncation is ignored": [n + 2 for n in [*tokens, 38, 1]],
         },
@@ -190,7 +185,6 @@ with check.part("padding to the longest"):
         check.run(row_lengths, [3, 2, 1], "longest", False, 12),
         [5, 5, 5],
         "with padding='longest' short batches stay short: the longest row decides, not max_length",
-        wrong={"padding='longest' does not look at max_length": [12, 12, 12]},
     )
     ### END HIDDEN TESTS
 with check.part("padding to max_length"):
@@ -201,10 +195,6 @@ with check.part("padding to max_length"):
         check.run(row_lengths, [3, 30, 1, 8], "max_length", False, 16),
         [16, 32, 16, 16],
         "for other sentences padding='max_length' gives the wrong lengths",
-        wrong={
-            "padding never shortens a row: without truncation the long one keeps its tokens": [16] * 4,
-            "padding='max_length' pads to max_length, not to the longest row": [32] * 4,
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("counts unchanged"):
@@ -213,7 +203,7 @@ with check.edge("counts unchanged"):
 with check.part("truncate first, then pad"):
     both = check.run(row_lengths, [3, 7, 1], "longest", True, 6)
     order = "first truncation, then padding: the longest row is measured after the cut"
-    check.equal(both, [6, 6, 6], order, wrong={"the longest row is measured before the cut": [9, 9, 9]})
+    check.equal(both, [6, 6, 6], order)
     short_ones = check.run(row_lengths, [3, 7, 1], "longest", True, 64)
     check.equal(short_ones, [9, 9, 9], "padding='longest' with truncation: the longest row decides here, too, not max_length")
     all_alike = check.run(row_lengths, [3, 70, 1], "max_length", True, 16)
@@ -327,18 +317,11 @@ with check.idea("item i is row i with label i"):
     long_rows = [[int(v) for v in randint(5, 99, (int(n),))] for n in randint(2, 9, (17,))] + [[7]]
     long_labels = [0, 1] + [int(v) for v in randint(0, 2, (16,))]
     wanted = [{"input_ids": row, "label": label} for row, label in zip(long_rows, long_labels)]
-    longest = max(len(row) for row in long_rows)
     check.equal(
         items_from(long_rows, long_labels),
         wanted,
         "with eighteen other sentences the items are not their rows and labels",
         wrong={
-            "an item is missing at the end: the length is the number of sentences": wanted[:-1],
-            "every item is the first sentence: use the index": [wanted[0]] * 18,
-            "every item has the first label: use the index": [{**item, "label": long_labels[0]} for item in wanted],
-            "the rows are padded already: leave that to the batch, which knows its longest row": [
-                {"input_ids": row + [0] * (longest - len(row)), "label": label} for row, label in zip(long_rows, long_labels)
-            ],
             "the rows are sorted by length: item i is row i": sorted(wanted, key=lambda item: len(item["input_ids"])),
         },
     )
@@ -419,10 +402,6 @@ with check.idea("rows filled up"):
         entry(check.run(collate, several), "input_ids"),
         [row + [0] * (9 - len(row)) for row in token_rows],
         "six other rows, the longest of nine tokens, are filled up wrongly",
-        wrong={
-            "the filler is on the left: this tokenizer's models expect it on the right": [[0] * (9 - len(row)) + row for row in token_rows],
-            "the rows are cut to the shortest: pad to the longest": [row[:1] for row in token_rows],
-        },
     )
     brief = check.run(collate, [{"input_ids": [8], "label": 0}, {"input_ids": [7, 9], "label": 1}])
     check.equal(
@@ -440,10 +419,6 @@ with check.part("attention mask"):
         entry(check.run(collate, several), "attention_mask"),
         real,
         "the mask of six other rows is wrong",
-        wrong={
-            "the mask is inverted: 1 means that the position may be looked at": 1 - real,
-            "the mask hides nothing: filler must get 0": torch.ones_like(real),
-        },
     )
     ### END HIDDEN TESTS
 with check.part("labels"):
@@ -532,7 +507,6 @@ with check.idea("batches of all sentences"):
         [len(part) for part in seven] if seven else seven,
         [3, 3, 1],
         "seven sentences in batches of three: 3, 3 and 1",
-        wrong={"the last, small batch is dropped: every sentence counts": [3, 3], "the batch size is not used": [1] * 7},
     )
     ### END HIDDEN TESTS
 with check.part("validation in order"):
@@ -641,16 +615,6 @@ with check.idea("padding_share"):
         1 - text / room,
         "padding_share: wrong for three batches of 100, 60 and 43 sentences",
         rtol=2e-3,
-        wrong={
-            "padding_share: that is the share of tokens: return the share of filler": text / room,
-            "padding_share: that is filler per token; divide by all positions": room / text - 1,
-            "padding_share: every batch is padded to its own longest sentence, not to the longest of all": 1 - text / (203 * max(many)),
-            "padding_share: the batches' shares are averaged: add up filler and positions first": sum(
-                1 - sum(many[i] for i in part) / (len(part) * top) for part, top in zip(split, tops)
-            )
-            / 3,
-            "padding_share: that is a number of positions, not a share": float(room - text),
-        },
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -785,23 +749,16 @@ with check.idea("mean of the real tokens"):
         torch.stack([row[: int(m.sum())].mean(0) for row, m in zip(many_states, many_mask)]),
         "with rows of 7, 1, 3, 6 and 2 tokens the means are wrong",
         wrong={
-            "filler is in the mean: weight every position by the mask": many_states.mean(1),
-            "the sum is divided by T: divide by the number of real tokens of each row": total / 7,
-            "this is the sum: divide by the number of real tokens": total,
-            "this is the first token's state: return the mean": many_states[:, 0],
-            "one number of tokens is used for all rows: each row has its own": total / (19 / 5),
             "the sum of the mask over the whole batch is used: each row has its own number of tokens": total / 19,
             "filler is summed up, too: use the mask in the sum, not only in the divisor": many_states.sum(1)
             / many_mask.sum(1, keepdim=True),
         },
     )
     gap_states, gap_mask = randn(4, 6, 3), (torch.arange(6) < torch.tensor([5, 1, 3, 2])[:, None]).long()
-    filler = torch.stack([row[int(m.sum()) :].mean(0) for row, m in zip(gap_states, gap_mask)])
     check.close(
         check.run(mean_pool, gap_states, gap_mask),
         torch.stack([row[: int(m.sum())].mean(0) for row, m in zip(gap_states, gap_mask)]),
         "with rows of 5, 1, 3 and 2 tokens the means are wrong",
-        wrong={"this is the mean of the filler: 1 marks the real tokens": filler},
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -917,16 +874,10 @@ with check.part("attention mask"):
     found, facts = parts_of(check.run(toy_features, rows_of_states, [batch_of([[1, 2, 0], [3, 4, 0]], [[1, 1, 0], [1, 1, 0]], [1, 0])]), 2)
     twice = 2 if (facts if type(facts) is dict else {}).get("called_in_training") else 1
     real = torch.stack([rows_of_states[1:3].mean(0), rows_of_states[3:5].mean(0)])
-    blurred = torch.stack([rows_of_states[[1, 2, 0]].mean(0), rows_of_states[[3, 4, 0]].mean(0)])
     check.close(
         parts_of(found, 2)[0] / twice,
         3 * real,
         "with filler in the batch the features are wrong",
-        wrong={
-            "the pooling ignores the mask, or the mask is not that of the batch": blurred + 2 * real,
-            "the tokens look at filler: pass the encoder its attention_mask, too": real + 2 * blurred,
-            "the mask reaches neither the encoder nor the pooling": 3 * blurred,
-        },
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -1041,8 +992,6 @@ with check.part("decay in the loss"):
         "the loss grows by λ/2 ‖w‖² where there is weight decay",
         rtol=1e-4,
         wrong={
-            "the loss lacks its weight decay, half of λ times the squared length of w": 0.0,
-            "the weight decay lacks its factor one half": 0.1 * w @ w,
             "the weight decay takes the length of w, not its square": 0.05 * w.norm(),
         },
     )
@@ -1071,11 +1020,6 @@ with check.idea("gradient by w", share=2):
         w,
         "the gradient by w differs from a finite difference: what is the derivative of the bracket by z, and of z by w?",
         wrong={
-            "the gradient by w is a sum; the loss is a mean over N sentences": X.T @ p_minus_y,
-            "the sign of the residual is wrong: it is p − y": -X.T @ p_minus_y / 6,
-            "there is an extra factor p(1 − p), which belongs to the squared error: derive the bracket by z again": X.T
-            @ (p_minus_y * (p_minus_y + truth) * (1 - p_minus_y - truth))
-            / 6,
             "the score z is used in place of the probability p": X.T @ (X @ w + bias - truth) / 6,
         },
     )
@@ -1089,7 +1033,6 @@ with check.part("decay in the gradient"):
         rtol=1e-4,
         atol=1e-5,
         wrong={
-            "the gradient by w lacks the weight decay, λ w": torch.zeros(4, **double),
             "2 λ w: the derivative of λ/2 ‖w‖² is λ w": 0.2 * w,
             "λ w / 2: the derivative of λ/2 ‖w‖² is λ w": 0.05 * w,
             "λ w is divided by the number of sentences: only the data's part of the loss is a mean": 0.1 * w / 6,
@@ -1113,7 +1056,6 @@ with check.idea("gradient by b"):
         bias,
         "the gradient by b differs from a finite difference",
         wrong={
-            "the gradient by b is a sum; the loss is a mean": p_minus_y.sum(),
             "the gradient by b has the wrong sign: it is the mean of p − y": -p_minus_y.mean(),
         },
     )
@@ -1234,13 +1176,8 @@ with check.idea("rates of encoder and head"):
         "with RoBERTa's names, another rate and another head_factor the learning rates are wrong",
         rtol=1e-6,
         wrong={
-            "the head learns as slowly as the encoder: multiply its rate by head_factor": [2e-5] * 7,
-            "the head's rate is divided by head_factor: it has the longer way to go": [2e-5] * 3 + [4e-6] * 4,
-            "head_factor is applied to the encoder: apply it to the head": [1e-4] * 3 + [2e-5] * 4,
             "the head's bias belongs to the head, too": [2e-5] * 3 + [1e-4, 2e-5, 1e-4, 1e-4],
-            "the pooler came with the pretrained model: only `classifier.` is new": [2e-5] * 2 + [1e-4] * 5,
             "head_factor is ignored: it is not always ten": [2e-5] * 3 + [2e-4] * 4,
-            "RoBERTa's classifier has more layers than one, all new: go by how a name starts": [2e-5] * 6 + [1e-4],
         },
     )
     ### END HIDDEN TESTS
@@ -1264,11 +1201,7 @@ with check.part("weight decay of matrices"):
         "with RoBERTa's names and another decay the decays are wrong: names that end with `bias` or contain `LayerNorm` get 0",
         rtol=1e-6,
         wrong={
-            "everything is decayed: biases and LayerNorm gains get 0": [0.1] * 8,
-            "the LayerNorm gain is decayed: its decay is 0, as for the biases": [0.0, 0.1, 0.0, 0.1, 0.0, 0.1, 0.1, 0.1],
-            "biases are decayed: they get 0": [0.0, 0.1, 0.1, 0.1, 0.1, 0.0, 0.1, 0.0],
             "the head's matrix is a matrix: it is decayed, too": [0.0, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-            "it is the other way round: matrices are decayed, biases and gains are not": [0.1, 0.0, 0.1, 0.0, 0.1, 0.1, 0.0, 0.1],
             "the decay is not always 0.01: use the argument": [0.0, 0.01, 0.0, 0.01, 0.0, 0.0, 0.01, 0.0],
         },
     )
@@ -1386,11 +1319,6 @@ with check.idea("backward adds, step moves"):
         played(),
         "a longer list of calls ends elsewhere: two backwards in a row add up, two steps use the same gradient",
         wrong={
-            "step does not clear the gradient: only zero_grad does": played(clears=True),
-            "step goes downhill: subtract η times the gradient": played(sign=1.0),
-            "the learning rate is missing in step": played(eta=1.0),
-            "backward adds to the stored gradient, it does not replace it": played(replaces=True),
-            "the gradient is taken at the first weight: backward uses the current one": played(first=True),
             "the order is (w, g): the weight comes first": played()[::-1],
         },
     )
@@ -1483,9 +1411,7 @@ with check.idea("clear, backward, step"):
         "the weights after five batches are wrong",
         rtol=1e-7,
         wrong={
-            "the gradients pile up: clear them with optimizer.zero_grad() before each backward": again(clear=False)[1],
             "the last batch is left out": pretrained.toy_outcome(weights_before, five_batches[:-1], limit=None, calm=calm)[1],
-            "the weights do not move: is optimizer.step() called, with this batch's gradients?": again(steps=False)[1],
             "only the first batch is used: is `return` inside the loop?": pretrained.toy_outcome(
                 weights_before, five_batches[:1], limit=None, calm=calm
             )[1],
@@ -1510,7 +1436,6 @@ with check.part("clipping"):
         pretrained.toy_outcome(weights_before, five_batches, limit=0.1, calm=calm)[1],
         "with clip = 0.1 the weights are wrong",
         rtol=1e-7,
-        wrong={"the gradients are not clipped before the step, or not to `clip`": again()[1]},
     )
     ### END HIDDEN TESTS
 with check.part("losses"):
@@ -1528,7 +1453,6 @@ with check.part("the attention mask"):
         hidden()[1],
         "with filler in the batches the weights are wrong: call model(**batch)",
         rtol=1e-7,
-        wrong={"the attention mask does not reach the model: call model(**batch)": hidden(mask=False)[1]},
     )
 with check.part("scheduler"):
     check.close(
@@ -1537,7 +1461,6 @@ with check.part("scheduler"):
         "with a scheduler the weights are wrong: its step() follows the optimiser's, once per batch",
         rtol=1e-7,
         wrong={
-            "the scheduler is not used: call scheduler.step() after optimizer.step()": again()[1],
             "the scheduler steps before the optimiser: the first batch must have the first rate": again(falling=2)[1],
         },
     )
@@ -1626,13 +1549,8 @@ with check.idea("loss"):
         "the mean loss is wrong",
         rtol=1e-4,
         wrong={
-            "this is the accuracy: the loss comes first": joined(1, even).mean(),
-            "this is a sum: divide by the number of sentences": joined(0, even, half=halved).sum(),
-            "only the last batch counts: add up all of them": means[2],
             "only the first batch counts: is `return` inside the loop?": means[0],
             "the batches' means are added up: weight each by its batch's size, and divide by the number of sentences": means.sum(),
-            "the batches' means are added up, then divided by the number of sentences: multiply each mean by its number of sentences first": means.sum()
-            / 12,
             "the attention mask does not reach the model: call model(**batch)": joined(0, even, half=halved, use_mask=False).mean(),
         },
     )
@@ -1675,12 +1593,6 @@ with check.idea("accuracy"):
         joined(1, larger).mean(),
         "the accuracy over 93 sentences in three batches is wrong",
         rtol=1e-4,
-        wrong={
-            "this is the loss: the accuracy comes second": joined(0, larger, half=halved).mean(),
-            "this is the number of right answers: divide by the number of sentences": joined(1, larger).sum(),
-            "this is the share of wrong answers": 1 - joined(1, larger).mean(),
-            "this is a percentage: return a share between 0 and 1": 100 * joined(1, larger).mean(),
-        },
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -1850,20 +1762,14 @@ with check.idea("the lowest so far, and patience"):
     falls = "as long as the loss falls nothing stops: the last epoch is the best"
     check.equal(check.run(early_stopping, [0.6, 0.5, 0.4], 1), (2, 2), falls)
     ### BEGIN HIDDEN TESTS
-    slips = {"each loss is compared with the one before: compare with the lowest so far": (0, 6)}
+
     below = "a loss below the previous one is not a new best: compare with the lowest so far"
-    check.equal(check.run(early_stopping, [0.5, 0.6, 0.55, 0.7, 0.65, 0.8, 0.9, 1.0], 2), (0, 2), below, wrong=slips)
+    check.equal(check.run(early_stopping, [0.5, 0.6, 0.55, 0.7, 0.65, 0.8, 0.9, 1.0], 2), (0, 2), below)
     check.equal(
         check.run(early_stopping, [3.0, 2.7, 2.5, 2.4, 2.6, 2.5, 2.9, 2.8, 2.7, 1.0], 4),
         (3, 7),
         "with patience 4 and losses above 1 the epochs are wrong",
         wrong={
-            "epoch 9 would never have been run: stop after `patience` epochs without a new best": (9, 9),
-            "epochs are counted from 0": (4, 8),
-            "the run stops one epoch too early: patience 4 allows four epochs without a new best": (3, 6),
-            "the run stops one epoch too late": (3, 8),
-            "best is an epoch, not a loss": (2.4, 7),
-            "the best epoch comes first, then the last one": (7, 3),
             "this is the last entry of the list: the run stops before it": (3, 9),
             "the patience is not used: stop after `patience` epochs without a new best": (3, 5),
         },
@@ -2030,12 +1936,7 @@ with check.idea("the layer plus a correction"):
         by_formula(4.0),
         "a layer from 7 to 5 with r = 3 and α = 12: the output is not W x + b + α/r · B A x",
         wrong={
-            "the correction is scaled by α: the factor is α/r": by_formula(12.0),
-            "the correction is not scaled: the factor is α/r": by_formula(1.0),
             "the factor is inverted: it is α/r": by_formula(0.25),
-            "this is α/√r: the factor is α/r": by_formula(12.0 / 3**0.5),
-            "this is the correction alone: add the layer's own output": by_formula(4.0, 0 * W, None),
-            "the layer's bias is lost": by_formula(4.0, W, None),
         },
     )
     ### END HIDDEN TESTS
@@ -2082,12 +1983,8 @@ with check.part("merge"):
         by_formula(4.0),
         "the merged layer's output is not that of the adapter",
         wrong={
-            "merge leaves out the scale α/r": by_formula(1.0),
             "merge scales by α: the factor is α/r": by_formula(12.0),
-            "merge adds the correction twice": by_formula(8.0),
-            "merge subtracts the correction": by_formula(-4.0),
             "merge gives the pretrained layer, without the correction": by_formula(0.0),
-            "the bias is lost in the merge": by_formula(4.0, W, None),
             "the merged weight is the correction alone": by_formula(4.0, 0 * W),
         },
     )
@@ -2211,13 +2108,7 @@ with check.idea("by formula"):
         168,
         "three layers of other shapes with r = 3: the count is wrong",
         wrong={
-            "these are the numbers of the weights themselves": 55 + 91 + 51,
-            "these are the numbers of the matrices B A: count A and B": 3 * (55 + 91 + 51),
-            "n_in is counted twice: B has n_out rows": 3 * 2 * (5 + 13 + 17),
             "n_out is counted twice: A has n_in columns": 3 * 2 * (11 + 7 + 3),
-            "the biases are frozen: they do not count": 168 + 11 + 7 + 3,
-            "only the first layer is counted": 3 * 16,
-            "only A is counted": 3 * (5 + 13 + 17),
             "only B is counted": 3 * (11 + 7 + 3),
             "the rank is left out": 56,
         },
@@ -2242,24 +2133,12 @@ with check.idea("in the model"):
     ### BEGIN HIDDEN TESTS
     longer_model = check.keep(adapters.stack, [(5, 3), (4, 5), (2, 4)], ["0.weight", "0.bias", "1.bias"])
     expected_of = [torch.full((4, 5), 2.0), torch.full((2, 4), 4.0), torch.full((2,), 5.0)]
-    frozen_of = [torch.full((5, 3), 0.0), torch.full((5,), 1.0), torch.full((4,), 3.0)]
     check.equal(
         check.run(trainable, longer_model),
         expected_of,
         "of six other parameters, three of them frozen, the wrong ones come back",
         wrong={
-            "all parameters come back: those that are frozen do not learn": [
-                frozen_of[0],
-                frozen_of[1],
-                expected_of[0],
-                frozen_of[2],
-                *expected_of[1:],
-            ],
-            "these are the frozen ones": frozen_of,
-            "biases can learn, too: ask each parameter whether it does": expected_of[:2],
             "the order is not the model's": expected_of[::-1],
-            "these are names: an optimiser wants the parameters themselves": ["1.weight", "2.weight", "2.bias"],
-            "this is a number: return the parameters themselves": 30,
         },
     )
     ### END HIDDEN TESTS
@@ -2571,8 +2450,6 @@ with check.idea("highest validation accuracy"):
         4,
         "among eight trials the wrong one is chosen: which has the highest validation accuracy?",
         wrong={
-            "that is the best on the training set: it may have learned it by heart": 3,
-            "that is the lowest loss: here the accuracy decides": 2,
             "that is the lowest accuracy": 6,
             "indices are counted from 0": 5,
             "that is the accuracy: return the trial's index": 0.93,
@@ -2606,8 +2483,8 @@ with check.edge("trials unchanged"):
 ### BEGIN HIDDEN TESTS
 with check.edge("the earlier trial"):
     full_tie = [trial(0.7, 0.1), trial(0.86, 0.40), trial(0.86, 0.40)]
-    last_one = {"on equal accuracy and loss the earlier trial wins": 2}
-    check.equal(check.run(pick_best, full_tie), 1, "on equal accuracy and equal loss the earlier trial wins", wrong=last_one)
+
+    check.equal(check.run(pick_best, full_tie), 1, "on equal accuracy and equal loss the earlier trial wins")
 with check.edge("all have diverged"):
     check.raises(pick_best, [trial(0.8, nan), trial(0.9, nan)], error="ValueError", hint="if every trial has diverged, raise a ValueError")
 with check.edge("a single trial"):
@@ -2718,8 +2595,6 @@ with check.idea("the best on the validation set"):
         "among six other candidates the wrong one is submitted: choose with `pick_best`",
         wrong={
             "this candidate is the best on the test set, which you cannot know: choose on the validation set": [rights[3], 50],
-            "the lowest loss is chosen: accuracy decides": [rights[4], 50],
-            "the first candidate is submitted, whatever it validates": [rights[0], 50],
         },
     )
     check.avoids(final_test, "_labels", hint="the labels are sealed: use `submit`")
@@ -2786,7 +2661,7 @@ with check.idea("Wilson's interval"):
     check.close(ends, [0.490157, 0.943318], "8 of 10: the interval goes from 0.490 to 0.943", rtol=3e-3)
     ### BEGIN HIDDEN TESTS
     z, many, p = 1.96, 23, 17 / 23
-    middle, half, root = p + z**2 / (2 * many), z * math.sqrt(p * (1 - p) / many + z**2 / (4 * many**2)), z * math.sqrt(p * (1 - p) / many)
+    middle, half = p + z**2 / (2 * many), z * math.sqrt(p * (1 - p) / many + z**2 / (4 * many**2))
     divisor = 1 + z**2 / many
     check.close(
         check.run(wilson, 17, 23),
@@ -2794,12 +2669,6 @@ with check.idea("Wilson's interval"):
         "17 of 23: the ends do not solve (p̂ − p)² = z² p(1 − p)/n",
         rtol=3e-3,
         wrong={
-            "this is the textbook interval, p ± z √(p(1 − p)/n): use Wilson's": [p - root, p + root],
-            "the division by 1 + z²/n is missing": [middle - half, middle + half],
-            "the shift of the middle, z²/2n, is missing": [(p - half) / divisor, (p + half) / divisor],
-            "the ends are swapped: low comes first": [(middle + half) / divisor, (middle - half) / divisor],
-            "these are the middle and half the length: return the two ends": [middle / divisor, half / divisor],
-            "z²/4n² is missing under the root": [(middle - root) / divisor, (middle + root) / divisor],
             "these are percentages: return shares": [100 * (middle - half) / divisor, 100 * (middle + half) / divisor],
         },
     )
@@ -3015,27 +2884,13 @@ with check.idea("probability of a small p"):
             by_counting(many, odds, 0.05),
             "for other numbers the power is wrong",
             rtol=1e-5,
-            wrong={
-                "only wins of the second model are counted: many wins of the first give a small p, too": by_counting(
-                    many, odds, 0.05, side=1
-                ),
-                "only wins of the first model are counted: many wins of the second give a small p, too": by_counting(
-                    many, odds, 0.05, side=-1
-                ),
-                "this is the probability that the test does not notice: sum over the k with p ≤ level": 1 - by_counting(many, odds, 0.05),
-                "these are the probabilities of a fair coin: the second model wins with probability `share`": by_counting(many, 0.5, 0.05),
-                "the binomial coefficients are missing: k wins can be spread over the sentences in many ways": by_counting(
-                    many, odds, 0.05, ways=False
-                ),
-            },
         )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("another level"):
     for many, odds, limit in [(40, 0.35, 0.01), (120, 0.6, 0.1)]:
-        ignored = {"the level is ignored: use the argument": by_counting(many, odds, 0.05)}
         got = check.run(power, many, odds, limit)
-        check.close(got, by_counting(many, odds, limit), "with another level the power is wrong", rtol=1e-5, wrong=ignored)
+        check.close(got, by_counting(many, odds, limit), "with another level the power is wrong", rtol=1e-5)
 with check.edge("exactly the level"):
     exact = check.run(power, 10, 0.6, 22 / 1024)
     check.close(exact, 0.048035, "p is exactly the level for k = 1 and 9 here: at most the level is enough", rtol=1e-4)

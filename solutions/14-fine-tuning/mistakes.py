@@ -51,12 +51,17 @@ VARIANTS = {
             says="padding='max_length' fills up to max_length + 2: the special tokens are part of the row already",
             gravity="part",
         ),
-        Mistake("no special tokens", change={"count + 2": "count"}, hint="the two special tokens are missing", gravity="idea"),
-        Mistake("one special token", change={"count + 2": "count + 1"}, hint="one at the start and one at the end", gravity="idea"),
+        Mistake("no special tokens", change={"count + 2": "count"}, says="the two special tokens are missing", gravity="idea"),
+        Mistake(
+            "one special token",
+            change={"count + 2": "count + 1"},
+            says="two special tokens are added, one at the start and one at the end",
+            gravity="idea",
+        ),
         Mistake(
             "always truncated",
             change={"if truncation:": "if True:"},
-            hint="truncation is off: max_length alone cuts nothing",
+            says="truncation is off: max_length alone cuts nothing",
             gravity="idea",
         ),
         Mistake(
@@ -66,37 +71,37 @@ VARIANTS = {
                 "min(length, max_length)": "min(length, max_length) + 2",
                 "if padding is False:\n        return lengths": "lengths = lengths if truncation else [n + 2 for n in lengths]\n    if padding is False:\n        return lengths",
             },
-            hint="max_length counts the special tokens, too",
+            says="max_length counts the special tokens, too: add them first, then cut",
             gravity="part",
         ),
         Mistake(
             "max for min",
             change={"min(length, max_length)": "max(length, max_length)"},
-            hint="truncation must not make a row longer",
+            says="truncation must not make a row longer: take the smaller of the two lengths",
             gravity="part",
         ),
         Mistake(
             "padding shortens",
             change={"max(length, target) for length in lengths": "target for length in lengths"},
-            hint="padding never shortens a row",
+            says="padding never shortens a row: without truncation the long one keeps its tokens",
             gravity="part",
         ),
         Mistake(
             "longest means max_length",
             change={'padding == "max_length"': "padding"},
-            hint="padding='longest' does not look at max_length",
+            says="padding='longest' does not look at max_length",
             gravity="part",
         ),
         Mistake(
             "max_length means longest",
             change={"max_length if padding": "max(lengths) if padding"},
-            hint="padding='max_length' pads to max_length, not to the longest row",
+            says="padding='max_length' pads to max_length, not to the longest row",
             gravity="part",
         ),
         Mistake(
             "longest before the cut",
             change={"else max(lengths)": "else max(counts) + 2"},
-            hint="the longest row is measured before the cut",
+            says="the longest row is measured before the cut",
             gravity="part",
         ),
         Mistake(
@@ -165,7 +170,10 @@ def row_lengths(counts, padding, truncation, max_length):
             gravity="idea",
         ),
         Mistake(
-            "one short", change={"return len(self.rows)": "return len(self.rows) - 1"}, hint="an item is missing at the end", gravity="idea"
+            "one short",
+            change={"return len(self.rows)": "return len(self.rows) - 1"},
+            says="an item is missing at the end: the length is the number of sentences",
+            gravity="idea",
         ),
         Mistake(
             "labels in the plural", change={'"label": self': '"labels": self'}, hint="in the singular: it is one sentence", gravity="idea"
@@ -179,7 +187,7 @@ def row_lengths(counts, padding, truncation, max_length):
         Mistake(
             "always the first",
             change={"self.rows[i]": "self.rows[0]", "self.labels[i]": "self.labels[0]"},
-            hint="every item is the first sentence",
+            says="every item is the first sentence: use the index",
             gravity="idea",
         ),
         Mistake(
@@ -190,14 +198,14 @@ def row_lengths(counts, padding, truncation, max_length):
             change={
                 "self.rows, self.labels = rows, labels": "n = max(map(len, rows))\n        self.rows, self.labels = [r + [0] * (n - len(r)) for r in rows], labels"
             },
-            hint="the rows are padded already",
+            says="the rows are padded already: leave that to the batch, which knows its longest row",
             gravity="idea",
         ),
         Mistake("complains the wrong way", change={"!= len(labels)": "> len(labels)"}, hint="one row and two labels", gravity="edge"),
         Mistake(
             "first label for all",
             change={"self.labels[i]": "self.labels[0]"},
-            hint="every item has the first label: use the index",
+            says="every item has the first label: use the index",
             gravity="idea",
         ),
         Right(
@@ -288,12 +296,15 @@ def all_items(dataset):
             gravity="part",
         ),
         Mistake(
-            "filler on the left", change={"input_ids[i, :n]": "input_ids[i, T - n :]"}, hint="the filler is on the left", gravity="idea"
+            "filler on the left",
+            change={"input_ids[i, :n]": "input_ids[i, T - n :]"},
+            says="the filler is on the left: this tokenizer's models expect it on the right",
+            gravity="idea",
         ),
         Mistake(
             "cut to the shortest",
             change={"T = max(": "T = min(", '[i, :n] = torch.tensor(item["input_ids"])': '[i, :n] = torch.tensor(item["input_ids"][:T])'},
-            hint="the rows are cut to the shortest",
+            says="the rows are cut to the shortest: pad to the longest",
             gravity="idea",
         ),
         Mistake(
@@ -302,13 +313,13 @@ def all_items(dataset):
                 "torch.zeros(len(items), T, dtype=torch.long)": "torch.ones(len(items), T, dtype=torch.long)",
                 "attention_mask[i, :n] = 1": "attention_mask[i, :n] = 0",
             },
-            hint="the mask is inverted",
+            says="the mask is inverted: 1 means that the position may be looked at",
             gravity="part",
         ),
         Mistake(
             "no mask",
             change={"torch.zeros(len(items), T, dtype=torch.long)": "torch.ones(len(items), T, dtype=torch.long)"},
-            hint="the mask hides nothing",
+            says="the mask hides nothing: filler must get 0",
             gravity="part",
         ),
         Mistake(
@@ -421,13 +432,13 @@ def ids_in(loader):
         Mistake(
             "last batch dropped",
             change={"generator=generator)": "generator=generator, drop_last=True)"},
-            hint="the last, small batch is dropped",
+            says="the last, small batch is dropped: every sentence counts",
             gravity="idea",
         ),
         Mistake(
             "batches of one",
             change={"DataLoader(dataset, batch_size,": "DataLoader(dataset, 1,"},
-            hint="the batch size is not used",
+            says="the batch size is not used",
             gravity="idea",
         ),
         Mistake("seed ignored", change={"manual_seed(seed)": "manual_seed(0)"}, hint="different seeds give the same order", gravity="part"),
@@ -549,20 +560,28 @@ def ids_in(loader):
             hint="draws from Python's global generator, or seeds it",
             gravity="edge",
         ),
-        Mistake("share of tokens", change={"return 1 - tokens": "return tokens"}, hint="that is the share of tokens", gravity="idea"),
         Mistake(
-            "per token",
-            change={"return 1 - tokens / positions": "return positions / tokens - 1"},
-            hint="that is filler per token",
+            "share of tokens",
+            change={"return 1 - tokens": "return tokens"},
+            says="padding_share: that is the share of tokens: return the share of filler",
             gravity="idea",
         ),
         Mistake(
-            "longest of all", change={"max(lengths[i] for i in batch)": "max(lengths)"}, hint="not to the longest of all", gravity="idea"
+            "per token",
+            change={"return 1 - tokens / positions": "return positions / tokens - 1"},
+            says="padding_share: that is filler per token; divide by all positions",
+            gravity="idea",
+        ),
+        Mistake(
+            "longest of all",
+            change={"max(lengths[i] for i in batch)": "max(lengths)"},
+            says="padding_share: every batch is padded to its own longest sentence, not to the longest of all",
+            gravity="idea",
         ),
         Mistake(
             "a count",
             change={"return 1 - tokens / positions": "return positions - tokens"},
-            hint="that is a number of positions, not a share",
+            says="padding_share: that is a number of positions, not a share",
             gravity="idea",
         ),
         Mistake(
@@ -570,7 +589,7 @@ def ids_in(loader):
             change={
                 "return 1 - tokens / positions": "return sum(1 - sum(lengths[i] for i in b) / (len(b) * max(lengths[i] for i in b)) for b in batches) / len(batches)"
             },
-            hint="the batches' shares are averaged",
+            says="padding_share: the batches' shares are averaged: add up filler and positions first",
             gravity="idea",
         ),
         Mistake(
@@ -660,27 +679,32 @@ def length_buckets(lengths, batch_size, seed):
         Mistake(
             "filler counts",
             change={"return (hidden * weights).sum(dim=1) / weights.sum(dim=1)": "return hidden.mean(dim=1)"},
-            hint="filler is in the mean",
+            says="filler is in the mean: weight every position by the mask",
             gravity="idea",
         ),
-        Mistake("divided by T", change={"/ weights.sum(dim=1)": "/ hidden.shape[1]"}, hint="the sum is divided by T", gravity="idea"),
-        Mistake("a sum", change={" / weights.sum(dim=1)": ""}, hint="this is the sum", gravity="idea"),
+        Mistake(
+            "divided by T",
+            change={"/ weights.sum(dim=1)": "/ hidden.shape[1]"},
+            says="the sum is divided by T: divide by the number of real tokens of each row",
+            gravity="idea",
+        ),
+        Mistake("a sum", change={" / weights.sum(dim=1)": ""}, says="this is the sum: divide by the number of real tokens", gravity="idea"),
         Mistake(
             "first token",
             change={"return (hidden * weights).sum(dim=1) / weights.sum(dim=1)": "return hidden[:, 0]"},
-            hint="this is the first token's state",
+            says="this is the first token's state: return the mean",
             gravity="idea",
         ),
         Mistake(
             "mask upside down",
             change={"mask.unsqueeze(-1)": "(1 - mask.int()).unsqueeze(-1)"},
-            hint="this is the mean of the filler",
+            says="this is the mean of the filler: 1 marks the real tokens",
             gravity="idea",
         ),
         Mistake(
             "one count for all",
             change={"/ weights.sum(dim=1)": "/ weights.sum(dim=1).mean()"},
-            hint="one number of tokens is used for all rows",
+            says="one number of tokens is used for all rows: each row has its own",
             gravity="idea",
         ),
         Mistake(
@@ -750,13 +774,13 @@ def extract(encoder, batches):
         Mistake(
             "no mask for the encoder",
             change={', attention_mask=batch["attention_mask"])': ")"},
-            hint="pass the encoder its attention_mask, too",
+            says="the tokens look at filler: pass the encoder its attention_mask, too",
             gravity="part",
         ),
         Mistake(
             "no mask at all",
             change={', attention_mask=batch["attention_mask"])': ")", 'mean_pool(hidden, batch["attention_mask"])': "hidden.mean(1)"},
-            hint="the mask reaches neither the encoder nor the pooling",
+            says="the mask reaches neither the encoder nor the pooling",
             gravity="part",
         ),
         Mistake(
@@ -774,7 +798,7 @@ def extract(encoder, batches):
         Mistake(
             "filler in the mean",
             change={'mean_pool(hidden, batch["attention_mask"])': "hidden.mean(1)"},
-            hint="the pooling ignores the mask",
+            says="the pooling ignores the mask, or the mask is not that of the batch",
             gravity="part",
         ),
         Mistake(
@@ -858,44 +882,47 @@ def extract(encoder, batches):
         Mistake(
             "no decay in the loss",
             change={".mean() + decay / 2 * w @ w": ".mean()"},
-            hint="the loss lacks its weight decay",
+            says="the loss lacks its weight decay, half of λ times the squared length of w",
             gravity="part",
         ),
         Mistake(
             "decay without one half",
             change={"decay / 2 * w @ w": "decay * w @ w"},
-            hint="the weight decay lacks its factor one half",
+            says="the weight decay lacks its factor one half",
             gravity="part",
         ),
         Mistake(
             "no decay in the gradient",
             change={" + decay * w, residual": ", residual"},
-            hint="the gradient by w lacks the weight decay",
+            says="the gradient by w lacks the weight decay, λ w",
             gravity="part",
         ),
         Mistake(
             "a sum",
             change={"features.T @ residual / len(labels)": "features.T @ residual"},
-            hint="the gradient by w is a sum",
+            says="the gradient by w is a sum; the loss is a mean over N sentences",
             gravity="idea",
         ),
         Mistake(
             "residual turned round",
             change={"torch.sigmoid(z) - labels  #": "labels - torch.sigmoid(z)  #"},
-            hint="the sign of the residual is wrong",
+            says="the sign of the residual is wrong: it is p − y",
             gravity="idea",
         ),
         Mistake(
             "squared error's factor",
             change={"features.T @ residual": "features.T @ (residual * torch.sigmoid(z) * (1 - torch.sigmoid(z)))"},
-            hint="an extra factor p(1 − p)",
+            says="there is an extra factor p(1 − p), which belongs to the squared error: derive the bracket by z again",
             gravity="idea",
         ),
         Mistake(
             "bias decayed", change={"residual.mean()\n": "residual.mean() + decay * b\n"}, hint="the bias is not decayed", gravity="edge"
         ),
         Mistake(
-            "summed bias gradient", change={"residual.mean()\n": "residual.sum()\n"}, hint="the gradient by b is a sum", gravity="idea"
+            "summed bias gradient",
+            change={"residual.mean()\n": "residual.sum()\n"},
+            says="the gradient by b is a sum; the loss is a mean",
+            gravity="idea",
         ),
         Mistake("overflow", change={"F.softplus(z)": "torch.log(1 + torch.exp(z))"}, hint="scores of ±200 overflow", gravity="edge"),
         Mistake(
@@ -993,37 +1020,52 @@ def parameter_settings(names, rate, decay, head_factor=10.0):
             hint="all of the embeddings are frozen",
             gravity="part",
         ),
-        Mistake("one rate", change={"head_factor * rate if": "rate if"}, hint="the head learns as slowly as the encoder", gravity="idea"),
+        Mistake(
+            "one rate",
+            change={"head_factor * rate if": "rate if"},
+            says="the head learns as slowly as the encoder: multiply its rate by head_factor",
+            gravity="idea",
+        ),
         Mistake(
             "factor divides",
             change={"head_factor * rate": "rate / head_factor"},
-            hint="the head's rate is divided by head_factor",
+            says="the head's rate is divided by head_factor: it has the longer way to go",
             gravity="idea",
         ),
         Mistake(
             "factor on the encoder",
             change={"head_factor * rate if name": "rate if name", "else rate\n": "else head_factor * rate\n"},
-            hint="head_factor is applied to the encoder",
+            says="head_factor is applied to the encoder: apply it to the head",
             gravity="idea",
         ),
-        Mistake("all decayed", change={"0.0 if plain else decay": "decay"}, hint="everything is decayed", gravity="part"),
-        Mistake("gain decayed", change={' or "LayerNorm" in name': ""}, hint="the LayerNorm gain is decayed", gravity="part"),
+        Mistake(
+            "all decayed",
+            change={"0.0 if plain else decay": "decay"},
+            says="everything is decayed: biases and LayerNorm gains get 0",
+            gravity="part",
+        ),
+        Mistake(
+            "gain decayed",
+            change={' or "LayerNorm" in name': ""},
+            says="the LayerNorm gain is decayed: its decay is 0, as for the biases",
+            gravity="part",
+        ),
         Mistake(
             "biases decayed",
             change={'name.endswith("bias") or "LayerNorm" in name': '"LayerNorm" in name'},
-            hint="biases are decayed: they get 0",
+            says="biases are decayed: they get 0",
             gravity="part",
         ),
         Mistake(
             "decay turned round",
             change={"0.0 if plain else decay": "decay if plain else 0.0"},
-            hint="it is the other way round",
+            says="it is the other way round: matrices are decayed, biases and gains are not",
             gravity="part",
         ),
         Mistake(
             "pooler as head",
             change={'name.startswith("classifier.")': '"encoder" not in name'},
-            hint="the pooler came with the pretrained model",
+            says="the pooler came with the pretrained model: only `classifier.` is new",
             gravity="idea",
         ),
         Mistake(
@@ -1036,7 +1078,7 @@ def parameter_settings(names, rate, decay, head_factor=10.0):
         Mistake(
             "one layer of the head",
             change={'name.startswith("classifier.")': 'name in ("classifier.weight", "classifier.bias")'},
-            hint="RoBERTa's classifier has more layers than one, all new: go by how a name starts",
+            says="RoBERTa's classifier has more layers than one, all new: go by how a name starts",
             gravity="idea",
         ),
         Right(
@@ -1135,15 +1177,25 @@ def after_calls(calls, w, c, rate):
             gravity="part",
         ),
         Mistake(
-            "step clears", change={"w = w - rate * g": "w, g = w - rate * g, 0.0"}, hint="step does not clear the gradient", gravity="idea"
+            "step clears",
+            change={"w = w - rate * g": "w, g = w - rate * g, 0.0"},
+            says="step does not clear the gradient: only zero_grad does",
+            gravity="idea",
         ),
-        Mistake("uphill", change={"w - rate * g": "w + rate * g"}, hint="step goes downhill", gravity="idea"),
-        Mistake("no rate", change={"w - rate * g": "w - g"}, hint="the learning rate is missing in step", gravity="idea"),
-        Mistake("backward replaces", change={"g = g + (w - c)": "g = w - c"}, hint="backward adds to the stored gradient", gravity="idea"),
+        Mistake(
+            "uphill", change={"w - rate * g": "w + rate * g"}, says="step goes downhill: subtract η times the gradient", gravity="idea"
+        ),
+        Mistake("no rate", change={"w - rate * g": "w - g"}, says="the learning rate is missing in step", gravity="idea"),
+        Mistake(
+            "backward replaces",
+            change={"g = g + (w - c)": "g = w - c"},
+            says="backward adds to the stored gradient, it does not replace it",
+            gravity="idea",
+        ),
         Mistake(
             "gradient at the start",
             change={"    g = 0.0\n    for": "    g, w0 = 0.0, w\n    for", "g + (w - c)": "g + (w0 - c)"},
-            hint="the gradient is taken at the first weight",
+            says="the gradient is taken at the first weight: backward uses the current one",
             gravity="idea",
         ),
         Mistake(
@@ -1190,7 +1242,7 @@ def after_calls(calls, w, c, rate):
             change={
                 "        loss.backward()\n        nn.utils.clip_grad_norm_(model.parameters(), clip)\n": "        nn.utils.clip_grad_norm_(model.parameters(), clip)\n        loss.backward()\n"
             },
-            says="nothing is clipped at the step: clip the gradients after backward and before the step",
+            says="the gradients are not clipped to `clip` at the step: clip them after backward and before optimizer.step()",
             gravity="part",
         ),
         Mistake(
@@ -1198,7 +1250,7 @@ def after_calls(calls, w, c, rate):
             change={
                 "        nn.utils.clip_grad_norm_(model.parameters(), clip)\n        optimizer.step()": "        optimizer.step()\n        nn.utils.clip_grad_norm_(model.parameters(), clip)"
             },
-            says="nothing is clipped at the step: clip the gradients after backward and before the step",
+            says="the gradients are not clipped to `clip` at the step: clip them after backward and before optimizer.step()",
             gravity="part",
         ),
         Mistake(
@@ -1207,7 +1259,7 @@ def after_calls(calls, w, c, rate):
                 "        if scheduler is not None:\n            scheduler.step()\n": "",
                 "    return losses": "    if scheduler is not None:\n        scheduler.step()\n    return losses",
             },
-            says="the scheduler steps once, at the end of the epoch: it steps after every step of the optimiser",
+            says="the scheduler has no effect: call scheduler.step() after every optimizer.step()",
             gravity="part",
         ),
         Mistake(
@@ -1272,21 +1324,29 @@ def toy_epoch(table, batches, name="SGD", clip=1.0, falling=False):  # given: yo
             says="all batches make one step together: every batch has its own step",
             gravity="idea",
         ),
-        Mistake("no zero_grad", change={"        optimizer.zero_grad()\n": ""}, hint="the gradients pile up", gravity="idea"),
+        Mistake(
+            "no zero_grad",
+            change={"        optimizer.zero_grad()\n": ""},
+            says="the gradients pile up: clear them with optimizer.zero_grad() before each backward",
+            gravity="idea",
+        ),
         Mistake(
             "no clipping",
             change={"        nn.utils.clip_grad_norm_(model.parameters(), clip)\n": ""},
-            hint="the gradients are not clipped",
+            says="the gradients are not clipped to `clip` at the step: clip them after backward and before optimizer.step()",
             gravity="part",
         ),
         Mistake(
             "clipped to one",
             change={"model.parameters(), clip)": "model.parameters(), 1.0)"},
-            hint="the gradients are not clipped before the step, or not to `clip`",
+            says="the gradients are not clipped to `clip` at the step: clip them after backward and before optimizer.step()",
             gravity="part",
         ),
         Mistake(
-            "no step", change={"        optimizer.step()\n": ""}, hint="the weights do not move: is optimizer.step() called", gravity="idea"
+            "no step",
+            change={"        optimizer.step()\n": ""},
+            says="the weights do not move: is optimizer.step() called, with this batch's gradients?",
+            gravity="idea",
         ),
         Mistake(
             "evaluation mode",
@@ -1295,17 +1355,22 @@ def toy_epoch(table, batches, name="SGD", clip=1.0, falling=False):  # given: yo
             gravity="part",
         ),
         Mistake("tensors", change={"loss.item()": "loss.detach()"}, hint="each loss is a Python float", gravity="edge"),
-        Mistake("scheduler ignored", change={"scheduler is not None": "False"}, hint="the scheduler is not used", gravity="part"),
+        Mistake(
+            "scheduler ignored",
+            change={"scheduler is not None": "False"},
+            says="the scheduler has no effect: call scheduler.step() after every optimizer.step()",
+            gravity="part",
+        ),
         Mistake(
             "mask left out",
             change={"model(**batch).loss": 'model(input_ids=batch["input_ids"], labels=batch["labels"]).loss'},
-            hint="the attention mask does not reach the model",
+            says="the attention mask does not reach the model: call model(**batch)",
             gravity="part",
         ),
         Mistake(
             "cleared after backward",
             change={"        optimizer.zero_grad()\n        loss.backward()\n": "        loss.backward()\n        optimizer.zero_grad()\n"},
-            hint="the weights do not move: is optimizer.step() called, with this batch's gradients?",
+            says="the weights do not move: is optimizer.step() called, with this batch's gradients?",
             gravity="idea",
         ),
         Mistake("clipped by value", change={"clip_grad_norm_": "clip_grad_value_"}, hint="clip the gradients' common norm", gravity="part"),
@@ -1334,7 +1399,7 @@ def toy_epoch(table, batches, name="SGD", clip=1.0, falling=False):  # given: yo
         Mistake(
             "argmin",
             change={"argmax(dim=1)": "argmin(dim=1)"},
-            says="the class with the smaller logit is taken: the larger logit wins",
+            says="this is the share of wrong answers: the larger logit is the model's choice",
             gravity="idea",
         ),
         Mistake(
@@ -1372,11 +1437,13 @@ def toy_epoch(table, batches, name="SGD", clip=1.0, falling=False):  # given: yo
             hint="this is the mean of the batches' means",
             gravity="part",
         ),
-        Mistake("a sum", change={"return loss / count": "return loss"}, hint="this is a sum", gravity="idea"),
+        Mistake(
+            "a sum", change={"return loss / count": "return loss"}, says="this is a sum: divide by the number of sentences", gravity="idea"
+        ),
         Mistake(
             "means over sentences",
             change={"out.loss.item() * n": "out.loss.item()"},
-            hint="multiply each mean by its number of sentences first",
+            says="the batches' means are added up, then divided by the number of sentences: multiply each mean by its number of sentences first",
             gravity="idea",
         ),
         Mistake(
@@ -1395,14 +1462,27 @@ def toy_epoch(table, batches, name="SGD", clip=1.0, falling=False):  # given: yo
         Mistake(
             "last batch only",
             change={"loss += ": "loss = ", "correct += ": "correct = ", "count += ": "count = "},
-            hint="only the last batch counts",
+            says="only the last batch counts: add up all of them",
             gravity="idea",
         ),
-        Mistake("a count of right ones", change={"correct / count": "correct"}, hint="this is the number of right answers", gravity="idea"),
         Mistake(
-            "share of errors", change={"dim=1) == batch": "dim=1) != batch"}, hint="this is the share of wrong answers", gravity="idea"
+            "a count of right ones",
+            change={"correct / count": "correct"},
+            says="this is the number of right answers: divide by the number of sentences",
+            gravity="idea",
         ),
-        Mistake("percent", change={"correct / count": "100 * correct / count"}, hint="this is a percentage", gravity="idea"),
+        Mistake(
+            "share of errors",
+            change={"dim=1) == batch": "dim=1) != batch"},
+            says="this is the share of wrong answers: the larger logit is the model's choice",
+            gravity="idea",
+        ),
+        Mistake(
+            "percent",
+            change={"correct / count": "100 * correct / count"},
+            says="this is a percentage: return a share between 0 and 1",
+            gravity="idea",
+        ),
         Mistake(
             "tensors",
             change={"out.loss.item() * n": "out.loss * n", ".sum().item()": ".sum()"},
@@ -1412,13 +1492,13 @@ def toy_epoch(table, batches, name="SGD", clip=1.0, falling=False):  # given: yo
         Mistake(
             "loss only",
             change={"return loss / count, correct / count": "return loss / count"},
-            hint="this is the loss: the accuracy comes second",
+            says="this is the loss: the accuracy comes second",
             gravity="idea",
         ),
         Mistake(
             "exchanged",
             change={"return loss / count, correct / count": "return correct / count, loss / count"},
-            hint="this is the accuracy: the loss comes first",
+            says="this is the accuracy: the loss comes first",
             gravity="idea",
         ),
         Right(
@@ -1495,16 +1575,26 @@ def evaluate(model, batches):
         Mistake(
             "lowest of all",
             change={"        if epoch - best >= patience:\n            return best, epoch\n": ""},
-            hint="epoch 9 would never have been run: stop after `patience` epochs without a new best",
+            says="epoch 9 would never have been run: stop after `patience` epochs without a new best",
             gravity="idea",
         ),
-        Mistake("too late", change={">= patience": "> patience"}, hint="the run stops one epoch too late", gravity="idea"),
-        Mistake("too early", change={">= patience": ">= patience - 1"}, hint="the run stops one epoch too early", gravity="idea"),
+        Mistake("too late", change={">= patience": "> patience"}, says="the run stops one epoch too late", gravity="idea"),
         Mistake(
-            "the loss", change={"return best, epoch": "return losses[best], epoch"}, hint="best is an epoch, not a loss", gravity="idea"
+            "too early",
+            change={">= patience": ">= patience - 1"},
+            says="the run stops one epoch too early: patience 4 allows four epochs without a new best",
+            gravity="idea",
         ),
-        Mistake("exchanged", change={"return best, epoch": "return epoch, best"}, hint="the best epoch comes first", gravity="idea"),
-        Mistake("from one", change={"return best, epoch": "return best + 1, epoch + 1"}, hint="epochs are counted from 0", gravity="idea"),
+        Mistake(
+            "the loss", change={"return best, epoch": "return losses[best], epoch"}, says="best is an epoch, not a loss", gravity="idea"
+        ),
+        Mistake(
+            "exchanged",
+            change={"return best, epoch": "return epoch, best"},
+            says="the best epoch comes first, then the last one",
+            gravity="idea",
+        ),
+        Mistake("from one", change={"return best, epoch": "return best + 1, epoch + 1"}, says="epochs are counted from 0", gravity="idea"),
         Mistake(
             "compared with the one before",
             code="""
@@ -1520,7 +1610,7 @@ def early_stopping(losses, patience):
             return best, epoch
     return best, len(losses) - 1
 """,
-            hint="compare with the lowest so far",
+            says="each loss is compared with the one before: compare with the lowest so far",
             gravity="idea",
         ),
         Mistake(
@@ -1591,19 +1681,19 @@ def early_stopping(losses, patience):
         Mistake(
             "scaled by alpha",
             change={"self.scale = alpha / r": "self.scale = alpha"},
-            hint="the correction is scaled by α: the factor is α/r",
+            says="the correction is scaled by α: the factor is α/r",
             gravity="idea",
         ),
         Mistake(
             "not scaled",
             change={"self.scale = alpha / r": "self.scale = 1.0"},
-            hint="the correction is not scaled: the factor is α/r",
+            says="the correction is not scaled: the factor is α/r",
             gravity="idea",
         ),
         Mistake(
             "scaled by alpha over the root of r",
             change={"self.scale = alpha / r": "self.scale = alpha / r**0.5"},
-            hint="this is α/√r: the factor is α/r",
+            says="this is α/√r: the factor is α/r",
             gravity="idea",
         ),
         Mistake(
@@ -1632,13 +1722,13 @@ def early_stopping(losses, patience):
         Mistake(
             "correction alone",
             change={"self.layer(x) + self.scale": "self.scale"},
-            hint="this is the correction alone",
+            says="this is the correction alone: add the layer's own output",
             gravity="idea",
         ),
         Mistake(
             "bias lost",
             change={"self.layer(x) +": "x @ self.layer.weight.T +"},
-            hint="the layer's bias is lost",
+            says="the layer's bias is lost",
             gravity="idea",
         ),
         Mistake(
@@ -1695,25 +1785,25 @@ def early_stopping(losses, patience):
         Mistake(
             "merge forgets the scale",
             change={"+= self.scale * self.B @ self.A": "+= self.B @ self.A"},
-            hint="merge leaves out the scale α/r",
+            says="merge leaves out the scale α/r",
             gravity="part",
         ),
         Mistake(
             "merge adds twice",
             change={"+= self.scale * self.B @ self.A": "+= 2 * self.scale * self.B @ self.A"},
-            hint="merge adds the correction twice",
+            says="merge adds the correction twice",
             gravity="part",
         ),
         Mistake(
             "merge subtracts",
             change={"merged.weight +=": "merged.weight -="},
-            hint="merge subtracts the correction",
+            says="merge subtracts the correction",
             gravity="part",
         ),
         Mistake(
             "merge loses the bias",
             change={"        return merged\n": "            merged.bias = None\n        return merged\n"},
-            hint="the bias is lost in the merge",
+            says="the bias is lost in the merge",
             gravity="part",
         ),
         Mistake(
@@ -1861,25 +1951,25 @@ class LoRALinear(nn.Module):
         Mistake(
             "numbers of the weights",
             change={"r * (n_out + n_in)": "n_out * n_in"},
-            hint="these are the numbers of the weights themselves",
+            says="these are the numbers of the weights themselves",
             gravity="idea",
         ),
         Mistake(
             "product for sum",
             change={"r * (n_out + n_in)": "r * n_out * n_in"},
-            hint="these are the numbers of the matrices B A: count A and B",
+            says="these are the numbers of the matrices B A: count A and B",
             gravity="idea",
         ),
         Mistake(
             "square layers only",
             change={"n_out + n_in)": "2 * n_in)"},
-            hint="n_in is counted twice: B has n_out rows",
+            says="n_in is counted twice: B has n_out rows",
             gravity="idea",
         ),
         Mistake(
             "biases counted",
             change={"r * (n_out + n_in)": "r * (n_out + n_in) + n_out"},
-            hint="the biases are frozen: they do not count",
+            says="the biases are frozen: they do not count",
             gravity="idea",
         ),
         Mistake(
@@ -1887,10 +1977,10 @@ class LoRALinear(nn.Module):
             change={
                 "return sum(r * (n_out + n_in) for n_out, n_in in shapes)": "n_out, n_in = shapes[0] if shapes else (0, 0)\n    return r * (n_out + n_in)"
             },
-            hint="only the first layer is counted",
+            says="only the first layer is counted",
             gravity="idea",
         ),
-        Mistake("only A", change={"r * (n_out + n_in)": "r * n_in"}, hint="only A is counted", gravity="idea"),
+        Mistake("only A", change={"r * (n_out + n_in)": "r * n_in"}, says="only A is counted", gravity="idea"),
         Mistake(
             "no layer is an error",
             change={
@@ -1910,25 +2000,25 @@ class LoRALinear(nn.Module):
         Mistake(
             "all parameters",
             change={" if weight.requires_grad]": "]"},
-            hint="all parameters come back: those that are frozen do not learn",
+            says="all parameters come back: those that are frozen do not learn",
             gravity="idea",
         ),
         Mistake(
             "the frozen ones",
             change={"if weight.requires_grad]": "if not weight.requires_grad]"},
-            hint="these are the frozen ones",
+            says="these are the frozen ones",
             gravity="idea",
         ),
         Mistake(
             "no biases",
             change={"if weight.requires_grad]": "if weight.requires_grad and weight.dim() > 1]"},
-            hint="biases can learn, too: ask each parameter whether it does",
+            says="biases can learn, too: ask each parameter whether it does",
             gravity="idea",
         ),
         Mistake(
             "names",
             change={"[weight for weight in model.parameters() if": "[name for name, weight in model.named_parameters() if"},
-            hint="these are names: an optimiser wants the parameters themselves",
+            says="these are names: an optimiser wants the parameters themselves",
             gravity="idea",
         ),
         Mistake(
@@ -1936,7 +2026,7 @@ class LoRALinear(nn.Module):
             change={
                 "[weight for weight in model.parameters() if weight.requires_grad]": "sum(w.numel() for w in model.parameters() if w.requires_grad)"
             },
-            hint="this is a number: return the parameters themselves",
+            says="this is a number: return the parameters themselves",
             gravity="idea",
         ),
         Mistake(
@@ -2143,13 +2233,13 @@ def sample_settings(count, low, high, batch_sizes, epochs, seed):
         Mistake(
             "training accuracy",
             change={'results[i]["accuracy"], results': 'results[i]["train_accuracy"], results'},
-            hint="that is the best on the training set",
+            says="that is the best on the training set: it may have learned it by heart",
             gravity="idea",
         ),
         Mistake(
             "lowest loss",
             change={'(-results[i]["accuracy"], results[i]["loss"])': 'results[i]["loss"]'},
-            hint="that is the lowest loss: here the accuracy decides",
+            says="that is the lowest loss: here the accuracy decides",
             gravity="idea",
         ),
         Mistake(
@@ -2161,7 +2251,7 @@ def sample_settings(count, low, high, batch_sizes, epochs, seed):
         Mistake(
             "ties to the last",
             change={"min(sound,": "min(sound[::-1],"},
-            hint="on equal accuracy and loss the earlier trial wins",
+            says="on equal accuracy and loss the earlier trial wins",
             gravity="edge",
         ),
         Mistake(
@@ -2259,13 +2349,13 @@ def final_test(results, predictions, sealed):
         Mistake(
             "the first",
             change={"pick_best(results)": "0"},
-            hint="the first candidate is submitted, whatever it validates",
+            says="the first candidate is submitted, whatever it validates",
             gravity="idea",
         ),
         Mistake(
             "lowest loss",
             change={"pick_best(results)": 'min(range(len(results)), key=lambda i: results[i]["loss"])'},
-            hint="the lowest loss is chosen: accuracy decides",
+            says="the lowest loss is chosen: accuracy decides",
             gravity="idea",
         ),
         Mistake(
@@ -2386,15 +2476,17 @@ def wilson(correct, total, z=1.96):
     half = z * math.sqrt(p * (1 - p) / total)
     return p - half, p + half
 """,
-            hint="this is the textbook interval",
+            says="this is the textbook interval, p ± z √(p(1 − p)/n): use Wilson's",
             gravity="idea",
         ),
-        Mistake("no division", change={" / (1 + z**2 / total)": ""}, hint="the division by 1 + z²/n is missing", gravity="idea"),
-        Mistake("middle not shifted", change={"p + z**2 / (2 * total)": "p"}, hint="the shift of the middle", gravity="idea"),
+        Mistake("no division", change={" / (1 + z**2 / total)": ""}, says="the division by 1 + z²/n is missing", gravity="idea"),
+        Mistake(
+            "middle not shifted", change={"p + z**2 / (2 * total)": "p"}, says="the shift of the middle, z²/2n, is missing", gravity="idea"
+        ),
         Mistake(
             "exchanged",
             change={"(middle - half) / (1 + z**2 / total), (middle + half)": "(middle + half) / (1 + z**2 / total), (middle - half)"},
-            hint="the ends are swapped",
+            says="the ends are swapped: low comes first",
             gravity="idea",
         ),
         Mistake(
@@ -2402,13 +2494,13 @@ def wilson(correct, total, z=1.96):
             change={
                 "(middle - half) / (1 + z**2 / total), (middle + half) / (1 + z**2 / total)": "middle / (1 + z**2 / total), half / (1 + z**2 / total)"
             },
-            hint="these are the middle and half the length",
+            says="these are the middle and half the length: return the two ends",
             gravity="idea",
         ),
         Mistake(
             "a term missing under the root",
             change={" + z**2 / (4 * total**2)": ""},
-            hint="z²/4n² is missing under the root",
+            says="z²/4n² is missing under the root",
             gravity="idea",
         ),
         Mistake(
@@ -2488,29 +2580,34 @@ def power(n, share, level=0.05):
         Mistake(
             "wins of the second only",
             change={"for k in range(n + 1) if": "for k in range(n // 2 + 1, n + 1) if"},
-            hint="only wins of the second model are counted: many wins of the first give a small p, too",
+            says="only wins of the second model are counted: many wins of the first give a small p, too",
             gravity="idea",
         ),
         Mistake(
             "wins of the first only",
             change={"for k in range(n + 1) if": "for k in range(n // 2 + 1) if"},
-            hint="only wins of the first model are counted: many wins of the second give a small p, too",
+            says="only wins of the first model are counted: many wins of the second give a small p, too",
             gravity="idea",
         ),
-        Mistake("not noticed", change={"<= level": "> level"}, hint="the probability that the test does not notice", gravity="idea"),
+        Mistake(
+            "not noticed",
+            change={"<= level": "> level"},
+            says="this is the probability that the test does not notice: sum over the k with p ≤ level",
+            gravity="idea",
+        ),
         Mistake(
             "fair coin",
             change={"share**k * (1 - share) ** (n - k)": "0.5**n"},
-            hint="these are the probabilities of a fair coin",
+            says="these are the probabilities of a fair coin: the second model wins with probability `share`",
             gravity="idea",
         ),
         Mistake(
             "no coefficients",
             change={"math.comb(n, k) * share**k": "share**k"},
-            hint="the binomial coefficients are missing",
+            says="the binomial coefficients are missing: k wins can be spread over the sentences in many ways",
             gravity="idea",
         ),
-        Mistake("level ignored", change={"<= level": "<= 0.05"}, hint="the level is ignored", gravity="part"),
+        Mistake("level ignored", change={"<= level": "<= 0.05"}, says="the level is ignored: use the argument", gravity="part"),
         Mistake("strictly below", change={"<= level": "< level"}, hint="at most the level is enough", gravity="edge"),
         Right(
             "a critical count",

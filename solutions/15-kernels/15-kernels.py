@@ -210,6 +210,7 @@ with check.part("a last block that is not full"):
     check.equal([run.loaded, run.stored], [808, 404], "every number is loaded once and stored once: 8 and 4 bytes for each sum")
     ### END HIDDEN TESTS
 with check.idea("add"):
+    check.uses(add, "add_kernel", hint="add: the sum is the kernel's work: launch `add_kernel` with enough programs")
     check.close(
         check.run(add, torch.arange(64.0), torch.ones(64)),
         torch.arange(1.0, 65.0),

@@ -74,6 +74,14 @@ VARIANTS = {
         Right("sorted", change={"min(P, I * W)": "sorted((P, I * W))[0]"}),
     ],
     "add": [
+        Mistake(
+            "torch's sum",
+            change={
+                "    out = torch.empty_like(a)\n    add_kernel[(triton.cdiv(a.numel(), 64),)](a, b, out, a.numel(), BLOCK=64)\n    return out": "    return a + b"
+            },
+            hint="add: the sum is the kernel's work",
+            gravity="idea",
+        ),
         Mistake("every program one number on", change={"tl.program_id(0) * BLOCK": "tl.program_id(0)"}, hint="a race: ", gravity="idea"),
         Mistake(
             "blocks of 64",
@@ -802,7 +810,7 @@ VARIANTS = {
         Mistake(
             "no state",
             change={' + tl.dot(queries, state, input_precision="ieee")': ""},
-            hint="all products are 1: position t sums t + 1 values",
+            says="the past before the chunk is missing: add Q S, the queries times the state",
             gravity="idea",
         ),
         Mistake(
@@ -811,10 +819,10 @@ VARIANTS = {
         Mistake(
             "the state updated first",
             change={
+                '        state += tl.dot(tl.trans(keys), values, input_precision="ieee")\n': "",
                 "        scores = tl.dot(queries": '        state += tl.dot(tl.trans(keys), values, input_precision="ieee")\n        scores = tl.dot(queries',
-                '        state += tl.dot(tl.trans(keys), values, input_precision="ieee")\n    ': "    ",
             },
-            hint="all products are 1: position t sums t + 1 values",
+            says="the state is updated before it is read, so the chunk counts twice: add it at the end of the step",
             gravity="idea",
         ),
         Mistake(

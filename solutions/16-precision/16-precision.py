@@ -197,7 +197,7 @@ with check.part("subnormal numbers"):
     tiny = "fp16: the smallest pattern, 1, is 2^−24, and 0 is 0: e = 0 has no hidden one, and the exponent 1 − b"
     check.close(low, [2.0**-24, 0.0], tiny, rtol=0, atol=0, wrong=slips)
     ### BEGIN HIDDEN TESTS
-    some = torch.arange(8) + torch.tensor([[0], [128]])
+    some = torch.cat([torch.arange(8), 128 + torch.arange(8)])
     got, truth = check.run(decode_bits, some, 4, 3), number_formats.patterns(DTYPES["fp8 e4m3fn"], some)
     check.equal(got, truth, "some subnormal numbers with E = 4 and M = 3 are wrong")
     ### END HIDDEN TESTS
@@ -280,15 +280,6 @@ with check.idea("to the nearest"):
     eighths = "between 1 and 2, fp8 with 3 mantissa bits has steps of 1/8: −1.1 goes to −1.125, 1.2 to 1.25"
     check.close(check.run(round_to, x, 4, 3, shape=(5,)), [1.0, 1.0, -1.125, 1.25, 0.0], eighths, rtol=0, atol=0, wrong=slips)
     ### BEGIN HIDDEN TESTS
-
-    def nearest(values, E, M, floor=True, kind="even"):
-        values = values.double()
-        k = torch.frexp(values).exponent - 1
-        k = k.clamp(min=2 - 2 ** (E - 1)) if floor else k
-        gap = torch.exp2((k - M).double())
-        scaled = values / gap
-        return (torch.round(scaled) if kind == "even" else torch.trunc(scaled) if kind == "cut" else torch.floor(scaled + 0.5)) * gap
-
     for name in ("bf16", "fp16", "fp8 e5m2"):
         E, M = FORMATS[name][:2]
         some = randn(300) * torch.exp2(randint(-12, 12, (300,)).float())
@@ -297,7 +288,6 @@ with check.idea("to the nearest"):
             check.run(round_to, some, E, M),
             some.to(DTYPES[name]).double(),
             f"some numbers are not rounded as torch rounds them to {name}",
-            wrong={"the remainder is cut off: round to the nearest": nearest(some, E, M, kind="cut")},
         )
     ### END HIDDEN TESTS
 with check.part("ties to even"):
@@ -312,10 +302,8 @@ with check.part("ties to even"):
         some = randint(2**M, (2**E - 2) * 2**M - 1, (200,))
         both = number_formats.patterns(DTYPES[name], some) + number_formats.patterns(DTYPES[name], some + 1)
         middle = torch.cat([both, -both]).div(2).float()  # each of these lies exactly between two neighbours
-        slips = {"ties are rounded up: they go to the neighbour whose last bit is 0": nearest(middle, E, M, kind="up")}
-        check.equal(
-            check.run(round_to, middle, E, M), middle.to(DTYPES[name]).double(), f"some ties of {name} go the wrong way", wrong=slips
-        )
+
+        check.equal(check.run(round_to, middle, E, M), middle.to(DTYPES[name]).double(), f"some ties of {name} go the wrong way")
     ### END HIDDEN TESTS
 with check.part("subnormal numbers"):
     tiny = torch.tensor([2.0**-24, 1.2 * 2.0**-24, 1.7 * 2.0**-24, 0.3 * 2.0**-24], dtype=torch.float64)
@@ -327,10 +315,8 @@ with check.part("subnormal numbers"):
         E, M = FORMATS[name][:2]
         some = randn(200) * torch.exp2(randint(-26, -15, (200,)).float())
         some = some[some.abs() < 2.0**-14]
-        slips = {"the exponent must not fall below 1 − b: subnormal numbers are evenly spaced": nearest(some, E, M, floor=False)}
-        check.equal(
-            check.run(round_to, some, E, M), some.to(DTYPES[name]).double(), f"some subnormal numbers of {name} are wrong", wrong=slips
-        )
+
+        check.equal(check.run(round_to, some, E, M), some.to(DTYPES[name]).double(), f"some subnormal numbers of {name} are wrong")
     ### END HIDDEN TESTS
 with check.part("overflow"):
     big = torch.tensor([65519.0, 65520.0, -1e9, math.inf], dtype=torch.float64)
@@ -349,9 +335,8 @@ with check.part("finite formats"):
     check.equal(check.run(round_to, torch.tensor([300.0, -448.0]), 4, 3, True), [288.0, -448.0], "fp8 e4m3fn: 300 rounds to 288, 448 stays")
     brink = torch.tensor([470.0, -500.0, math.inf])
     if overflowed.tolist() == [65504.0, math.inf, -math.inf, math.inf]:  # what is wrong about every overflow is told above
-        slips = {"a finite format has no infinity: use NaN instead": [math.inf, -math.inf, math.inf]}
         beyond = "overflow of a finite format is wrong: what rounds above 448 becomes NaN, infinity too"
-        check.equal(check.run(round_to, brink, 4, 3, True), [math.nan] * 3, beyond, wrong=slips)
+        check.equal(check.run(round_to, brink, 4, 3, True), [math.nan] * 3, beyond)
 with check.part("saturate"):
     topmost = "with saturate=True an overflow, infinity included, becomes ± the largest number"
     check.equal(check.run(round_to, torch.tensor([math.inf, -math.inf, 2.0]), 4, 3, True, True), [448.0, -448.0, 2.0], topmost)
@@ -435,8 +420,8 @@ with check.idea("add, then mask"):
     some = (randn(363) * torch.exp2(randint(-120, 120, (363,)).float())).view(3, 121)
     bits = some.view(torch.int32)
     tf32 = ((bits + 2**12 - 1 + ((bits >> 13) & 1)) & -(2**13)).view(torch.float32)
-    slips = {"the bits are cut off: add before you mask": (bits & -(2**13)).view(torch.float32)}
-    check.equal(check.run(round_by_mask, some, 10, shape=(3, 121)), tf32, "with 10 bits the result is not tf32", wrong=slips)
+
+    check.equal(check.run(round_by_mask, some, 10, shape=(3, 121)), tf32, "with 10 bits the result is not tf32")
     ### END HIDDEN TESTS
 with check.part("ties to even"):
     middle = check.run(round_by_mask, torch.tensor([1 + 2.0**-11, 1 + 3 * 2.0**-11, -(1 + 2.0**-11)]), 10)
@@ -453,8 +438,7 @@ with check.part("ties to even"):
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("any number of bits"):
-    slips = {"ten bits are always kept: use `mantissa_bits`": tf32}
-    check.equal(check.run(round_by_mask, some, 7), some.bfloat16().float(), "with 7 bits the result is not torch's bfloat16", wrong=slips)
+    check.equal(check.run(round_by_mask, some, 7), some.bfloat16().float(), "with 7 bits the result is not torch's bfloat16")
     check.equal(check.run(round_by_mask, -2 * some, 7), (-2 * some).bfloat16().float(), "a second call with other numbers is wrong")
     few = ((bits + 2**18 - 1 + ((bits >> 19) & 1)) & -(2**19)).view(torch.float32)
     check.equal(check.run(round_by_mask, some, 4), few, "with 4 bits the result is wrong: 19 bits are dropped")
@@ -541,15 +525,24 @@ with check.part("unscale: overflow"):
     ### BEGIN HIDDEN TESTS
     late = check.run(lambda: unscale([torch.ones(2).half(), torch.ones(3, 1).half(), torch.tensor([[math.inf]]).half()], 8.0)[0])
     check.equal(late, True, "an overflow in the last tensor is missed")
-    fine = check.run(lambda: unscale([torch.zeros(2).half(), torch.full((2,), 65504.0).half()], 8.0)[0])
-    check.equal(fine, False, "zero is not an overflow, and neither is 65504, fp16's largest number")
+    fine = check.run(lambda: [unscale([torch.full((2,), x).half()], 8.0)[0] for x in (0.0, 65504.0)])
+    check.equal(fine, [False, False], "zero is not an overflow, and neither is 65504, fp16's largest number")
     ### END HIDDEN TESTS
 with check.edge("unscale: float32"):
     check.equal(craft.then(pair, lambda r: str(r[1][1].dtype)), "torch.float32", "float32 gradients come back")
 ### BEGIN HIDDEN TESTS
+with check.edge("unscale: a bool"):
+    kinds = check.run(lambda: [type(unscale([torch.tensor([x]).half()], 8.0)[0]) is bool for x in (1.0, math.inf)])
+    check.equal(kinds, [True, True], "`overflow` is a Python bool, not a tensor or a number: `bool(…)` makes one")
 with check.edge("unscale: gradients with an overflow"):
-    fine_ones = craft.then(check.run(lambda: unscale([torch.tensor([math.inf]).half(), torch.ones(2).half()], 8.0)), lambda r: r[1][1])
+    after_overflow = check.run(lambda: unscale([torch.tensor([math.inf, 4.0]).half(), torch.ones(2).half()], 8.0))
+    fine_ones = craft.then(after_overflow, lambda r: r[1][1])
     check.close(fine_ones, [0.125, 0.125], "after an overflow the gradients come back, too, divided by the scale")
+    bad_ones = craft.then(after_overflow, lambda r: r[1][0])
+    check.equal(bad_ones, [math.inf, 0.5], "infinity and NaN stay what they are: only divide by the scale")
+with check.edge("unscale: any scale"):
+    third = craft.then(check.run(lambda: unscale([torch.tensor([6.0, 600.0]).half()], 3000.0)), lambda r: r[1][0].double())
+    check.close(third, [0.002, 0.2], "with a scale of 3000 digits are lost: divide in float32 by the scale itself", rtol=1e-6)
 with check.edge("unscale: inputs unchanged"):
     given = [torch.full((2,), 8.0).half(), torch.ones(3)]
     after = check.measure(checks.inout, unscale, given, 8.0)[1]
@@ -596,6 +589,9 @@ with check.part("next_scale: growth and backoff"):
     check.equal(
         check.run(next_scale, 64.0, 3, True, 4, 3.0, 0.25), (16.0, 0), "the argument `backoff` is not used: with 0.25, 64 becomes 16"
     )
+with check.edge("next_scale: no limits"):
+    check.equal(check.run(next_scale, 1.0, 0, True), (0.5, 0), "the scale may fall below 1: there is no lower limit")
+    check.equal(check.run(next_scale, 2.0**24, 4, False, 5), (2.0**25, 0), "the scale may grow beyond any limit: there is no upper one")
 ### END HIDDEN TESTS
 check.score()
 
@@ -781,11 +777,7 @@ with check.idea("a step for each row, and back"):
     q, s, b = randint(-127, 128, (5, 7)).to(torch.int8), randn(5).abs() + 0.1, randn(5)
     xs = randn(4, 7) * 3
     right = (xs.double() @ q.double().T * s.double()).float()
-    slips = {"the steps are missing: each output has the step of its row": right / s}
-    slips["x is cut to integers: convert q to the dtype of x, not x to that of q"] = (
-        xs.trunc().double() @ q.double().T * s.double()
-    ).float()
-    check.close(check.run(int8_linear, xs, q, s), right, "the output is not s · Σ q x", rtol=1e-4, atol=1e-3, wrong=slips)
+    check.close(check.run(int8_linear, xs, q, s), right, "the output is not s · Σ q x", rtol=1e-4, atol=1e-3)
     ### END HIDDEN TESTS
 with check.part("stored in eight bits"):
     stored = "store q in eight bits: dtype torch.int8"
@@ -906,16 +898,10 @@ with check.idea("weighted by the examples"):
         craft.then(got, lambda r: r[0][0]),
         (grads * heavy).sum(0) / 12,
         "for three workers with 2, 3 and 7 examples the average is wrong",
-        rtol=1e-4,
+        rtol=5e-3,
         wrong={
-            "this is the plain mean over the workers: weight each by its number of examples": grads.mean(0),
-            "this is the sum of the gradients, without any weight or division": grads.sum(0),
-            "this is the sum over examples: divide by their number": (grads * heavy).sum(0),
-            "this is divided by this worker's own count: the total goes through all_sum, too": (grads * heavy).sum(0) / 2,
             "this is divided by this worker's own count times the number of workers: the total goes through all_sum": (grads * heavy).sum(0)
             / 6,
-            "each worker keeps its own gradient: all_sum brings them together": grads[0],
-            "the weights are inverted: more examples, more weight": (grads / heavy).sum(0) / 12,
             "the gradients are weighted, but the sum is divided by the number of workers: divide by the number of examples": (
                 grads * heavy
             ).sum(0)
@@ -942,12 +928,15 @@ with check.part("several layers"):
     shapes = craft.then(got, lambda r: [list(g.shape) for g in r[0]])
     check.equal(shapes, [list(s) for s in layers], "the gradients must keep their shapes")
     flat = craft.then(got, lambda r: torch.cat([g.flatten() for g in r[0]]))
-    check.close(flat, torch.cat([g.flatten() for g in exact]), "with several layers the average is wrong", rtol=1e-4)
+    check.close(flat, torch.cat([g.flatten() for g in exact]), "with several layers the average is wrong", rtol=5e-3, atol=5e-3)
+with check.edge("digits"):
+    lost_digits = "digits are lost on the way: exchange the gradients in their own dtype"
+    check.close(flat, torch.cat([g.flatten() for g in exact]), lost_digits, rtol=1e-5, atol=1e-6)
 with check.edge("no examples, one worker"):
     given = [[torch.full((2,), 6.0)], [torch.zeros(2)], [torch.full((2,), 3.0)]]
     idle = "a worker without examples (count 0, gradients 0) takes part: all must call `all_sum` equally often"
     check.close(craft.then(check.run(all_workers, given, [1, 0, 2]), lambda r: r[1][0]), [4.0, 4.0], idle)
-    single = check.run(all_workers, given[:1], [4])
+    single = check.run(all_workers, given[:1], [1])
     check.close(craft.then(single, lambda r: r[0][0]), [6.0, 6.0], "a single worker gets its own gradients back")
 with check.edge("dtype of the gradients"):
     for kind in (torch.float32, torch.float64):
@@ -1094,14 +1083,13 @@ with check.part("the nearest multiple"):
     slips = {"round to the nearest multiple, not down": 1360, "the result is a multiple of `multiple`": 1365}
     check.equal(check.run(gated_hidden, 2048, 8), 1368, "2/3 of 2048 is 1365.33: the nearest multiple of 8 is 1368", wrong=slips)
     ### BEGIN HIDDEN TESTS
-    for given, multiple in [(2048, 64), (11008 * 3 // 2, 256), (100, 1), (64, 16), (1000, 7)]:
+    for given, multiple in [(2048, 64), (11008 * 3 // 2, 256), (100, 1), (64, 16), (1000, 7), (2048, 100)]:
         near = multiple * max(1, int(given * 2 / 3 / multiple + 0.5))
         check.equal(
             check.run(gated_hidden, given, multiple),
             near,
             "with other sizes the hidden width is wrong: 2/3 of it, to the nearest multiple",
             wrong={
-                "it is rounded up: to the nearest multiple": multiple * -(-given * 2 // (3 * multiple)),
                 "it is rounded down: to the nearest multiple": multiple * (given * 2 // (3 * multiple)),
             },
         )
@@ -1161,13 +1149,13 @@ with check.part("attention"):
     for layers, width, context, tokens in [(3, 72, 32, 512), (2, 16, 9, 27)]:
         right = tokens * 12 * layers * width * context
         slips = {
-            "attention: multiply this term by the number of tokens, too": 12 * layers * width * context,
-            "attention is counted for one layer only": tokens * 12 * width * context,
             "attention is missing": 0,
         }
         check.equal(
             check.run(training_flops, 0, layers, width, context, tokens), right, "attention is miscounted for other sizes", wrong=slips
         )
+    together = check.run(training_flops, 50, 3, 8, 4, 2)
+    check.equal(together, 2 * (300 + 1152), "weights and attention together: 6 · 50 + 12 · 3 · 8 · 4 FLOPs a token, for two tokens")
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.edge("a whole model"):
@@ -1237,7 +1225,7 @@ def times_cheaper(flops_a, losses_a, flops_b, losses_b):
 # %% test="efficiency" points=3
 check = Check("efficiency", points=3)
 with check.idea("FLOPs at the same loss"):
-    got = check.run(times_cheaper, [1.0, 100.0], [4.0, 2.0], [1.0, 10.0, 100.0], [4.0, 2.0, 1.5])
+    got = check.run(times_cheaper, [2.0, 100.0], [4.0, 2.0], [1.0, 10.0, 100.0], [4.0, 2.0, 1.5])
     slips = {"this is the inverse: divide A's FLOPs by B's": 0.1, "this compares the losses: compare the FLOPs at the same loss": 2.0 / 1.5}
     check.close(got, 10.0, "B reaches A's last loss, 2, at 10 FLOPs; A took 100", rtol=1e-9, wrong=slips)
     ### BEGIN HIDDEN TESTS
@@ -1253,6 +1241,8 @@ with check.part("interpolation"):
     slips["you use the point before: interpolate between it and the next one"] = 100.0
     check.close(got, 10.0, "half-way between losses 3 and 1, on a log scale half-way between 1 and 100 FLOPs: 10", rtol=1e-9, wrong=slips)
     ### BEGIN HIDDEN TESTS
+    got = check.run(times_cheaper, [1.0, 4.0], [4.0, 3.0], [4.0, 64.0], [4.0, 2.0])
+    check.close(got, 0.25, "B needs four times A's FLOPs, half-way between its points: the answer is 1/4", rtol=1e-9)
     got = check.run(times_cheaper, [1.0, 64.0], [5.0, 2.25], [4.0, 64.0], [3.0, 2.0])
     slips = {"the interpolation runs backwards: close to the later loss means close to the later FLOPs": 64 / (4 * 16**0.25)}
     later = check.run(times_cheaper, [1.0, 64.0], [5.0, 2.25], [1.0, 2.0, 4.0, 64.0, 99.0], [4.0, 3.5, 3.0, 2.0, 1.0])
@@ -1268,16 +1258,18 @@ with check.edge("inputs unchanged"):
 ### BEGIN HIDDEN TESTS
 with check.part("the first crossing"):
     got = check.run(times_cheaper, [1.0, 64.0], [5.0, 2.25], [2.0, 4.0, 16.0, 64.0, 256.0], [4.5, 2.25, 2.0, 2.5, 2.25])
-    slips = {"you use the last crossing: B was there before": 0.25}
-    check.close(got, 16.0, "a curve that wiggles: the first point at or below the goal counts", rtol=1e-9, wrong=slips)
+
+    check.close(got, 16.0, "a curve that wiggles: the first point at or below the goal counts", rtol=1e-9)
 with check.part("A's last loss"):
     got = check.run(times_cheaper, [1.0, 10.0, 20.0], [4.0, 3.0, 3.5], [1.0, 10.0, 20.0], [4.0, 3.5, 3.0])
-    check.close(
-        got, 2.0, "A's last loss counts, even if it was lower before", rtol=1e-9, wrong={"you use A's lowest loss: use its last one": 1.0}
-    )
+    check.close(got, 2.0, "A's last loss counts, even if it was lower before", rtol=1e-9)
 with check.edge("B's very first point"):
     got = check.run(times_cheaper, [1.0, 7.0, 50.0], [4.0, 3.5, 3.0], [5.0, 20.0], [2.0, 1.0])
     check.close(got, 10.0, "B is better at its very first point: use that point's FLOPs", rtol=1e-9)
+with check.edge("all digits"):
+    got = check.run(times_cheaper, [1.0, 7.0], [5.0, 2.3], [3.0, 11.0], [3.1, 1.7])
+    exact = 7 / math.exp((3 * math.log(3) + 4 * math.log(11)) / 7)
+    check.close(got, exact, "the factor is rounded: return all its digits", rtol=1e-9)
 ### END HIDDEN TESTS
 check.score()
 

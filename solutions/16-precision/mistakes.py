@@ -36,6 +36,30 @@ def all_workers_at_once(gradients, counts):
 VARIANTS = {
     "limits": [
         Mistake(
+            "finite and one more",
+            change={"2.0 ** (highest - bias)": "2.0 ** (highest - bias + finite)"},
+            says="with `finite` the exponent is one too high: the highest exponent is 2^E − 1, and the bias stays",
+            gravity="part",
+        ),
+        Mistake(
+            "step of the smallest number",
+            change={"2.0**-mantissa_bits\n": "2.0**-mantissa_bits * 2.0 ** (1 - bias)\n"},
+            says="epsilon is the step next to the smallest normal number: it is the step next to 1, 2^−M",
+            gravity="part",
+        ),
+        Mistake(
+            "mantissa of e4m3fn",
+            change={"2**mantissa_bits - 2)": "6)"},
+            says="the largest mantissa is always 6: it is 2^M − 2, whatever M is",
+            gravity="part",
+        ),
+        Mistake(
+            "subnormal twice too large",
+            change={"2.0 ** (1 - bias - mantissa_bits)": "2.0 ** (2 - bias - mantissa_bits)"},
+            says="the smallest subnormal number is twice too large: it is 2^(1 − b) · 2^−M",
+            gravity="part",
+        ),
+        Mistake(
             "always fp16",
             change={"    bias = ": "    exponent_bits, mantissa_bits = (5, 10) if not finite else (4, 3)\n    bias = "},
             says="these are always the limits of fp16: use the arguments",
@@ -132,6 +156,48 @@ def limits(exponent_bits, mantissa_bits, finite=False):
     ],
     "decode": [
         Mistake(
+            "exponent turned round",
+            change={"(e.clamp(min=1) - bias)": "(bias - e.clamp(min=1))"},
+            says="the exponent is turned round: it is e − b",
+            gravity="idea",
+        ),
+        Mistake(
+            "mantissa over 2^M \u2212 1",
+            change={"m.double() / 2**mantissa_bits": "m.double() / (2**mantissa_bits - 1)"},
+            says="the mantissa is divided by 2^M − 1: by 2^M",
+            gravity="idea",
+        ),
+        Mistake(
+            "finite, all NaN",
+            change={"value[top & (m == 2**mantissa_bits - 1)] = torch.nan": "value[top] = torch.nan"},
+            says="in a finite format all patterns with the highest exponent become NaN: only the one with all bits set is",
+            gravity="part",
+        ),
+        Mistake(
+            "finite, infinity",
+            change={"value[top & (m == 2**mantissa_bits - 1)] = torch.nan": "value[top & (m == 2**mantissa_bits - 1)] = torch.inf"},
+            says="a finite format has no infinity: the pattern with all bits set is NaN",
+            gravity="part",
+        ),
+        Mistake(
+            "subnormal flushed",
+            change={"    return sign * value": "    value[e == 0] = 0.0\n    return sign * value"},
+            says="everything with e = 0 becomes 0: there are subnormal numbers, m / 2^M · 2^(1 − b)",
+            gravity="part",
+        ),
+        Mistake(
+            "infinity without sign",
+            change={"    return sign * value": "    return torch.where(value.isinf(), value, sign * value)"},
+            says="infinity loses its sign: the highest bit counts there, too",
+            gravity="part",
+        ),
+        Mistake(
+            "flattened",
+            change={"    return sign * value": "    return (sign * value).flatten()"},
+            says="the result is flat: it has the shape of the patterns",
+            gravity="edge",
+        ),
+        Mistake(
             "NaN for infinity",
             change={"torch.where(m[top] == 0, torch.inf, torch.nan).double()": "torch.nan"},
             says="infinity is missing: with the highest exponent m = 0 stands for infinity",
@@ -204,6 +270,30 @@ def decode_bits(bits, exponent_bits, mantissa_bits, finite=False):
     ],
     "round": [
         Mistake(
+            "rounded up",
+            change={"torch.round(x / gap)": "torch.ceil(x / gap)"},
+            says="numbers are rounded up: round to the nearest",
+            gravity="idea",
+        ),
+        Mistake(
+            "infinity in a format with infinity",
+            change={"x.sign() * over, y)": "torch.where(x.isinf() & (not finite), x, x.sign() * over), y)"},
+            says="infinity stays infinite where it may not: with `saturate` it becomes the largest number, in a finite format NaN",
+            gravity="part",
+        ),
+        Mistake(
+            "one step for all",
+            change={"torch.exp2((k - mantissa_bits).double())": "torch.exp2((k.max() - mantissa_bits).double())"},
+            says="all numbers get the steps of the largest one: each has its own exponent",
+            gravity="idea",
+        ),
+        Mistake(
+            "NaN becomes zero",
+            change={"return torch.where(": "y = y.nan_to_num(nan=0.0, posinf=math.inf, neginf=-math.inf)\n    return torch.where("},
+            says="NaN becomes 0: NaN stays NaN",
+            gravity="edge",
+        ),
+        Mistake(
             "floor",
             change={"torch.round(x / gap)": "torch.floor(x / gap)"},
             says="numbers are rounded down, negative ones away from 0: round to the nearest",
@@ -221,15 +311,25 @@ def decode_bits(bits, exponent_bits, mantissa_bits, finite=False):
         Mistake(
             "cut off",
             change={"torch.round(x / gap)": "torch.trunc(x / gap)"},
-            hint="the remainder is cut off: round to the nearest",
+            says="the remainder is cut off: round to the nearest",
             gravity="idea",
         ),
-        Mistake("ties up", change={"torch.round(x / gap)": "torch.floor(x / gap + 0.5)"}, hint="ties are rounded up", gravity="part"),
+        Mistake(
+            "ties up",
+            change={"torch.round(x / gap)": "torch.floor(x / gap + 0.5)"},
+            says="ties are rounded up: they go to the neighbour whose last bit is 0",
+            gravity="part",
+        ),
         Mistake("frexp's exponent as it is", change={".exponent - 1)": ".exponent)"}, hint="the steps are too wide", gravity="idea"),
         Mistake(
             "steps too narrow", change={"(k - mantissa_bits)": "(k - mantissa_bits - 1)"}, hint="the steps are too narrow", gravity="idea"
         ),
-        Mistake("no subnormal limit", change={".clamp(min=1 - bias)": ""}, hint="the exponent must not fall below 1 − b", gravity="part"),
+        Mistake(
+            "no subnormal limit",
+            change={".clamp(min=1 - bias)": ""},
+            says="the exponent must not fall below 1 − b: subnormal numbers are evenly spaced",
+            gravity="part",
+        ),
         Mistake(
             "subnormal flushed",
             change={"y = torch.round(x / gap) * gap": "y = torch.where(x.abs() < 2.0 ** (1 - bias), 0.0, torch.round(x / gap) * gap)"},
@@ -257,7 +357,7 @@ def decode_bits(bits, exponent_bits, mantissa_bits, finite=False):
         Mistake(
             "infinity in a finite format",
             change={"math.nan if finite else math.inf": "math.inf"},
-            hint="a finite format has no infinity: use NaN instead",
+            says="a finite format has no infinity: use NaN instead",
             gravity="part",
         ),
         Mistake("saturate ignored", change={"largest if saturate else ": ""}, hint="with saturate=True an overflow", gravity="part"),
@@ -299,6 +399,40 @@ def round_to(x, exponent_bits, mantissa_bits, finite=False, saturate=False):
     ],
     "mask": [
         Mistake(
+            "the bit below",
+            change={"(bits >> drop) & 1": "(bits >> (drop - 1)) & 1"},
+            hint="ties are rounded up: add 2^(r−1) − 1 and the lowest bit that stays",
+            gravity="part",
+        ),
+        Mistake(
+            "mask one bit short",
+            change={"& -(2**drop)": "& -(2 ** (drop - 1))"},
+            says="one bit too few is set to 0: the mask clears the lowest r bits",
+            gravity="idea",
+        ),
+        Mistake(
+            "NaN to zero",
+            change={
+                "rounded.view(torch.float32), x)": "rounded.view(torch.float32), x.nan_to_num(nan=0.0, posinf=math.inf, neginf=-math.inf))"
+            },
+            says="NaN becomes 0: NaN stays NaN",
+            gravity="edge",
+        ),
+        Mistake(
+            "one bit more",
+            change={"23 - mantissa_bits": "24 - mantissa_bits"},
+            says="one bit too many is dropped: r = 23 − M",
+            gravity="idea",
+        ),
+        Mistake(
+            "no carry to infinity",
+            change={
+                "    return torch.where(x": "    rounded = torch.where(rounded.view(torch.float32).isinf(), bits, rounded)\n    return torch.where(x"
+            },
+            says="a carry into infinity is undone: let it happen, above the largest number that is right",
+            gravity="edge",
+        ),
+        Mistake(
             "always bfloat16",
             change={"    bits = x.view": "    return x.bfloat16().float()\n    bits = x.view"},
             says="this is always bfloat16, with 7 bits: use `mantissa_bits`",
@@ -310,7 +444,12 @@ def round_to(x, exponent_bits, mantissa_bits, finite=False, saturate=False):
             says="the sign is lost: work on the bits of x itself",
             gravity="idea",
         ),
-        Mistake("cut off", change={"(bits + 2 ** (drop - 1) - 1 + stays) &": "bits &"}, hint="the bits are cut off", gravity="idea"),
+        Mistake(
+            "cut off",
+            change={"(bits + 2 ** (drop - 1) - 1 + stays) &": "bits &"},
+            says="the bits are cut off: add before you mask",
+            gravity="idea",
+        ),
         Mistake("ties up", change={"2 ** (drop - 1) - 1 + stays": "2 ** (drop - 1)"}, hint="ties are rounded up", gravity="part"),
         Mistake("ties down", change={" - 1 + stays": " - 1"}, hint="the lowest bit that stays is missing", gravity="part"),
         Mistake("values for bits", change={"x.view(torch.int32)": "(x * 2**23).int()"}, hint="tf32 keeps 10 mantissa bits", gravity="idea"),
@@ -332,7 +471,12 @@ def round_to(x, exponent_bits, mantissa_bits, finite=False, saturate=False):
             hint="infinity and NaN must stay as they are",
             gravity="edge",
         ),
-        Mistake("always tf32", change={"drop = 23 - mantissa_bits": "drop = 13"}, hint="ten bits are always kept", gravity="part"),
+        Mistake(
+            "always tf32",
+            change={"drop = 23 - mantissa_bits": "drop = 13"},
+            says="ten bits are always kept: use `mantissa_bits`",
+            gravity="part",
+        ),
         Mistake(
             "full mantissa fails",
             change={"if drop == 0:": "if False:"},
@@ -361,6 +505,68 @@ def round_by_mask(x, mantissa_bits):
         Right("shifts", change={"& -(2**drop)": ">> drop << drop"}),
     ],
     "loss-scale": [
+        Mistake(
+            "65504 an overflow",
+            change={"not bool(g.isfinite().all())": "bool((g.abs() >= 65504).any() | g.isnan().any())"},
+            says="65504 is taken for an overflow: it is fp16's largest number",
+            gravity="part",
+        ),
+        Mistake(
+            "zero an overflow",
+            change={"not bool(g.isfinite().all())": "bool((g == 0).all()) or not bool(g.isfinite().all())"},
+            says="gradients of zero are taken for an overflow: only infinity and NaN are",
+            gravity="part",
+        ),
+        Mistake(
+            "gradients in float64",
+            change={"g.float() / scale": "g.double() / scale"},
+            says="the gradients come back in float64: in float32",
+            gravity="edge",
+        ),
+        Mistake(
+            "NaN cleaned",
+            change={"g.float() / scale": "g.float().nan_to_num() / scale"},
+            says="infinity and NaN are replaced: the gradients come back as they are, divided by the scale",
+            gravity="edge",
+        ),
+        Mistake(
+            "a lower limit",
+            change={"return scale * backoff, 0": "return max(1.0, scale * backoff), 0"},
+            says="the scale is kept above 1: the text has no lower limit",
+            gravity="edge",
+        ),
+        Mistake(
+            "steps not counted",
+            change={"(scale, good)": "(scale, good - 1)"},
+            says="good steps are not counted: the count grows by one",
+            gravity="idea",
+        ),
+        Mistake(
+            "count goes on after growth",
+            change={
+                "(scale * growth, 0) if good == interval else (scale, good)": "(scale * growth, good) if good % interval == 0 else (scale, good)"
+            },
+            says="the count does not start again when the scale grows",
+            gravity="part",
+        ),
+        Mistake(
+            "growth added",
+            change={"scale * growth": "scale + growth"},
+            says="`growth` is added: the scale is multiplied by it",
+            gravity="part",
+        ),
+        Mistake(
+            "always halved",
+            change={"scale * backoff": "scale / 2"},
+            says="the scale is always halved: multiply by `backoff`",
+            gravity="part",
+        ),
+        Mistake(
+            "reciprocal in fp16",
+            change={"g.float() / scale": "g.float() * float(torch.tensor(1 / scale, dtype=torch.float16))"},
+            hint="with a scale of 3000 digits are lost: divide in float32",
+            gravity="edge",
+        ),
         Mistake(
             "only the first tensor",
             change={"for g in gradients)\n": "for g in gradients[:1])\n"},
@@ -448,6 +654,50 @@ def round_by_mask(x, mantissa_bits):
     ],
     "average": [
         Mistake(
+            "whole division",
+            change={"all_sum(g * count) / total.to(g.dtype)": "all_sum(g * count) // total.to(g.dtype)"},
+            says="`//` cuts the average to whole numbers: divide with `/`",
+            gravity="idea",
+        ),
+        Mistake(
+            "weighted by elements",
+            change={"g * count": "g * g.numel()"},
+            says="the gradients are weighted by their numbers of elements: weight them by `count`",
+            gravity="idea",
+        ),
+        Mistake(
+            "own share only",
+            change={"all_sum(g * count) / total": "g * count / total"},
+            says="only this worker's share is there: the weighted gradients go through all_sum, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "weighted after the sum",
+            change={"all_sum(g * count) / total.to(g.dtype)": "all_sum(g) * count / total.to(g.dtype)"},
+            says="the sum over the workers is multiplied by this worker's count: multiply before all_sum",
+            gravity="idea",
+        ),
+        Mistake(
+            "one flat tensor",
+            change={
+                "return [all_sum(g * count) / total.to(g.dtype) for g in gradients]": "return torch.cat([(all_sum(g * count) / total.to(g.dtype)).flatten() for g in gradients])"
+            },
+            says="the gradients come back as one flat tensor: return a list, each with its shape",
+            gravity="idea",
+        ),
+        Mistake(
+            "exchanged in float16",
+            change={"all_sum(g * count)": "all_sum((g * count).half()).to(g.dtype)"},
+            says="the gradients are rounded to float16 on the way: keep their dtype",
+            gravity="edge",
+        ),
+        Mistake(
+            "no examples count as one",
+            change={"    total =": "    if count == 0:\n        count = 1\n    total ="},
+            says="a worker without examples counts as one with one: its count is 0",
+            gravity="edge",
+        ),
+        Mistake(
             "the sum weighted",
             change={"all_sum(g * count)": "all_sum(g) * count"},
             says="the sum over the workers is multiplied by this worker's count: multiply before all_sum",
@@ -474,23 +724,25 @@ def round_by_mask(x, mantissa_bits):
         Mistake(
             "sum",
             code="def average_gradients(gradients, count, all_sum):\n    return [all_sum(g) for g in gradients]\n" + WORKERS,
-            hint="this is the sum of the gradients",
+            says="this is the sum of the gradients, without any weight or division",
             gravity="idea",
         ),
         Mistake(
             "own gradient",
             code="def average_gradients(gradients, count, all_sum):\n    return [g.clone() for g in gradients]\n" + WORKERS,
-            hint="each worker keeps its own gradient",
+            says="each worker keeps its own gradient: all_sum brings them together",
             gravity="idea",
         ),
         Mistake(
             "plain mean",
             code="def average_gradients(gradients, count, all_sum):\n    n = all_sum(torch.ones(()))\n    return [all_sum(g) / n for g in gradients]\n"
             + WORKERS,
-            hint="this is the plain mean over the workers",
+            says="this is the plain mean over the workers: weight each by its number of examples",
             gravity="idea",
         ),
-        Mistake("no division", change={" / total.to(g.dtype)": ""}, hint="this is the sum over examples", gravity="idea"),
+        Mistake(
+            "no division", change={" / total.to(g.dtype)": ""}, says="this is the sum over examples: divide by their number", gravity="idea"
+        ),
         Mistake(
             "own count",
             change={"total = all_sum(torch.tensor(float(count), dtype=torch.float64))": "total = torch.tensor(2.0 * count)"},
@@ -500,13 +752,13 @@ def round_by_mask(x, mantissa_bits):
         Mistake(
             "its own count",
             change={"total = all_sum(torch.tensor(float(count), dtype=torch.float64))": "total = torch.tensor(float(count))"},
-            hint="this is divided by this worker's own count",
+            says="this is divided by this worker's own count: the total goes through all_sum, too",
             gravity="idea",
         ),
         Mistake(
             "divided by the count",
             change={"g * count": "g / max(count, 1)"},
-            hint="the weights are inverted: more examples, more weight",
+            says="the weights are inverted: more examples, more weight",
             gravity="idea",
         ),
         Mistake(
@@ -546,6 +798,56 @@ def average_gradients(gradients, count, all_sum):
         ),
     ],
     "bonus-int8": [
+        Mistake(
+            "rounded down",
+            change={"torch.round(W / step[:, None])": "torch.floor(W / step[:, None])"},
+            says="quotients are rounded down: round to the nearest",
+            gravity="idea",
+        ),
+        Mistake(
+            "unsigned",
+            change={"torch.round(W / step[:, None]).to(torch.int8)": "(torch.round(W / step[:, None]) + 128).to(torch.uint8)"},
+            says="q is shifted by 128 and unsigned: q goes from −127 to 127, in int8",
+            gravity="idea",
+        ),
+        Mistake(
+            "x rounded",
+            change={"(x @ q.to(x.dtype).T)": "(x.round() @ q.to(x.dtype).T)"},
+            says="x is rounded to whole numbers: convert q to the dtype of x",
+            gravity="idea",
+        ),
+        Mistake(
+            "mean of the steps",
+            change={"(x @ q.to(x.dtype).T) * step": "(x @ (q.to(x.dtype) * step.mean()).T)"},
+            says="one mean step is used for all rows: each row has its own",
+            gravity="idea",
+        ),
+        Mistake(
+            "bias before the step",
+            change={
+                "y = (x @ q.to(x.dtype).T) * step\n    return y if bias is None else y + bias": "y = x @ q.to(x.dtype).T\n    return (y if bias is None else y + bias) * step"
+            },
+            says="the bias is multiplied by the step: add it afterwards",
+            gravity="part",
+        ),
+        Mistake(
+            "half the range",
+            change={"W.abs().amax(dim=1) / 127": "(W.amax(dim=1) - W.amin(dim=1)) / 254"},
+            says="half the range of a row decides: take its largest absolute value, so that W and −W have the same steps",
+            gravity="idea",
+        ),
+        Mistake(
+            "product in float32",
+            change={"(x @ q.to(x.dtype).T)": "(x.float() @ q.float().T).to(x.dtype)"},
+            hint="the output for a float64 x loses digits",
+            gravity="edge",
+        ),
+        Mistake(
+            "standard deviation",
+            change={"W.abs().amax(dim=1) / 127": "W.std(dim=1) * 3 / 127"},
+            says="the standard deviation decides: take the largest absolute value of the row",
+            gravity="idea",
+        ),
         Mistake(
             "largest without its sign",
             change={"W.abs().amax(dim=1)": "W.amax(dim=1)"},
@@ -607,13 +909,13 @@ def average_gradients(gradients, count, all_sum):
         Mistake(
             "steps forgotten",
             change={"(x @ q.to(x.dtype).T) * step": "x @ q.to(x.dtype).T"},
-            hint="the steps are missing: each output has the step of its row",
+            says="the steps are missing: each output has the step of its row",
             gravity="idea",
         ),
         Mistake(
             "x in whole numbers",
             change={"(x @ q.to(x.dtype).T)": "(x.trunc() @ q.to(x.dtype).T)"},
-            hint="x is cut to integers: convert q to the dtype of x, not x to that of q",
+            says="x is cut to integers: convert q to the dtype of x, not x to that of q",
             gravity="idea",
         ),
         Mistake(
@@ -668,6 +970,30 @@ def int8_linear(x, q, step, bias=None):
         Right("the step on x's side", change={"(x @ q.to(x.dtype).T) * step": "torch.einsum('...i,oi,o->...o', x, q.to(x.dtype), step)"}),
     ],
     "bonus-bucket": [
+        Mistake(
+            "number of tensors",
+            change={"new_tensor([float(count)])": "new_tensor([float(len(gradients))])"},
+            says="the number of tensors is packed: pack the number of examples",
+            gravity="idea",
+        ),
+        Mistake(
+            "parts reversed",
+            change={"zip(parts, gradients)": "zip(parts[::-1], gradients)"},
+            says="the parts are handed out in reverse order",
+            gravity="idea",
+        ),
+        Mistake(
+            "divided by the workers",
+            change={"new_tensor([float(count)])": "new_tensor([1.0])"},
+            says="the weighted sum is divided by the number of workers: pack `count`, so that you can divide by the number of examples",
+            gravity="idea",
+        ),
+        Mistake(
+            "columns",
+            change={"part.view(g.shape)": "part.view(-1, 1)"},
+            says="the gradients come back as columns: each keeps its own shape",
+            gravity="part",
+        ),
         Mistake(
             "left in float32",
             change={"packed = all_sum(packed)": "packed = all_sum(packed.float())"},
@@ -741,6 +1067,33 @@ def average_in_one_call(gradients, count, all_sum):
     ],
     "match": [
         Mistake(
+            "rounded first",
+            change={"round(hidden * 2 / 3 / multiple)": "round(round(hidden / multiple) * 2 / 3)"},
+            says="`hidden` is rounded to multiples before the two thirds are taken: round once, at the end",
+            gravity="part",
+        ),
+        Mistake(
+            "cut off first",
+            change={"round(hidden * 2 / 3 / multiple)": "round(hidden // 3 * 2 / multiple)"},
+            says="`//` cuts off a third before the product: multiply first, round once, at the end",
+            gravity="part",
+        ),
+        Mistake("a float", change={"return multiple": "return 1.0 * multiple"}, says="a width is an int", gravity="edge"),
+        Mistake(
+            "power of two",
+            change={
+                "return multiple * max(1, round(hidden * 2 / 3 / multiple))": "return max(multiple, 2 ** round(math.log2(hidden * 2 / 3)))"
+            },
+            says="this is the nearest power of two: take the nearest multiple of `multiple`",
+            gravity="idea",
+        ),
+        Mistake(
+            "one multiple more",
+            change={"round(hidden * 2 / 3 / multiple)": "int(hidden * 2 / 3 / multiple) + 1"},
+            says="always one multiple more: round to the nearest",
+            gravity="idea",
+        ),
+        Mistake(
             "always the nearest integer",
             change={"multiple * max(1, round(hidden * 2 / 3 / multiple))": "max(1, round(hidden * 2 / 3))"},
             hint="the result is a multiple of `multiple`",
@@ -750,7 +1103,7 @@ def average_in_one_call(gradients, count, all_sum):
         Mistake("upside down", change={"* 2 / 3": "* 3 / 2"}, hint="the factor is inverted", gravity="idea"),
         Mistake("half", change={"* 2 / 3": "/ 2"}, hint="the factor is 2/3, not 1/2", gravity="idea"),
         Mistake("rounded down", change={"round(": "int("}, hint="round to the nearest multiple, not down", gravity="part"),
-        Mistake("rounded up", change={"round(": "math.ceil("}, hint="it is rounded up", gravity="part"),
+        Mistake("rounded up", change={"round(": "math.ceil("}, says="it is rounded up: to the nearest multiple", gravity="part"),
         Mistake(
             "no multiple",
             change={"return multiple * max(1, round(hidden * 2 / 3 / multiple))": "return max(multiple, round(hidden * 2 / 3))"},
@@ -772,6 +1125,48 @@ def average_in_one_call(gradients, count, all_sum):
         ),
     ],
     "compute": [
+        Mistake(
+            "a term too many",
+            change={"12 * layers * width * context": "12 * layers * width * context // 2 * 2 + 0 * layers + width"},
+            says="a term without `layers` is added",
+            gravity="part",
+        ),
+        Mistake(
+            "attention forward only",
+            change={"12 * layers": "4 * layers"},
+            says="attention: the backward pass is missing, which costs twice as much",
+            gravity="part",
+        ),
+        Mistake(
+            "tokens squared",
+            change={"return tokens *": "return tokens * tokens *"},
+            says="the count grows with the square of the tokens: each token costs the same",
+            gravity="idea",
+        ),
+        Mistake(
+            "contexts for tokens",
+            change={"return tokens * (": "return tokens // max(context, 1) * ("},
+            says="the tokens are divided by the context: every token counts",
+            gravity="part",
+        ),
+        Mistake(
+            "eight per weight",
+            change={"6 * weights": "8 * weights"},
+            says="8 FLOP a weight: it is 2 forward and 4 backward",
+            gravity="idea",
+        ),
+        Mistake(
+            "width for the context",
+            change={"width * context)": "width * width)"},
+            says="attention: the context is missing: a query meets T keys of width D",
+            gravity="part",
+        ),
+        Mistake(
+            "weights per layer",
+            change={"6 * weights": "6 * weights * max(layers, 1)"},
+            says="the weights are counted once for every layer: `weights` is the number of all of them",
+            gravity="part",
+        ),
         Mistake(
             "half of the keys",
             change={"12 * layers": "6 * layers"},
@@ -798,10 +1193,10 @@ def average_in_one_call(gradients, count, all_sum):
         Mistake(
             "tokens for weights only",
             change={"tokens * (6 * weights + 12 * layers * width * context)": "tokens * 6 * weights + 12 * layers * width * context"},
-            hint="attention: multiply this term by the number of tokens, too",
+            says="attention: multiply this term by the number of tokens, too",
             gravity="part",
         ),
-        Mistake("one layer", change={"12 * layers * width": "12 * width"}, hint="counted for one layer only", gravity="part"),
+        Mistake("one layer", change={"12 * layers * width": "12 * width"}, says="attention is counted for one layer only", gravity="part"),
         Mistake("a float", change={"return tokens": "return 1.0 * tokens"}, hint="a count of operations is an int", gravity="edge"),
         Right(
             "forward, then three times",
@@ -822,6 +1217,61 @@ def training_flops(weights, layers, width, context, tokens):
         ),
     ],
     "efficiency": [
+        Mistake(
+            "A's first FLOPs",
+            change={"return flops_a[-1] / math.exp(log_flops)": "return flops_a[0] / math.exp(log_flops)"},
+            says="A's first FLOPs are used: its last loss took its last FLOPs",
+            gravity="idea",
+        ),
+        Mistake(
+            "logarithms of the losses",
+            change={
+                "share = (losses_b[i - 1] - goal) / (losses_b[i - 1] - loss)": "share = (math.log(losses_b[i - 1]) - math.log(goal)) / (math.log(losses_b[i - 1]) - math.log(loss))"
+            },
+            says="the logarithms of the losses are used: the logarithm of the FLOPs is linear in the loss itself",
+            gravity="part",
+        ),
+        Mistake(
+            "the nearest point",
+            code="""
+def times_cheaper(flops_a, losses_a, flops_b, losses_b):
+    goal = losses_a[-1]
+    if min(losses_b) > goal:
+        return None
+    i = min(range(len(losses_b)), key=lambda j: abs(losses_b[j] - goal))
+    return flops_a[-1] / flops_b[i]
+""",
+            says="the point with the nearest loss is taken: interpolate between the two around A's last loss",
+            gravity="part",
+        ),
+        Mistake(
+            "rounded",
+            change={"return flops_a[-1] / math.exp(log_flops)": "return round(flops_a[-1] / math.exp(log_flops), 2)"},
+            hint="the factor is rounded: return all its digits",
+            gravity="edge",
+        ),
+        Mistake(
+            "extrapolated",
+            change={
+                "    return None\n": "    share = (losses_b[-2] - goal) / (losses_b[-2] - losses_b[-1])\n    return flops_a[-1] / math.exp((1 - share) * math.log(flops_b[-2]) + share * math.log(flops_b[-1]))\n"
+            },
+            says="where B never reaches the loss, you extrapolate: return None",
+            gravity="part",
+        ),
+        Mistake(
+            "an error for never",
+            change={"    return None\n": "    raise ValueError('never')\n"},
+            says="where B never reaches the loss, an error is raised: return None",
+            gravity="part",
+        ),
+        Mistake(
+            "None below one",
+            change={
+                "            return flops_a[-1] / math.exp(log_flops)": "            ratio = flops_a[-1] / math.exp(log_flops)\n            return ratio if ratio >= 1 else None"
+            },
+            says="a factor below 1 becomes None: below 1 means that B is worse",
+            gravity="idea",
+        ),
         Mistake(
             "strictly below",
             change={"if loss <= goal": "if loss < goal"},
@@ -880,13 +1330,13 @@ def training_flops(weights, layers, width, context, tokens):
             change={
                 "for i, loss in enumerate(losses_b):\n        if loss <= goal:": "for i, loss in reversed(list(enumerate(losses_b))):\n        if loss <= goal and (i == 0 or losses_b[i - 1] > goal):"
             },
-            hint="you use the last crossing",
+            says="you use the last crossing: B was there before",
             gravity="part",
         ),
         Mistake(
             "A's best loss",
             change={"goal = losses_a[-1]": "goal = min(losses_a)"},
-            hint="you use A's lowest loss: use its last one",
+            says="you use A's lowest loss: use its last one",
             gravity="part",
         ),
         Mistake(
