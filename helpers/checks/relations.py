@@ -18,6 +18,7 @@ from helpers.checks.compare import as_tensor
 LEAST = 3  # different right values: with fewer, a relation is likely to be an accident
 MOST = 100_000  # values looked at
 TOLERANCE = 1e-3  # of the larger of two values: looser than a check, and far from any relation by accident
+FLOAT32 = 1e-9, 1e-5  # what a computation in float32 loses, as a share of the largest value
 NEARLY = "the values are nearly right: something small is added, rounded, or computed with fewer digits"
 FACTORS = {  # these may be named of hidden inputs, too: they tell nothing about them
     2.0: "twice",
@@ -49,8 +50,12 @@ def relation(actual: Any, expected: Any, numbers: bool = False) -> str:
         return of_shapes(tuple(got.shape), tuple(want.shape)) if want.dim() else ""
     if want.dtype == torch.bool:
         return of_masks(got, want.double())
-    want = want.double()
-    if not bool(got.isfinite().all() and want.isfinite().all()) or len(want.unique()) < LEAST:
+    precise, want = want.dtype == torch.float64, want.double()
+    if not bool(got.isfinite().all() and want.isfinite().all()):
+        return ""
+    if digits := of_digits(got, want, precise):
+        return digits
+    if len(want.unique()) < LEAST:
         return ""
     if alike(got, want):
         return NEARLY
@@ -60,6 +65,22 @@ def relation(actual: Any, expected: Any, numbers: bool = False) -> str:
 def alike(a: torch.Tensor, b: torch.Tensor) -> bool:
     scale = float(b.abs().max())
     return a.shape == b.shape and bool(torch.isclose(a, b, rtol=TOLERANCE, atol=1e-5 * max(scale, 1e-3)).all())
+
+
+def of_digits(got: torch.Tensor, want: torch.Tensor, precise: bool) -> str:
+    """The right values with fewer digits: rounded to decimals, or to a format; `precise` says that float64 is right."""
+    if bool(got.eq(want).all()) or not bool(want.any()):
+        return ""
+    for decimals in range(2, 7):
+        if bool(got.eq(want.round(decimals=decimals)).all()) and bool(got.any()):
+            return f"the values are rounded to {decimals} decimals"
+    gap = float((got - want).abs().max() / want.abs().max())
+    if precise and FLOAT32[0] < gap < FLOAT32[1]:
+        return "the values have the digits of float32 only: something on the way is not float64"
+    for dtype, name in ((torch.float16, "half precision (float16)"), (torch.bfloat16, "bfloat16")):
+        if bool(got.eq(want.to(dtype).double()).all()):
+            return f"the values are rounded to {name}"
+    return ""
 
 
 def of_masks(got: torch.Tensor, want: torch.Tensor) -> str:

@@ -1747,7 +1747,7 @@ def encode_word(word, ranks):
             change={
                 "limit = len(text)": "if isinstance(special_tokens, list):\n        special_tokens.sort(key=len)\n    limit = len(text)"
             },
-            says="your code changes the list of special tokens: `sort()` sorts in place, `sorted(…)` makes a new list",
+            hint="your code changes the list of special tokens: `sort()` sorts in place, `sorted(…)` makes a new list",
             gravity="edge",
         ),
         Mistake(
@@ -1755,7 +1755,7 @@ def encode_word(word, ranks):
             change={
                 "    cut = start = 0\n": "    if special_tokens:\n        special_tokens.sort(key=len, reverse=True)\n    cut = start = 0\n"
             },
-            says="your code changes the list of special tokens: `sort()` sorts in place, `sorted(…)` makes a new list",
+            hint="your code changes the list of special tokens: `sort()` sorts in place, `sorted(…)` makes a new list",
             gravity="edge",
         ),
         Mistake(

@@ -105,7 +105,7 @@ VARIANTS = {
                 "centred = x -": "dtype = x.dtype\n    x = x.float()\n    centred = x -",
                 "return weight * centred / torch.sqrt(variance + eps) + bias": "return (weight * centred / torch.sqrt(variance + eps) + bias).to(dtype)",
             },
-            says="the work is done in float32, whatever the dtype of x: digits of float64 are lost",
+            hint="the values have the digits of float32 only",
             gravity="edge",
         ),
         Mistake(
@@ -139,7 +139,7 @@ VARIANTS = {
         Mistake(
             "float32 weight wins",
             change={"return weight": "x = x.float()\n    centred = centred.float()\n    variance = variance.float()\n    return weight"},
-            says="the work is done in float32, whatever the dtype of x: digits of float64 are lost",
+            hint="the values have the digits of float32 only",
             gravity="edge",
         ),
         Mistake(

@@ -334,7 +334,7 @@ def equivariance_gap(f, x, order):
         Mistake(
             "half precision",
             change={"base ** (-torch.arange(0, D, 2) / D)": "(base ** (-torch.arange(0, D, 2) / D)).half().float()"},
-            says="the frequencies are rounded to half precision: they have three digits only",
+            hint="the values are rounded to half precision (float16)",
             gravity="idea",
         ),
     ],

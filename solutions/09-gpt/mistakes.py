@@ -1424,7 +1424,7 @@ def train(model, batches, rates, clip=1.0, watch=None):
         Mistake(
             "mean loss for watch",
             change={"watch(len(losses), losses[-1])": "watch(len(losses), sum(losses) / len(losses))"},
-            says="`watch` gets the mean of all losses so far: it gets the loss of its step",
+            hint="watch gets the loss of its step, the same number that `train` returns",
             gravity="part",
         ),
         Mistake(

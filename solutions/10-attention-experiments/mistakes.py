@@ -325,7 +325,7 @@ def limit_for(lengths, share):
         Mistake(
             "in float32",
             change={"pairs.tanh(), v)": "pairs.float().tanh(), v.float()).to(q.dtype)"},
-            says="the scores are computed in float32: keep the dtype of the inputs",
+            hint="the values have the digits of float32 only",
             gravity="edge",
         ),
         Mistake(
@@ -1036,7 +1036,7 @@ def leak_derivative(s, j, l):
         Mistake(
             "float32 map",
             change={"functional.jacobian(f, x)": "functional.jacobian(f, x.float()).to(x.dtype)"},
-            says="gradient_map: the Jacobian is computed in float32: keep the dtype of x",
+            hint="the values have the digits of float32 only",
             gravity="edge",
         ),
         Mistake(
@@ -1872,7 +1872,7 @@ def smoothed(losses, window):
         Mistake(
             "float32",
             change={"variance = sum((value - mean) ** 2 for value in values) / (n - 1)": "variance = torch.tensor(values).var().item()"},
-            says="digits are lost: compute with Python's floats or in float64, and do not round",
+            hint="the values have the digits of float32 only",
             gravity="edge",
         ),
         Mistake(
@@ -1880,7 +1880,7 @@ def smoothed(losses, window):
             change={
                 "return mean, t_quantile(level, n - 1) * (variance / n) ** 0.5": "return round(mean, 3), round(t_quantile(level, n - 1) * (variance / n) ** 0.5, 3)"
             },
-            says="digits are lost: compute with Python's floats or in float64, and do not round",
+            hint="the values are rounded to 3 decimals",
             gravity="edge",
         ),
         Mistake(

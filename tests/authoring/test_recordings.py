@@ -99,6 +99,29 @@ def test_a_mistake_that_could_never_say_its_sentence_fails_the_gate(small_course
     assert "'a little more' gives the results of the right answer" in failure
 
 
+@pytest.mark.slow
+def test_an_answer_that_is_detached_is_told_from_the_right_one(small_course: Path) -> None:
+    """The values are the same: only the gradients, which are asked for in a message of their own, differ."""
+    source = small_course / "solutions" / "01-small" / "01-small.py"
+    gradients = 'check.gradients(double, lambda z: 2 * z, (torch.ones(3),), "the gradient is 2")\n'
+    text = source.read_text()
+    source.write_text(text.replace("check.score()", gradients + "check.score()"))
+    cut = 'Mistake("detached", code="def double(x):\\n    return 2 * x.detach()", says="no gradient reaches x")'
+    (small_course / "solutions" / "01-small" / "mistakes.py").write_text(
+        MISTAKES.replace("SAYS", '"this squares the numbers"').replace(
+            '    Mistake("nothing"', f'    {cut},\n    Mistake("nothing"'
+        )
+    )
+    other = 'Mistake("of a copy", code="def double(x):\\n    return x.clone().detach() + x.detach()")'
+    (small_course / "others.py").write_text(
+        f"from autograder.mistakes import Mistake\n\nVARIANTS = {{'double': [{other}]}}\n"
+    )
+    done = run_course("verify", "01-small", "--json", cwd=small_course)
+    assert json.loads(done.stdout)[0]["failures"] == []
+    done = run_course("verify", "01-small", "--variants", "others.py", "--json", cwd=small_course)
+    assert json.loads(done.stdout)["variants"][0]["hints"][0] == "no gradient reaches x"
+
+
 class Shuffled:
     """An engine whose workers are done in another order than they began."""
 

@@ -41,6 +41,31 @@ def test_a_wrong_result_is_described_by_what_it_is_to_the_right_one(got: torch.T
     assert relation(got, WANT) == told or (told and relation(got, WANT).startswith(told))
 
 
+@pytest.mark.parametrize(
+    ("got", "told"),
+    [
+        ((WANT / 7).round(decimals=3), "the values are rounded to 3 decimals"),
+        ((WANT / 7).float(), "the values have the digits of float32 only"),
+        ((WANT / 7).float().exp().log().double(), "the values have the digits of float32 only"),
+        ((WANT / 7).half(), "the values are rounded to half precision"),
+        ((WANT / 7).bfloat16(), "the values are rounded to bfloat16"),
+        (WANT / 7 + 1e-12, NEARLY),
+    ],
+)
+def test_lost_digits_are_named(got: torch.Tensor, told: str) -> None:
+    assert relation(got, WANT / 7).startswith(told)
+
+
+def test_a_single_number_that_is_rounded_is_told_so() -> None:
+    assert relation(0.33, 1 / 3) == "the values are rounded to 2 decimals"
+    assert relation(0.34, 1 / 3) == ""
+
+
+def test_float32_is_no_fault_where_float32_is_right() -> None:
+    want = (WANT / 7).float()
+    assert relation(want * (1 + 1e-6), want) == NEARLY
+
+
 def test_masks_are_turned_round_or_exchanged() -> None:
     rule = torch.ones(4, 4, dtype=torch.bool).tril()
     assert relation(~rule, rule) == "True and False are exchanged"
