@@ -116,9 +116,11 @@ def prepare(shell: shells.Shell, notebook: dict[str, Any]) -> Prepared:
     made.audit = bool(notebook.get("audit"))
     made.looks = {normal(source): question for source, question in notebook.get("looks", {}).items()}
     for cell in (Cell(**entry) for entry in notebook["cells"]):
-        if made.looks and cell.kind == "code":  # remembered: examiners are forked from here
-            looks.used(cell.source)
-            analyser.bound_in_cell(cell.source)
+        if cell.kind == "code":  # remembered: examiners are forked from here
+            analyser.bindings_of_cell(cell.source)
+            if made.looks:
+                looks.used(cell.source)
+                analyser.bound_in_cell(cell.source)
         if cell.is_test:
             names_of(cell.source, made)
             made.recorded[cell.source] = notebook.get("recorded", {}).get(cell.name, [])

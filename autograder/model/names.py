@@ -188,16 +188,23 @@ def binding_statements(cells: Iterable[str]) -> dict[str, list[ast.stmt]]:
     """
     found: dict[str, list[ast.stmt]] = {}
     for cell in cells:
-        tree = parsed(cell)
-        left = [(node, True) for node in tree.body] if tree is not None else []
-        while left:
-            node, certain = left.pop(0)
-            inner, names, again = bound_by(node)
-            left[:0] = [(child, False) for child in inner]
-            certain = certain and not inner and not again
-            for name in names:
-                found[name] = [node] if certain else [*found.get(name, []), node]
+        for name, node, certain in bindings_of_cell(cell):
+            found[name] = [node] if certain else [*found.get(name, []), node]
     return found
+
+
+@lru_cache(maxsize=4096)
+def bindings_of_cell(cell: str) -> tuple[tuple[str, ast.stmt, bool], ...]:
+    """(name, the statement that binds it, whether it is executed in any case), in order. For reading only."""
+    found = []
+    tree = parsed(cell)
+    left = [(node, True) for node in tree.body] if tree is not None else []
+    while left:
+        node, certain = left.pop(0)
+        inner, names, again = bound_by(node)
+        left[:0] = [(child, False) for child in inner]
+        found += [(name, node, certain and not inner and not again) for name in names]
+    return tuple(found)
 
 
 def bound_by(node: ast.stmt) -> tuple[list[ast.stmt], set[str], bool]:

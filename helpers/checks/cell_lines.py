@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import sys
@@ -21,23 +22,25 @@ def calling_frame() -> FrameType:
     return frame
 
 
-def running_lines(error: BaseException | None = None) -> tuple[list[str], set[int]]:
-    """The text of the test cell that called a check, and the numbers of its lines that are being carried out, or that
+def running_lines(error: BaseException | None = None) -> tuple[tuple[str, ...], set[int]]:
+    """The test cell that called a check: its text, and the numbers of its lines that are being carried out, or that
     `error` came by.
     """
-    file = calling_frame().f_code.co_filename
-    frames = traceback.walk_stack(calling_frame()) if error is None else traceback.walk_tb(error.__traceback__)
-    return linecache.getlines(file), {number for frame, number in frames if frame.f_code.co_filename == file}
+    called = calling_frame()
+    file = called.f_code.co_filename
+    frames = traceback.walk_stack(called) if error is None else traceback.walk_tb(error.__traceback__)
+    return tuple(linecache.getlines(file)), {number for frame, number in frames if frame.f_code.co_filename == file}
 
 
-def hidden_lines(lines: list[str]) -> set[int]:
+@functools.lru_cache(maxsize=16)  # every draw and every check of a cell asks
+def hidden_lines(lines: tuple[str, ...]) -> frozenset[int]:
     """Numbers of the lines between the hidden-test markers."""
     numbers, hidden = set(), False
     for number, line in enumerate(lines, 1):
         hidden = (hidden or "BEGIN HIDDEN TESTS" in line) and "END HIDDEN TESTS" not in line
         if hidden:
             numbers.add(number)
-    return numbers
+    return frozenset(numbers)
 
 
 def in_hidden_region(error: BaseException | None = None) -> bool:

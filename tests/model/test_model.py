@@ -71,7 +71,7 @@ def test_the_check_library_and_the_model_call_the_same_lines_hidden(body: list[s
     """`helpers` may not import the model; its own small scanner has to agree with it."""
     source = "\n".join(["a = 1", "### BEGIN HIDDEN TESTS", *body, "### END HIDDEN TESTS"] * count)
     inside = {number for region in regions.regions(source, Kind.HIDDEN) for number, _ in region.body}
-    assert hidden_lines(source.split("\n")) - {region.first for region in regions.regions(source)} == inside
+    assert hidden_lines(tuple(source.split("\n"))) - {region.first for region in regions.regions(source)} == inside
 
 
 STATEMENTS = [
