@@ -14,6 +14,7 @@ import random
 import re
 import tempfile
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -181,16 +182,19 @@ def change_a_test(assignment: Assignment) -> None:
 
 
 def used_again(made: Course, kinds: dict[str, dict[str, str]], run: Run) -> list[str]:
-    """By assignment and kind: how many results of each submission were used again, of how many tests."""
+    """By assignment and kind: how many results were used again, of how many tests, in how many submissions."""
     found = []
     for assignment in made.assignments:
         cells, _ = build.checked_cells(assignment)
         tests = sum(cell.is_test for cell in cells)
-        by_kind: dict[str, list[str]] = {}
+        by_kind: dict[str, Counter[int]] = {}
         for row in run.rows:
             if row["assignment"] == assignment.id:
-                by_kind.setdefault(kinds[assignment.id][row["student"]], []).append(str(row["reused"]))
-        parts = (f"{kind} {', '.join(counts)}" for kind, counts in sorted(by_kind.items()))
+                by_kind.setdefault(kinds[assignment.id][row["student"]], Counter())[row["reused"]] += 1
+        parts = (
+            f"{kind} {', '.join(f'{reused} (× {count})' for reused, count in counts.most_common())}"
+            for kind, counts in sorted(by_kind.items())
+        )
         found.append(f"{assignment.id}, {tests} tests, used again: {'; '.join(parts)}")
     return found
 
