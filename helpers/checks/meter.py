@@ -6,11 +6,14 @@ Read from outside, nothing in the process can change it.
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import sys
 import time
 from typing import NamedTuple
 
 USUALLY_KEPT = 80 << 20  # bytes that cells leave in a process: libraries they load, data, models, gaps in the heap
 PROCESS_CLOCK = 2  # the kernel's clock of a process is numbered by the process and this
+TRIM_THRESHOLD, MMAP_THRESHOLD, NEVER = -1, -3, 1 << 30  # of glibc's `mallopt`
 
 
 class Memory(NamedTuple):
@@ -54,6 +57,21 @@ class Meter:
             return None
         kept = max(0, self.memory.own - self.at_first.own)  # from earlier calls of the same test
         return Spent(seconds - self.seconds, after.peak - self.memory.now + kept)
+
+
+def keep_freed_memory() -> None:
+    """From here on this process keeps freed memory for what comes next; what was freed before goes back now.
+
+    Otherwise a tensor above some size is new memory each time, whose pages the kernel clears: a loop with one such
+    tensor a step takes many times as long at four times the size, and looks quadratic.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    libc = ctypes.CDLL(None)
+    with contextlib.suppress(AttributeError):  # another C library than glibc
+        libc.malloc_trim(0)
+        libc.mallopt(TRIM_THRESHOLD, NEVER)
+        libc.mallopt(MMAP_THRESHOLD, NEVER)
 
 
 def processor_seconds(pid: int) -> float:

@@ -28,7 +28,7 @@ from torch.utils.flop_counter import flop_registry
 
 from helpers.checks import bans
 from helpers.checks.failed import NOTHING, StudentError, Unwritten, fail, first_paragraph, not_written
-from helpers.checks.meter import Meter, Spent
+from helpers.checks.meter import Meter, Spent, keep_freed_memory
 from helpers.checks.plain_data import copied, is_plain, plain
 from helpers.kit.seeding import seed as seed_here
 
@@ -338,6 +338,8 @@ def spent(function: Callable[..., Any], *args: Any) -> Spent:
 
 
 def result_and_spent(function: Callable[..., Any], *args: Any) -> tuple[Any, Spent]:
+    if remote is None:
+        keep_freed_memory()
     meter = Meter(os.getpid()) if remote is None else remote.meter()
     result = function(*copied(args))
     if result is None:  # code that does nothing takes no time, and must not pass for that

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import math
+import subprocess
 import sys
 import warnings
 from typing import Any
@@ -1027,6 +1028,38 @@ def test_an_honest_answer_is_affordable_and_a_wrong_or_counted_one_is_not_run() 
         torch.cumsum, lambda n: (torch.ones(n), 0), 4096, megabytes=32, wasteful=128, hint="no table"
     )
     assert check.outcome.reached == reached  # the counter has said it
+
+
+RANK_BY_RANK = """
+import resource
+import torch
+from helpers.checks import student_side
+
+torch.set_num_threads(1)
+
+def product(U, V):
+    out = U.new_zeros(U.shape[0], V.shape[1])
+    for u, v in zip(U.mT, V):
+        out = out + 0.5 * torch.outer(u, v)
+    return out
+
+student_side.spent(product, torch.randn(6144, 128), torch.randn(128, 128))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+student_side.spent(product, torch.randn(6144, 128), torch.randn(128, 128))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process took")
+def test_a_large_tensor_at_every_step_is_not_new_memory_at_every_step() -> None:
+    """The kernel clears new memory, page by page: a loop that is linear in the size would look quadratic.
+
+    In a process that has freed no large tensor before: afterwards less memory goes back.
+    """
+    done = subprocess.run([sys.executable, "-c", RANK_BY_RANK], capture_output=True, text=True, check=True)
+    before, after = map(int, done.stdout.split())
+    pages = 6144 * 128 * 4 // 4096
+    assert after - before < 20 * pages  # arguments, their copies, three tensors that all 128 steps use again
 
 
 def test_a_counter_that_saw_almost_nothing_earns_nothing() -> None:
