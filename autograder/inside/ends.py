@@ -21,6 +21,7 @@ MOST = 4096  # ends that are remembered: the oldest ones are forgotten
 SECONDS = 2.0  # of processor time: whoever came so close to its limit was ended by the kernel for that
 # Before this version of Linux, a process that crashed also ended others that shared its memory, by SIGKILL.
 FIRST_VERSION = (5, 16)
+VERSION = ".".join(map(str, FIRST_VERSION))
 TICKS = os.sysconf("SC_CLK_TCK")
 
 Identity = tuple[int, int]  # a process: its number in the sandbox, and when it started (a number may be used again)
