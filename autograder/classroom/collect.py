@@ -29,6 +29,8 @@ from autograder.model.course import Assignment, Course, CourseError, write_whole
 LARGEST_NOTEBOOK = 50 * 2**20
 ENOUGH_IDS = 4  # of an assignment's cells in a notebook: it is of that assignment
 MOST_INSIDE = 20  # notebooks of a student's own archive that are looked at
+MOST_LISTED = 10_000  # files that a student's own archive may list: each takes time and memory, whatever is in it
+LISTED = b"PK\1\2"  # how an entry of a zip archive's list begins
 DAMAGE = (
     OSError,
     EOFError,
@@ -171,6 +173,9 @@ def member_or_more(name: str, opened: Opened) -> Iterator[Member]:
     try:
         with opened() as stream:
             content = stream.read(LARGEST_NOTEBOOK + 1)
+        if content.count(LISTED) > MOST_LISTED:
+            yield Member(name, problem=f"it lists more than {MOST_LISTED:,} files: unpack it, and look what it is")
+            return
         with zipfile.ZipFile(io.BytesIO(content)) as bundle:
             inner = [info for info in bundle.infolist() if info.filename.lower().endswith(NOTEBOOKS)][:MOST_INSIDE]
             for info in inner:

@@ -38,7 +38,7 @@ MOST_CALLS_BACK = 200_000
 RECORDED = {"use", "run", "keep", "value", "item", "len", "next", "call", "backward"}
 MOST_QUOTED_LINES = 3000  # of a notebook; those of the course have a few hundred
 # Modules that any measurement needs: their source is sent before the first one.
-SENT = tuple(f"helpers.checks.{name}" for name in ("failed", "plain_data", "bans", "meter", "student_side"))
+SENT = tuple(f"helpers.checks.{name}" for name in ("failed", "plain_data", "banned", "bans", "meter", "student_side"))
 
 
 class Bridge:

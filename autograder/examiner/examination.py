@@ -9,7 +9,6 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -27,18 +26,20 @@ from autograder.examiner.process import (
     StaleAnswer,
     ask,
     end_strays,
+    ended_within,
     head_and_value,
     pair,
     parent_of,
     ready,
     refuse,
 )
+from autograder.examiner.result import Result
 from autograder.examiner.tester import Prepared, Test
 from autograder.examiner.worker import die_with
 from autograder.inside import shell as shells
 from autograder.inside import wire
 from autograder.model import regions, wording
-from autograder.model.record import Event, EventKind, Reason, ReasonKind, Sign, SignKind
+from autograder.model.record import EventKind, Reason, ReasonKind, Sign, SignKind
 from helpers.checks.meter import processor_seconds
 
 START_SECONDS = 60.0  # for a process of ours to say that it is there
@@ -46,25 +47,6 @@ GRACE = 2.0  # after an interrupt, before a kill
 MOST_RESTORES = 25
 MOST_SIGNS = 60  # of each sort, that are kept for the report
 LONGEST_SIGN = 300
-
-
-@dataclass
-class Result:
-    """What was seen while a notebook ran, by the index of a cell."""
-
-    outputs: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
-    ungraded: dict[int, Reason] = field(default_factory=dict)
-    seconds: dict[int, float] = field(default_factory=dict)
-    processor: dict[int, float] = field(default_factory=dict)  # seconds of processor time
-    handed_in: dict[int, list[dict[str, Any]]] = field(default_factory=dict)  # outputs of cells that were left out
-    incidents: list[Event] = field(default_factory=list)
-    integrity: list[Sign] = field(default_factory=list)
-    ended: list[str] = field(default_factory=list)  # cells in which the student's process ended, nobody here knows why
-    peak: int = 0
-    cpu: float = 0.0
-
-    def note(self, kind: EventKind, **about: Any) -> None:
-        self.incidents.append(Event.of(kind, **about))
 
 
 class Examination:
@@ -228,22 +210,32 @@ class Examination:
         if self.lifeline.out_of_memory():
             reason = Reason.of(ReasonKind.CELL_MEMORY, mb=self.limits.memory_mb)
         elif isinstance(lost, ProcessEnded):
-            self.ended(self.names[index])
+            self.ended(self.names[index], self.student)
         self.broken.add(index)
         self.result.note(EventKind.STOPPED, cell=self.names[index], why=reason)
         shown = self.result.outputs.get(index, [])
         self.result.outputs[index] = [*shown, error_output(wording.STOPPED, wording.stopped_cell(reason))]
         if self.student is not None:
             self.account(self.student)
-            self.student.signal(signal.SIGKILL)
+            self.lifeline.kill(self.student)
             self.student.close()
             self.student = None
 
-    def ended(self, name: str) -> None:
-        """In this cell the student's process ended: by itself, or the kernel ended it because the machine was full."""
+    def ended(self, name: str, process: Process | None) -> None:
+        """In this cell the student's process, or a copy, ended: by itself, or something outside ended it.
+
+        Where that cannot be told, the submission is tried again (worker.py): what its code does, it does each time.
+        """
+        if process is not None and ended_within(process.handle, GRACE):
+            self.blame_outside(process)
         if not self.has_group and kernel_cost.kills_for_memory() > self.kills_before:
             raise MachineFault("the machine had no memory left, and the kernel ended processes")
         self.result.ended.append(name)
+
+    def blame_outside(self, process: Process) -> None:
+        """Give no verdict where somebody outside the sandbox killed this process, which has ended."""
+        if self.lifeline.ended_from_outside(process):
+            raise MachineFault("a process of the student's was killed from outside")
 
     def restore(self, cells: list[tuple[int, str, str, bool]], place: int) -> bool:
         """A new process with the state before the cell at `place`: from the last clone that lives, replaying what came
@@ -287,7 +279,7 @@ class Examination:
 
     def drop(self, index: int) -> None:
         clone = self.clones.pop(index)
-        clone.signal(signal.SIGKILL)
+        self.lifeline.kill(clone)
         clone.close()
 
     def clone(self, index: int) -> bool:
@@ -295,6 +287,10 @@ class Examination:
 
         False where the process had to be ended, and the copy could be made of a restored one.
         """
+        for waiting in self.clones.values():
+            if waiting.dead():
+                self.blame_outside(waiting)  # before its parent collects it
+        problem: Any = ""
         for attempt in (1, 2):
             if self.student is None:
                 break
@@ -315,10 +311,10 @@ class Examination:
             except (ProcessLost, wire.DeadlinePassed) as lost:
                 theirs.close()
                 if isinstance(lost, ProcessEnded) and not self.lifeline.out_of_memory():
-                    self.ended(self.names.get(index, ""))
+                    self.ended(self.names[index], None if problem is None else self.student)
                 why = lost.reason if isinstance(lost, ProcessLost) else Reason.of(ReasonKind.SILENT)
                 self.result.note(EventKind.STOPPED_BEFORE, cell=self.names[index], why=why)
-                self.student.signal(signal.SIGKILL)
+                self.lifeline.kill(self.student)
                 self.student.close()
                 self.student = None
                 break
@@ -374,7 +370,7 @@ class Examination:
         except (ProcessLost, wire.DeadlinePassed):
             self.result.note(EventKind.SAID_NOTHING)
         self.result.integrity += self.attempts
-        self.student.signal(signal.SIGKILL)
+        self.lifeline.kill(self.student)
         self.student.close()
         dying, self.student = self.student.pid, None
         self.sweep(dying)
@@ -491,6 +487,6 @@ class Examination:
         if message["lost"] is not None:
             self.result.ungraded[index] = Reason.from_json(message["lost"])
         if message.get("ended") and not self.lifeline.out_of_memory():
-            self.ended(self.names[index])
+            self.ended(self.names[index], self.clones[index] if message["died"] else None)
         if index in self.clones:
             self.drop(index)

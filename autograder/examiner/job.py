@@ -13,10 +13,11 @@ from typing import Any
 
 from autograder.examiner import repair, result_keys
 from autograder.examiner.deadline import MachineFault
-from autograder.examiner.examination import Examination, Result
+from autograder.examiner.examination import Examination
 from autograder.examiner.limits import Limits
 from autograder.examiner.outputs import encodable, error_output
 from autograder.examiner.repair import Cell, Repaired, Unreadable
+from autograder.examiner.result import Result
 from autograder.examiner.tester import Prepared
 from autograder.inside import shell as shells
 from autograder.model import looks, wording

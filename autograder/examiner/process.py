@@ -29,6 +29,7 @@ class Process:
     sock: socket.socket
     pid: int
     handle: int
+    identity: tuple[int, int] = (0, 0)  # its number in the sandbox, and when it started; zeros where that is not known
     asked: int = 0
 
     def signal(self, number: int) -> None:
@@ -36,12 +37,17 @@ class Process:
             signal.pidfd_send_signal(self.handle, number)
 
     def dead(self) -> bool:
-        return bool(select.select([self.handle], [], [], 0)[0])
+        return ended_within(self.handle, 0)
 
     def close(self) -> None:
         self.sock.close()
         with contextlib.suppress(OSError):
             os.close(self.handle)
+
+
+def ended_within(handle: int, seconds: float) -> bool:
+    """Has this process ended? Its connections break a little earlier."""
+    return bool(select.select([handle], [], [], seconds)[0])
 
 
 class ProcessLost(Exception):
@@ -127,16 +133,20 @@ def ready(sock: socket.socket, deadline: wire.Deadline) -> Process:
             pass
         data, ancillary, _, _ = sock.recvmsg(wire.FIRST, socket.CMSG_SPACE(struct.calcsize("3i")))
         if not data:
-            raise ProcessLost(ReasonKind.NOT_COPIED)
+            raise ProcessEnded(ReasonKind.NOT_COPIED)
         pid = next(
             struct.unpack("3i", body[:12])[0] for level, kind, body in ancillary if kind == socket.SCM_CREDENTIALS
         )
         wire.receive(sock, deadline, data)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
-        return Process(sock, pid, os.pidfd_open(pid))
+        process = Process(sock, pid, os.pidfd_open(pid), identity_of(pid))
+        if process.dead():  # the number may be somebody else's by now
+            process.identity = (0, 0)
+        return process
     except (OSError, StopIteration, wire.ConnectionEnded, wire.Violation, wire.DeadlinePassed) as error:
         sock.close()
-        raise ProcessLost(ReasonKind.NOT_COPIED_ERROR, error=type(error).__name__) from None
+        kind = ProcessEnded if isinstance(error, OSError | wire.ConnectionEnded) else ProcessLost
+        raise kind(ReasonKind.NOT_COPIED_ERROR, error=type(error).__name__) from None
 
 
 # ---- as the kernel sees them -----------------------------------------------------------------------------------------
@@ -145,6 +155,15 @@ def ready(sock: socket.socket, deadline: wire.Deadline) -> Process:
 def parent_of(pid: int) -> int:
     with open(f"/proc/{pid}/stat") as file:
         return int(file.read().rpartition(")")[2].split()[1])
+
+
+def identity_of(pid: int) -> tuple[int, int]:
+    """What init knows this process by."""
+    with contextlib.suppress(OSError, StopIteration), open(f"/proc/{pid}/status") as file:
+        inner = next(int(line.split()[-1]) for line in file if line.startswith("NSpid:"))
+        with open(f"/proc/{pid}/stat") as stat:
+            return inner, int(stat.read().rpartition(")")[2].split()[19])
+    return 0, 0
 
 
 def running(pid: int) -> bool:

@@ -65,6 +65,7 @@ def lines(group: int, uid: int) -> list[tuple[str, str, str, str]]:
         ("calls_refused", "system calls refused (seccomp)", "all but those of a list", ""),
         ("machine_hidden", "counters of the machine", "of /proc only a submission's own processes, and copies", ""),
         ("limited", "memory, processor, process, file and output limits", limits, ""),
+        ("signals_shown", "whoever ends or stops a process", "the submission itself is told from somebody outside", ""),
         ("kernel_memory", "memory that the kernel keeps for a process", counted, ""),
     ]
 

@@ -17,8 +17,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograder.examiner.examination import Result
 from autograder.examiner.limits import Limits
+from autograder.examiner.result import Result
 from autograder.examiner.tester import is_foreign
 from autograder.model import dependence, regions
 

@@ -24,6 +24,7 @@ from typing import Any
 from autograder.examiner import bridge
 from autograder.examiner.deadline import LoadAwareDeadline, MachineFault
 from autograder.examiner.outputs import output_of_test
+from autograder.examiner.process import ended_within
 from autograder.examiner.recognition import Known
 from autograder.examiner.repair import normal
 from autograder.inside import shell as shells
@@ -36,6 +37,7 @@ from helpers.checks import random_numbers, student_side
 from helpers.checks.meter import processor_seconds
 from helpers.kit.seeding import seed
 
+SECONDS_TO_DIE = 2.0  # for a process that has broken its connection: else it only closed it
 STUDENT_SEED = 20_113  # another than the examiner's own, or both sides would draw the same numbers
 
 
@@ -218,6 +220,7 @@ def run_test(shell: shells.Shell, prepared: Prepared, test: Test, budget: LoadAw
     link = bridge.Bridge(test.sock, test.call_seconds, lambda: test.cells, test.pid, test.started, meter)
     watchdog = Watchdog(link, budget, LoadAwareDeadline(meter, test.seconds))
     outputs: list[dict[str, Any]] = []
+    died = False
     signal.signal(signal.SIGALRM, watchdog.look)
     try:
         signal.setitimer(signal.ITIMER_REAL, meter.tick, meter.tick)
@@ -232,6 +235,7 @@ def run_test(shell: shells.Shell, prepared: Prepared, test: Test, budget: LoadAw
         student_side.remote = None
         test.sock.close()
         if test.handle >= 0:
+            died = link.ended and ended_within(test.handle, SECONDS_TO_DIE)
             with contextlib.suppress(OSError):
                 signal.pidfd_send_signal(test.handle, signal.SIGKILL)
         close_figures()
@@ -244,6 +248,7 @@ def run_test(shell: shells.Shell, prepared: Prepared, test: Test, budget: LoadAw
         "seconds": time.monotonic() - started,
         "processor": max(0.0, used),
         "ended": link.ended,
+        "died": died,
         **({"calls": link.calls_made} if test.recording else {}),
     }
 

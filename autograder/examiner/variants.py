@@ -13,12 +13,13 @@ from typing import Any
 
 from autograder.examiner import repair
 from autograder.examiner.deadline import LoadAwareDeadline, MachineFault
-from autograder.examiner.examination import Examination, Result
+from autograder.examiner.examination import Examination
 from autograder.examiner.job import files_beside
 from autograder.examiner.limits import Limits
 from autograder.examiner.outputs import OutputBudget
 from autograder.examiner.pool import Trial
 from autograder.examiner.process import Process
+from autograder.examiner.result import Result
 from autograder.examiner.tester import Prepared, Test
 from autograder.inside import shell as shells
 from autograder.model import looks, regions, wording
@@ -126,6 +127,9 @@ class VariantExamination(Examination):
             "lost": "" if reason is None else wording.sentence(reason),
             "calls": self.calls,
         }
+
+    def blame_outside(self, process: Process) -> None:
+        """Such a variant is tried once more, and no other one is lost."""
 
     def take(self, message: dict[str, Any]) -> None:
         self.calls = message.get("calls") or []

@@ -12,7 +12,8 @@ landlock.py         rules on files
 seccomp.py          the list of system calls, and filters
 scratch.py          namespaces, scratch folders, what is seen of /proc
 memory_watch.py     which process has to end when memory is short
-stops.py            who stopped a process: the submission, or somebody outside?
+stops.py            who stopped or killed a process: the submission, or somebody outside?
+ends.py             which processes were ended from outside
 processes.py        the processes of a submission
 system_calls.py     calls that Python has no function for
 probe.py            `course doctor`: tries what must not work

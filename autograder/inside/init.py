@@ -9,6 +9,7 @@ on it as one byte; each is answered with the same letter in lower case, and what
     M  say "M" first, if the kernel has ended a process because the memory cgroup was full, "F" if the machine was
     P  the number that the newest process or thread has (four bytes)
     K  has a process of the submission sent a stopping signal? (one byte)
+    E  was this process ended from outside? (one byte; the order goes on with its number and when it started)
     R  nothing: the answer says that ended processes have been collected
 
 Unasked, init writes "M" when it ends a process because the submission uses too much memory, and "F" when the machine is
@@ -22,11 +23,12 @@ import os
 import select
 import signal
 import socket
+import struct
 import time
 from functools import partial
 from typing import Any
 
-from . import memory_watch, processes, scratch, stops, student_process
+from . import ends, memory_watch, processes, scratch, stops, student_process
 from .audit import Names
 from .system_calls import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, system_call
 
@@ -80,6 +82,7 @@ class Init:
         self.poll = select.poll()
         self.poll.register(lifeline, select.POLLIN | select.POLLHUP)
         self.listeners = stops.Listeners(self.poll)
+        self.ends = ends.Ends(settings["cpu_seconds"])
         self.pids = partial(processes.of_submission, settings)
         self.memory = memory_watch.MemoryWatch(settings["memory_bytes"], group, figures, self.pids)
         if settings["confined"] and not settings["namespaces"]:
@@ -114,8 +117,7 @@ class Init:
             os.close(fd)
         if self.group is not None:
             self.group.close()
-        stops.show_to(theirs, self.settings["seccomp"])
-        student_process.run(control, entered, self.shell, self.names, self.settings)
+        student_process.run(control, entered, theirs, self.shell, self.names, self.settings)
         os._exit(0)
 
     def serve(self) -> None:
@@ -123,7 +125,7 @@ class Init:
             for fd, event in self.poll.poll(1000 * LOOK_SECONDS):
                 if not self.listeners.answered(fd, event):
                     self.obey(event)
-            processes.reap()
+            self.ends.reap()
             if time.monotonic() - self.looked >= LOOK_SECONDS / 2:
                 self.looked = time.monotonic()
                 self.look_at_memory()
@@ -143,14 +145,22 @@ class Init:
             self.clean()
         elif order == b"M":
             self.tell_ended_by_kernel()
-        processes.reap()  # before the answer: it says that ended processes are gone
+        self.ends.reap()  # before the answer: it says that ended processes are gone
         self.tell(order.lower() + self.details(order))
 
     def details(self, order: bytes) -> bytes:
         """What the answer to an order says beyond that it was carried out."""
         if order == b"P":
             return self.newest_process()
-        return bytes([self.listeners.seen]) if order == b"K" else b""
+        if order == b"E":
+            return bytes([self.ended_from_outside()])
+        return bytes([self.listeners.stopped()]) if order == b"K" else b""
+
+    def ended_from_outside(self) -> bool:
+        pid, started = struct.unpack("=IQ", self.line.recv(12, socket.MSG_WAITALL))
+        if self.memory.ended_any():
+            return False
+        return self.ends.from_outside((pid, started), self.listeners.seen)
 
     def newest_process(self) -> bytes:
         """The number that the newest process or thread in the namespace has; 0 without a namespace."""

@@ -146,7 +146,12 @@ class MemoryWatch:
         self.base = anonymous_memory("self")
         self.reader: int | None = None  # the user who may read what is exact, where root without capabilities may not
         self.seen = 0
+        self.chosen = False  # a process has had to go
         self.for_the_machine = False  # the submission kept its limit; a process has to go because the machine is full
+
+    def ended_any(self) -> bool:
+        """Was any process ended for memory, by the kernel or by init?"""
+        return self.chosen or (self.group is not None and self.group.ended() > 0)
 
     def kernel_ended_one(self) -> bool:
         """Has the kernel ended a process since this was last asked?"""
@@ -172,6 +177,7 @@ class MemoryWatch:
         total = sum(used.values()) + kernel
         self.for_the_machine = total <= ALL_PROCESSES * self.most
         if used and (not self.for_the_machine or (total > self.most / 2 and self.machine_is_full())):
+            self.chosen = True
             if kernel > total / 2:  # of sockets and pipes: end the process that has most of them
                 return max(used, key=lambda pid: (descriptors(pid) // FEW_DESCRIPTORS, oom_score(pid), used[pid]))
             return max(used, key=lambda pid: (oom_score(pid), used[pid]))

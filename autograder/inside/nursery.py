@@ -38,7 +38,7 @@ _figure.colorbar(_axes[1].imshow(_np.eye(3)), ax=_axes[1])
 _plt.show()
 """
 # Modules whose source the examiner sends before a measurement (Bridge.run_remotely). Compiled before the forks.
-SENT_BY_EXAMINER = ("failed", "plain_data", "bans", "meter", "student_side")
+SENT_BY_EXAMINER = ("failed", "plain_data", "banned", "bans", "meter", "student_side")
 
 
 def warm_up(modules: list[str], output_bytes: int) -> shells.Shell:

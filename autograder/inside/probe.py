@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -19,11 +20,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from . import memory_watch, processes, rights, scratch
+from . import ends, memory_watch, processes, rights, scratch, stops
 
 Answer = list[tuple[str, bool, str]]
 FILLERS = 4  # processes that fill socket buffers
 SECONDS = 10.0
+SHOWN = (signal.SIGTERM, signal.SIGTSTP)
 
 
 def fails(attempt: Callable[[], Any]) -> bool:
@@ -151,17 +153,22 @@ def fill_sockets() -> None:
     time.sleep(SECONDS)
 
 
-ATTEMPTS = [processes_hidden, network_closed, files_closed, has_own_user, calls_refused, limited, machine_hidden]
+ATTEMPTS = [processes_hidden, network_closed, files_closed, has_own_user, calls_refused, machine_hidden, limited]
 
 
-def student(settings: dict[str, Any], entered: int, writer: int) -> None:
+def student(settings: dict[str, Any], entered: int, writer: int, reporter: socket.socket) -> None:
     """Try everything with a student's rights; then use memory of the kernel, which no figure of a process shows."""
     rights.limit(settings)
+    stops.show_to(reporter, settings["seccomp"])
     rights.give_up_rights(settings)
     os.chdir(settings["home"])
     os.read(entered, 1)
-    answers: Answer = [(attempt.__name__, *attempt(settings)) for attempt in ATTEMPTS]
-    os.write(writer, json.dumps(answers).encode() + b"\n")
+    for number in SHOWN:  # a signal that is ignored is shown all the same
+        signal.signal(number, signal.SIG_IGN)
+        os.kill(os.getpid(), number)
+    for attempt in ATTEMPTS:  # one by one: an attempt that ends this process says nothing of those before
+        answer: Answer = [(attempt.__name__, *attempt(settings))]
+        os.write(writer, json.dumps(answer).encode() + b"\n")
     for _ in range(FILLERS):
         if not os.fork():
             fill_sockets()
@@ -178,24 +185,33 @@ def init(settings: dict[str, Any]) -> None:
         settings = {**settings, "home": scratch.make_home(settings, os.getpid())}
         figures = scratch.open_figures(("meminfo",))
     entered, enter = os.pipe()
+    ours, theirs = socket.socketpair()
     pid = os.fork()
     if not pid:
-        for fd in (enter, *figures.values(), *settings["group_fds"]):
+        for fd in (enter, ours.detach(), *figures.values(), *settings["group_fds"]):
             os.close(fd)
-        student(settings, entered, 1)
+        student(settings, entered, 1, theirs)
         os._exit(0)
+    theirs.close()
+    poll = select.poll()
+    listeners = stops.Listeners(poll)
     if group is not None:
         group.take(pid)
     os.write(enter, b"g")
+    listeners.add(ours)
     pids = partial(processes.of_submission, settings)
     memory = memory_watch.MemoryWatch(settings["memory_bytes"], group, figures, pids)
     until, stopped, alive = time.monotonic() + SECONDS, False, True
     while alive and not stopped and time.monotonic() < until:
         alive = os.waitpid(pid, os.WNOHANG) == (0, 0)
         stopped = memory.too_large() is not None or memory.kernel_ended_one()
-        time.sleep(0.05)
+        for fd, event in poll.poll(50):
+            listeners.answered(fd, event)
     processes.kill_all(settings)
-    print(json.dumps([("kernel_memory", stopped, "socket buffers were counted by nobody")]), flush=True)
+    shown = ends.all_seen() and bool(listeners.open) and set(SHOWN) <= listeners.seen
+    found = [("kernel_memory", stopped, "socket buffers were counted by nobody")]
+    found.append(("signals_shown", shown, f"a signal was not shown, or Linux is older than {ends.VERSION}"))
+    print(json.dumps(found), flush=True)
     os._exit(0)
 
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from typing import Any
 
-from . import audit, rights
+from . import audit, rights, stops
 from .server import Server
 
 # Where libraries keep what they compile: folders of the submission, made when they are needed.
@@ -26,15 +26,24 @@ CACHES = {
 }
 
 
-def run(control: int, entered: int, shell: Any, names: audit.Names, settings: dict[str, Any]) -> None:
+def run(
+    control: int,
+    entered: int,
+    reporter: socket.socket,
+    shell: Any,
+    names: audit.Names,
+    settings: dict[str, Any],
+) -> None:
     """Give up every right, then answer the examiner's requests.
 
-    `entered` is a pipe: no student code runs before init says there that this process is in its memory cgroup.
+    `entered` is a pipe: no student code runs before init says there that this process is in its memory cgroup. Through
+    `reporter` init gets the listener that shows system calls.
     """
     os.setsid()
     home = settings["home"]
     reopen(settings["files"])
     rights.limit(settings)
+    stops.show_to(reporter, settings["seccomp"])
     rights.give_up_rights(settings)
     os.chdir(home)
     null = os.open("/dev/null", os.O_RDWR)

@@ -23,91 +23,9 @@ from typing import Any
 
 import torch
 
+from helpers.checks.banned import DISPATCHER_DOORS, GRAPH_RUNNERS, OPERATORS, PYTHON, READY_MADE
 from helpers.checks.failed import fail
 
-# What each ban refuses: names of operators (every overload of each), and functions written in Python.
-OPERATORS: dict[str, tuple[str, ...]] = {
-    "attention": (
-        "scaled_dot_product_attention",
-        "_scaled_dot_product_attention_math",
-        "_scaled_dot_product_flash_attention",
-        "_scaled_dot_product_flash_attention_for_cpu",
-        "_scaled_dot_product_efficient_attention",
-        "_scaled_dot_product_fused_attention_overrideable",
-        "_native_multi_head_attention",
-        "_transformer_encoder_layer_fwd",
-    ),
-    "multi-head attention": ("_native_multi_head_attention", "_transformer_encoder_layer_fwd"),
-    "encoder layer": ("_transformer_encoder_layer_fwd",),
-    "layer norm": (
-        "layer_norm",
-        "native_layer_norm",
-        "group_norm",
-        "native_group_norm",
-        "instance_norm",
-        "batch_norm",
-        "native_batch_norm",
-        "_native_batch_norm_legit",
-        "_native_batch_norm_legit_functional",
-        "_native_batch_norm_legit_no_training",
-        "_batch_norm_impl_index",
-        "_batch_norm_no_update",
-        "_batch_norm_with_update",
-        "_batch_norm_with_update_functional",
-    ),
-    "rms norm": ("rms_norm", "_fused_rms_norm"),
-    "activations": (
-        # those with a slope on the negative side, too: at a slope of zero they are ReLU
-        *("leaky_relu", "leaky_relu_", "prelu", "_prelu_kernel", "rrelu", "rrelu_", "rrelu_with_noise", "elu", "elu_"),
-        *("rrelu_with_noise_", "rrelu_with_noise_functional", "celu", "celu_", "threshold_backward"),
-        "relu",
-        "relu_",
-        "relu6",
-        "relu6_",
-        "gelu",
-        "gelu_",
-        "silu",
-        "silu_",
-        "_add_relu",
-        "_add_relu_",
-        "glu",
-    ),
-    "dropout": (
-        *("dropout", "dropout_", "native_dropout", "_fused_dropout", "alpha_dropout", "alpha_dropout_"),
-        *("feature_dropout", "feature_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_"),
-    ),
-    "cross entropy": (
-        "cross_entropy_loss",
-        "nll_loss",
-        "nll_loss_nd",
-        "nll_loss_forward",
-        "nll_loss2d",
-        "nll_loss2d_forward",
-        "kl_div",
-    ),
-    "autograd": ("_backward", "_make_dual", "_make_dual_copy"),
-}
-PYTHON: dict[str, tuple[str, ...]] = {
-    "attention": (
-        "torch.nn.functional.multi_head_attention_forward",
-        "torch.nn.MultiheadAttention.forward",
-        "torch.nn.attention.flex_attention.flex_attention",
-        "torch._higher_order_ops.flex_attention.sdpa_dense",
-        "torch._higher_order_ops.flex_attention.math_attention",
-        "torch._higher_order_ops.flex_attention._math_attention_inner",
-    ),
-    "multi-head attention": ("torch.nn.functional.multi_head_attention_forward", "torch.nn.MultiheadAttention.forward"),
-    "encoder layer": ("torch.nn.TransformerEncoderLayer.forward", "torch.nn.TransformerEncoder.forward"),
-    "sacrebleu": (
-        "sacrebleu.corpus_bleu",
-        "sacrebleu.sentence_bleu",
-        "sacrebleu.raw_corpus_bleu",
-        "sacrebleu.metrics.bleu.BLEU.corpus_score",
-        "sacrebleu.metrics.bleu.BLEU.sentence_score",
-        "sacrebleu.metrics.bleu.BLEU.compute_bleu",
-        "sacrebleu.metrics.bleu.BLEU._compute_score_from_stats",
-    ),
-}
 # Operators that are the derivative of another one have this in their names. They go with that one, and all of them with
 # autograd.
 DERIVATIVE = "_backward"
@@ -115,6 +33,8 @@ DERIVATIVE = "_backward"
 # torch.func's transforms.
 KEYS: tuple[str, ...] = ("CPU", "AutogradCPU", "CompositeImplicitAutograd", "SparseCPU", "Functionalize")
 KEYS += ("FuncTorchBatched", "FuncTorchVmapMode", "FuncTorchGradWrapper")
+# Where few operators have something of their own; it can be called there directly.
+RARE_KEYS = ("FuncTorchBatchedDecomposition", "CompositeExplicitAutograd")
 OTHER_KEYS = ("CPU", "MkldnnCPU", "QuantizedCPU")
 # Other collections of operators have the same once more: for numbers of eight bits, or at the end of a matrix product
 # (those say which in
@@ -130,9 +50,10 @@ CHANGED = "torch was changed by the notebook: its own functions are needed here"
 REFUSED = "this exercise does not allow the call of"
 
 Ban = str | Callable[..., Any]
-# What bans by name refuse: torch's operators, with their derivatives, and every overload of them in the dispatcher. The
-# examiner works it out once and sends it along: going through 3,600 names takes longer than most answers.
-Plan = tuple[list[str], list[str]]
+# What bans by name refuse: torch's operators, with their derivatives, and every overload of them in the dispatcher, and
+# again those with their rare keys. The examiner works it out once and sends it along: going through 3,600 names takes
+# longer than most answers.
+Plan = tuple[list[str], list[str], list[tuple[str, str]]]
 
 
 held = contextlib.ExitStack()
@@ -164,14 +85,17 @@ def refusing(bans: Sequence[Ban], mark: str = __file__, plan: Plan | None = None
 
     A ban is a name of OPERATORS or PYTHON, or a function of the notebook's.
     """
-    operators, overloads = planned(named(bans)) if plan is None else plan
+    operators, overloads, rare = planned(named(bans)) if plan is None else plan
     with contextlib.ExitStack() as stack:
-        stack.enter_context(without_operators(operators, overloads, mark))
+        stack.enter_context(without_operators(overloads, rare, mark))
         if operators:
             stack.enter_context(without_compiled())
             for function in recorded():
                 stack.enter_context(without_function(function, "torch.fx"))
-            stack.enter_context(without_modules([name for name in NOT_NOW if name not in sys.modules]))
+            ready = () if "autograd" in bans else READY_MADE
+            stack.enter_context(without_modules([name for name in (*NOT_NOW, *ready) if name not in sys.modules]))
+            for function in functions_in(ready):
+                stack.enter_context(without_function(function, function.__name__))
         for function in references(set(operators)):
             stack.enter_context(without_function(function, function.__name__))
         for path in {path for name in named(bans) for path in PYTHON.get(name, ())}:
@@ -196,9 +120,15 @@ def planned(names: tuple[str, ...]) -> Plan:
         raise ValueError(f"no ban is called {', '.join(unknown)}")
     operators = {operator for name in names for operator in OPERATORS.get(name, ())}
     if not operators:
-        return [], []
+        return [], [], []
     operators |= derivatives(operators)
-    return sorted(operators), [overload for overload in operator_names() if is_meant(overload, operators)]
+    overloads = [overload for overload in operator_names() if is_meant(overload, operators)]
+    has = genuine(torch._C._dispatch_has_kernel_for_dispatch_key, "_dispatch_has_kernel_for_dispatch_key")
+    own = [
+        name for name in overloads if name.startswith("aten::") and not name.endswith("out")
+    ]  # those ask the other one
+    rare = [(name, key) for name in own for key in RARE_KEYS if has(name, key)]
+    return sorted(operators), overloads, rare
 
 
 # ---- operators of torch ---------------------------------------------------------------------------------------------
@@ -226,8 +156,8 @@ def base_of(name: str) -> str:
 
 
 @contextlib.contextmanager
-def without_operators(names: Sequence[str], overloads: Sequence[str], mark: str) -> Iterator[None]:
-    if not names:
+def without_operators(overloads: Sequence[str], rare: Sequence[tuple[str, str]], mark: str) -> Iterator[None]:
+    if not overloads:
         yield
         return
     make = genuine(torch._C._dispatch_library, "_dispatch_library")
@@ -241,7 +171,11 @@ def without_operators(names: Sequence[str], overloads: Sequence[str], mark: str)
                 refusal = refusal_of(name.strip("_"))
                 for key in OTHER_KEYS if space != "aten" else ("CPU",) if DERIVATIVE in name else KEYS:
                     libraries[space].impl(overload, key, refusal, False)
-        with without_methods(saved_kernels()):
+            for operator, key in rare:
+                overload = operator.partition("::")[2]
+                refusal = refusal_of(overload.partition(".")[0].strip("_"))
+                libraries["aten"].impl(overload, key, refusal, False)
+        with without_methods(methods_of(GRAPH_RUNNERS)):
             yield
     finally:
         for library in libraries.values():
@@ -267,13 +201,17 @@ def refusal_of(name: str) -> Callable[..., Any]:
     return refuse
 
 
-def saved_kernels() -> list[Any]:
-    """The way to a kernel that leads past the dispatcher, where torch has one, and recordings of torch.jit, which may
-    hold what an operator is made of.
-    """
-    ways = (("_SafeKernelFunction", "call_boxed"), ("ScriptFunction", "__call__"), ("ScriptMethod", "__call__"))
-    owners = [(getattr(torch._C, name, None), method) for name, method in ways]
-    return [owner.__dict__[method].__func__ for owner, method in owners if owner is not None]
+def methods_of(ways: Sequence[tuple[str, Sequence[str]]]) -> list[Any]:
+    """Functions of torch that are written in C, where this torch has them: methods of a class, or the named one."""
+    found = []
+    for name, methods in ways:
+        owner = getattr(torch._C, name, None)
+        if methods:
+            made = [vars(owner).get(method) for method in methods] if isinstance(owner, type) else []
+            found += [getattr(method, "__func__", method) for method in made if method is not None]
+        elif owner is not None:
+            found.append(genuine(owner, name))
+    return found
 
 
 def genuine(function: Any, name: str) -> Any:
@@ -306,6 +244,20 @@ def references(names: set[str]) -> list[Any]:
             functions[id(function)] = function
             function = getattr(function, "__wrapped__", None)  # whoever has this one could call it instead
     return list(functions.values())
+
+
+def functions_in(packages: Sequence[str]) -> list[Any]:
+    """Every function that was written in one of these packages, methods of classes with them."""
+    inside = tuple(f"{name}." for name in packages)
+    modules = [made for name, made in list(sys.modules.items()) if name in packages or name.startswith(inside)]
+    found: dict[int, Any] = {}
+    for owner in modules:
+        things = list(vars(owner).values()) if type(owner) is types.ModuleType else []  # not a way to load one
+        things += [one for kind in things if issubclass(type(kind), type) for one in list(vars(kind).values())]
+        things = [one.__func__ if type(one) in (classmethod, staticmethod) else one for one in things]
+        own = [one for one in things if type(one) is types.FunctionType]
+        found |= {id(one): one for one in own if one.__module__ in packages or str(one.__module__).startswith(inside)}
+    return list(found.values())
 
 
 def recorded() -> list[Any]:
@@ -396,13 +348,22 @@ def refusing_code(name: str, free: tuple[str, ...]) -> types.CodeType:
 def without_autograd() -> Iterator[None]:
     """No graph is recorded, and the doors to the engine (backward, grad, everything in torch.func) lead nowhere."""
     engine = type(torch.autograd.Variable._execution_engine)
+    doors = [engine.__dict__["run_backward"], torch._C._enter_dual_level, *methods_of(DISPATCHER_DOORS)]
     with (
-        without_methods([engine.__dict__["run_backward"], torch._C._enter_dual_level]),
+        without_methods(doors),
+        without_calls(
+            [kind for kind in object.__subclasses__() if "next_functions" in vars(kind)]
+        ),  # graphs from before
         torch._C._AutoDispatchBelowAutograd(),
     ):
         if (torch.ones(1).requires_grad_() + 1).requires_grad:  # somebody has put something else there
             fail(CHANGED)
         yield
+
+
+def is_node(kind: type) -> bool:
+    """Is this a class of what a graph is made of, for torch's own operators?"""
+    return "Backward" in kind.__name__ and "next_functions" in vars(kind)
 
 
 class MethodDefinition(ctypes.Structure):
@@ -436,7 +397,8 @@ def without_methods(methods: Sequence[Any]) -> Iterator[None]:
 
 
 # How a class begins in CPython: sixteen words, the fourth its name, and then what a call of one of its objects does.
-NAME, CALL = 3 * ctypes.sizeof(ctypes.c_void_p), 16 * ctypes.sizeof(ctypes.c_void_p)
+# A wrapper around such a function has it as its seventh word.
+NAME, CALL, WRAPPED = (words * ctypes.sizeof(ctypes.c_void_p) for words in (3, 16, 6))
 
 
 @contextlib.contextmanager
@@ -447,20 +409,30 @@ def without_foreign_functions() -> Iterator[None]:
     """
     kinds = subclasses(ctypes._CFuncPtr)  # type: ignore[attr-defined]
     kinds += [kind for name, kind in vars(sys.modules.get("_cffi_backend", types)).items() if "CData" in name]
-    if ctypes.c_char_p.from_address(id(kinds[0]) + NAME).value != b"_ctypes.CFuncPtr":  # another Python
+    with without_methods([_ctypes.call_function, _ctypes.call_cdeclfunction]), without_calls(kinds):
         yield
+
+
+@contextlib.contextmanager
+def without_calls(kinds: Sequence[type]) -> Iterator[None]:
+    """A call of an object of these classes, which are written in C, does nothing."""
+    if ctypes.c_char_p.from_address(id(ctypes._CFuncPtr) + NAME).value != b"_ctypes.CFuncPtr":  # type: ignore[attr-defined]
+        yield  # another Python
         return
     slots = [ctypes.c_void_p.from_address(id(kind) + CALL) for kind in kinds]
+    wrappers = [vars(kind).get("__call__") for kind in kinds]  # another way to the same
+    slots += [
+        ctypes.c_void_p.from_address(id(one) + WRAPPED) for one in wrappers if type(one) is types.WrapperDescriptorType
+    ]
     calls = [slot.value for slot in slots]
     nothing = ctypes.cast(do_nothing, ctypes.c_void_p).value
-    with without_methods([_ctypes.call_function, _ctypes.call_cdeclfunction]):
-        try:
-            for slot, call in zip(slots, calls, strict=True):
-                slot.value = nothing if call else None
-            yield
-        finally:
-            for slot, call in zip(slots, calls, strict=True):
-                slot.value = call
+    try:
+        for slot, call in zip(slots, calls, strict=True):
+            slot.value = nothing if call else None
+        yield
+    finally:
+        for slot, call in zip(slots, calls, strict=True):
+            slot.value = call
 
 
 def subclasses(kind: type) -> list[type]:

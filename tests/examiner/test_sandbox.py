@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -21,6 +22,9 @@ from autograder.model.course import CourseError
 
 needs_sandbox = pytest.mark.skipif(sandbox.why_not() is not None, reason="there is no sandbox on this machine")
 needs_group = pytest.mark.skipif(cgroups.place() is None, reason="no memory cgroup can be made on this machine")
+
+
+LIMITS, SIGNALS = "memory, processor, process, file and output limits", "whoever ends or stops a process"
 
 
 def by_name() -> dict[str, protections.Protection]:
@@ -61,6 +65,74 @@ def test_doctor_notices_a_sandbox_that_shows_the_machine(monkeypatch: pytest.Mon
     found = by_name()["files"]
     assert not found.active
     assert found.detail == "it reads a file of the grader's"
+
+
+CLOSED_NETWORK = ("scratch.py", "NEWNS | NEWIPC | NEWNET | NEWUTS", "NEWNS | NEWIPC | NEWUTS")
+PRIVATE_PROCESSES = ("scratch.py", '    system_call("unshare", NEWPID)\n', "")
+HIDDEN_PROCESSES = ("scratch.py", '"hidepid=2"', '"hidepid=0"')
+# What is taken out of the code inside the sandbox, the line of doctor's that must change, and what it must say.
+BROKEN = {
+    "processes": ([PRIVATE_PROCESSES, HIDDEN_PROCESSES], "other processes", "it sees other processes"),
+    "network": ([CLOSED_NETWORK], "network", "reaches the machine's network"),
+    "device times": (
+        [("scratch.py", "for name in DEVICES:", "for name in ():")],
+        "files",
+        "sets the time of /dev/null",
+    ),
+    "user": ([], "a user of its own per submission", "uid 0"),
+    "calls": (
+        [("rights.py", "seccomp.install(seccomp.allowed())", "pass")],
+        "system calls refused (seccomp)",
+        "inotify",
+    ),
+    "/proc": ([("scratch.py", "    cover_proc()\n", "")], "counters of the machine", "sys/fs/aio-nr"),
+    "files of processes": (
+        [("rights.py", "        hide_process_files()", "        pass")],
+        "counters of the machine",
+        "smaps",
+    ),
+    "memory": ([("rights.py", "        resource.RLIMIT_AS: ", "        # ")], LIMITS, "could not be tried"),
+    "size of a file": ([("rights.py", "        resource.RLIMIT_FSIZE: ", "        # ")], LIMITS, "the size of a file"),
+    "processes of one": (
+        [("rights.py", 'resource.RLIMIT_NPROC: settings["processes"],', "")],
+        LIMITS,
+        "number of processes",
+    ),
+    "processor time": ([("rights.py", 'resource.RLIMIT_CPU: settings["cpu_seconds"],', "")], LIMITS, "processor time"),
+    "size of all files": ([("scratch.py", "size={share},", "")], LIMITS, "the size of all files"),
+    "signals": (
+        [("stops.py", "every = STOPPING_SIGNALS + ENDING_SIGNALS", "every = STOPPING_SIGNALS")],
+        SIGNALS,
+        "was not shown",
+    ),
+}
+
+
+@needs_sandbox
+@pytest.mark.parametrize("broken", BROKEN)
+def test_each_line_of_doctor_s_changes_when_its_protection_is_taken_out(
+    broken: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In a copy of the code that runs inside."""
+    changes, name, said = BROKEN[broken]
+    if os.geteuid() != 0 and broken in ("user", "processes"):
+        pytest.skip("as an ordinary user this is done in another way")
+    shutil.copytree(sandbox.INSIDE, tmp_path / "inside")
+    for file, before, after in changes:
+        text = (tmp_path / "inside" / file).read_text(encoding="utf-8")
+        assert text.count(before) >= 1
+        (tmp_path / "inside" / file).write_text(text.replace(before, after), encoding="utf-8")
+    monkeypatch.setattr(sandbox, "INSIDE", tmp_path / "inside")
+    if broken == "user":
+        monkeypatch.setattr(sandbox, "new_user", lambda: 0)
+    if changes == [CLOSED_NETWORK]:
+        real = sandbox.command
+        monkeypatch.setattr(sandbox, "command", lambda *a: [one for one in real(*a) if one != "--unshare-net"])
+    found = by_name()
+    assert not found[name].active, found[name].detail
+    assert said in found[name].detail
+    others = [one.name for other, one in found.items() if other != name and not one.active]
+    assert len(others) <= (os.geteuid() != 0) + 1, others  # one protection can be the ground of another one
 
 
 @needs_sandbox

@@ -5,7 +5,8 @@ Importing this adds them to the class of attacks.py.
 
 from __future__ import annotations
 
-from attacks import INSIDE, answer, beside, family
+from attacks import INSIDE, SERVER, answer, beside, family
+from course import POINTS
 
 family("what a process is")
 
@@ -89,4 +90,112 @@ def double(x):
     started = libc.clone(ctypes.cast(libc.sleep, ctypes.c_void_p), ctypes.c_void_p(top), memory | vfork | parent | child_ended, 1000)
     return f"refused: {started}"
 """,
+)
+
+# Who is killed from outside is tried again, and gets no verdict. So nobody may look like that: every way to be ended by
+# SIGKILL or SIGTERM from inside the sandbox must count as the submission's own doing.
+family("killed as if from outside")
+
+DYING = (
+    INSIDE
+    + """
+import ctypes, resource, signal, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+"""
+)
+ENDED = {"lost": "double-test: your code ended the Python process"}
+answer(
+    "one thread of it kills another",
+    "double",
+    DYING
+    + "def double(x):\n    libc.syscall(200 if os.uname().machine == 'x86_64' else 130, os.getpid(), 9)\n    time.sleep(1)",
+    says=ENDED,
+)
+answer(
+    "a limit on processor time that it sets",
+    "double",
+    DYING + "def double(x):\n    resource.setrlimit(resource.RLIMIT_CPU, (1, 1))\n    while True: pass",
+    says=ENDED,
+)
+beside(
+    "copies that end with their parent",
+    DYING + "os.register_at_fork(after_in_child=lambda: libc.prctl(1, 9, 0, 0, 0))",
+    scores=dict.fromkeys(POINTS, 0.0),
+    says={"lost": "double-test: your code ended the Python process"},
+)
+answer(
+    "a child whose end kills its parent",
+    "double",
+    DYING
+    + """
+def double(x):
+    if libc.syscall(56 if os.uname().machine == "x86_64" else 220, 9, 0, 0, 0, 0) == 0: os._exit(0)
+    time.sleep(0.5)
+    return "refused"
+""",
+)
+answer(
+    "a child in its memory that crashes",
+    "double",
+    DYING
+    + """
+crash = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+def double(x):
+    stack = ctypes.create_string_buffer(1 << 16)
+    top = (ctypes.addressof(stack) + (1 << 16)) & ~15
+    libc.clone(ctypes.cast(libc.abort, ctypes.c_void_p), ctypes.c_void_p(top), 0x100 | 17, 0)
+    time.sleep(0.5)
+    return "alive"
+""",
+)
+answer(
+    "terminated by its child",
+    "double",
+    DYING
+    + "def double(x):\n    if os.fork() == 0:\n        os.kill(os.getppid(), signal.SIGTERM)\n        os._exit(0)\n    time.sleep(2)",
+)
+answer(
+    "a program that cannot be loaded",
+    "double",
+    DYING
+    + """
+import sys
+def double(x):
+    text = bytearray(open(sys.executable, "rb").read(1 << 14))
+    start, count = int.from_bytes(text[32:40], "little"), int.from_bytes(text[56:58], "little")
+    for at in range(start, start + 56 * count, 56):
+        if text[at:at + 4] == b"\\1\\0\\0\\0": text[at + 16:at + 24] = b"\\0\\xf0\\xff\\xff\\xff\\x7f\\0\\0"
+    open("bad", "wb").write(text)
+    os.chmod("bad", 0o700)
+    os.execv("bad", ["bad"])
+""",
+)
+answer("broke only its connection", "double", DYING + "def double(x):\n    os.closerange(3, 192)\n    time.sleep(9)")
+# The examiner kills the copy of the first test at its end, and so the one of the second.
+beside(
+    "one process is two copies",
+    SERVER
+    + """
+import socket, threading
+mine, (ours, theirs) = server(), socket.socketpair()
+wire = sys.modules[type(mine).__module__].wire
+def also_for_the_next():
+    fd = socket.recv_fds(theirs, 1, 1)[1][0]
+    wire.send(socket.socket(fileno=fd), wire.pack({"op": "ready"}, None, None))
+    socket.socket(fileno=os.dup(fd)).recv(1)
+class Twice(type(mine)):
+    times, first = 0, os.getpid()
+    def clone(self, fd, number):
+        self.times += 1
+        if self.times == 2:
+            socket.send_fds(ours, [b"x"], [fd])
+            os.close(fd)
+            self.tell({"op": "done", **number}, None)
+            return
+        super().clone(fd, number)
+        if self.times == 1 and os.getpid() != self.first: threading.Thread(target=also_for_the_next).start()
+mine.__class__ = Twice
+""",
+    scores={"softmax": 0.0},
+    says={"lost": "softmax-test: your code ended the Python process"},
 )

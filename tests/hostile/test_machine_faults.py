@@ -181,6 +181,74 @@ def test_what_is_killed_each_time_is_not_graded_nothing_is_written_and_the_next_
     assert ([row["student"] for row in after.rows], after.skipped, after.failed) == (["ada"], len(STUDENTS) - 1, [])
 
 
+# A submission that can be met in every state: its process with copies that wait, and a copy that is being tested.
+LONG = Attack(
+    "long",
+    cells=(("top_words", "import time\ntime.sleep(1)"),),
+    answers={"shout": "import time\n" + ANSWERS["shout"].replace("    return", "    time.sleep(1)\n    return")},
+)
+
+
+def state_of(pid: int, everyone: list[int]) -> str:
+    """What a process of the student's is at the moment."""
+    try:
+        parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        if parent in everyone:
+            return "copy that waits"
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        tested = Path(f"/proc/{pid}/oom_score_adj").read_text().strip() == "1000"
+    except OSError:
+        return "gone"
+    return "copy under test" if tested else "student's process" if len(children) > 2 else "too early"
+
+
+@pytest.fixture(scope="module")
+def one_long(tmp_path_factory: pytest.TempPathFactory, cold: None) -> Path:
+    root = tmp_path_factory.mktemp("long")
+    course, assignment = make(root)
+    hand_in(root, assignment, "ada", LONG)
+    found = grade.grade(course, assignment, workers=1)
+    assert (found.failed, [row["score"] for row in found.rows]) == ([], [FULL])
+    return root
+
+
+@pytest.mark.parametrize(
+    "signal_sent",
+    [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)],
+    ids=["SIGKILL", "SIGTERM"],
+)
+@pytest.mark.parametrize("victim", ["student's process", "copy that waits", "copy under test"])
+def test_who_is_killed_at_the_same_place_each_time_is_never_a_zero(
+    one_long: Path, victim: str, signal_sent: signal.Signals
+) -> None:
+    """Three tries that end in the same place look like a submission that ends itself, but nobody inside did it."""
+    before = gradebook(one_long)
+    text = (one_long / "autograded" / "ada" / NAME / "grading.json").read_text()
+    over, killed = threading.Event(), set[int]()
+
+    def kill_each() -> None:
+        while not over.is_set():
+            everyone = kinds().get("student", [])
+            for pid in everyone:
+                if pid not in killed and state_of(pid, everyone) == victim:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal_sent)
+                    killed.add(pid)
+            time.sleep(0.02)
+
+    with meanwhile(kill_each):
+        found = again(one_long)
+        over.set()
+    assert len(killed) >= 3
+    assert (found.rows, found.not_graded) == ([], ["ada"])
+    assert "killed from outside" in found.failed[0]
+    assert gradebook(one_long) == before
+    assert (one_long / "autograded" / "ada" / NAME / "grading.json").read_text() == text
+    after = again(one_long)
+    assert (after.failed, [row["score"] for row in after.rows]) == ([], [FULL])
+    assert gradebook(one_long) == before
+
+
 # ---- time ------------------------------------------------------------------------------------------------------------
 
 
