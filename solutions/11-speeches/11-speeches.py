@@ -121,7 +121,8 @@ few = {
     "test_CLS.tsv": "1\tYou wait.",
     "test_LM_a.txt": "Never.",
 }
-with check.idea("build_vocabulary"):
+small = ["<pad>", "<unk>", ".", "We", "act"]
+with check.idea("words and their numbers"):
     every = "the vocabulary is a list: padding, unknown, then every different token of the training files once, sorted"
     listed = ["<pad>", "<unk>", "'s", ".", "0", "It", "We", "act", "now", "time", "too"]
     check.equal(check.run(build_vocabulary, few), listed, every)
@@ -156,40 +157,34 @@ with check.idea("build_vocabulary"):
         "test_LM_a.txt": "Never again!",
     }
 
-    def tokens_of(keep=lambda name: name.startswith("train_"), cut=speeches.tokens, change=lambda text: text):
-        return {token for name, text in corpus_files.items() if keep(name) for token in cut(change(text))}
-
-    def numbered(tokens):
-        return ["<pad>", "<unk>", *sorted(tokens)]
-
+    read = {token for name in ("train_LM.txt", "train_CLS.tsv") for token in speeches.tokens(corpus_files[name])}
+    listing = ["<pad>", "<unk>", *sorted(read)]
     check.equal(
         check.run(build_vocabulary, corpus_files),
-        numbered(tokens_of()),
+        listing,
         "for another corpus the vocabulary is wrong",
-        wrong={
-            "the vocabulary contains words of the test files: read only files whose name begins with `train_`": numbered(
-                tokens_of(keep=lambda name: True)
-            ),
-            "only `train_LM.txt` was read: use all training files": numbered(tokens_of(keep=lambda name: name == "train_LM.txt")),
-            "only `train_CLS.tsv` was read: use all training files": numbered(tokens_of(keep=lambda name: name == "train_CLS.tsv")),
-            "the labels are cut off: use a file's text as it is, labels included": numbered(tokens_of() - {"0", "2"}),
-            "padding and unknown are missing: they are entries 0 and 1": sorted(tokens_of()),
-            "unknown is entry 0: padding comes first": ["<unk>", "<pad>", *sorted(tokens_of())],
-            "padding and unknown are at the end: they are entries 0 and 1": [*sorted(tokens_of()), "<pad>", "<unk>"],
-            "padding and unknown are sorted in with the words: they are entries 0 and 1": sorted(tokens_of() | {"<pad>", "<unk>"}),
-            "the text was split at spaces: use `speeches.tokens`": numbered(tokens_of(cut=str.split)),
-            "capitals were folded: the tokens stay as they are": numbered(tokens_of(change=str.lower)),
-            "capitals are ignored in sorting: plain `sorted` puts them first": [
-                "<pad>",
-                "<unk>",
-                *sorted(sorted(tokens_of()), key=str.lower),
-            ],
-            "the words are in the order in which they appear: sort them": [
-                "<pad>",
-                "<unk>",
-                *dict.fromkeys(t for name in ("train_LM.txt", "train_CLS.tsv") for t in speeches.tokens(corpus_files[name])),
-            ],
-        },
+    )
+    ### END HIDDEN TESTS
+    check.equal(check.run(encode, "We act. We act.", small), [3, 4, 2, 3, 4, 2], "the number of a token is its index in `words`")
+    own = check.run(lambda: encode("It's time now.", build_vocabulary(few)))
+    check.equal(
+        own,
+        [5, 2, 9, 8, 3],
+        "with the vocabulary of `few` above the numbers are 5, 2, 9, 8, 3. (If build_vocabulary is wrong, mend it first)",
+    )
+    ### BEGIN HIDDEN TESTS
+    phrase = some_text(30)
+    numbers = [listing.index(token) for token in speeches.tokens(phrase) if token in listing]
+    phrase = " ".join(listing[n] for n in numbers if listing[n].isalpha())
+    numbers = [n for n in numbers if listing[n].isalpha()]
+    check.equal(
+        check.run(encode, phrase, listing),
+        numbers,
+        "for another vocabulary the numbers are wrong: each is the token's index in `words`",
+    )
+    cut_signs = check.run(encode, "It's time, we act.", ["<pad>", "<unk>", "'s", ",", ".", "It", "act", "time", "we"])
+    check.equal(
+        cut_signs, [5, 2, 7, 3, 8, 6, 4], "the text was split at spaces, or its capitals were folded: use `speeches.tokens` as it is"
     )
     ### END HIDDEN TESTS
 with check.edge("files unchanged"):
@@ -199,42 +194,12 @@ with check.edge("names that begin with train_"):
     more = {"test_LM_train_.txt": "No.", "train_LM_second.txt": "Yes, train_ it is.", "train_CLS.tsv": "2\ttest\n", "notes.txt": "Aside."}
     more["trainers.txt"] = "Coach."
     begins = "a training file is one whose *name begins* with `train_`, whatever else is in its name or text"
-    aside = "a file whose name does not begin with `train_` is read"
     kept_words = ["<pad>", "<unk>", ",", ".", "2", "Yes", "is", "it", "test", "train_"]
-    both_read = numbered([*kept_words[2:], "Aside", "Coach"])
-    check.equal(check.run(build_vocabulary, more), kept_words, begins, wrong={aside: both_read})
+    check.equal(check.run(build_vocabulary, more), kept_words, begins)
 with check.edge("no training token"):
     none = check.run(build_vocabulary, {"train_LM.txt": "", "test_LM_a.txt": "We."})
     check.equal(none, ["<pad>", "<unk>"], "without any training token two entries remain")
 ### END HIDDEN TESTS
-small = ["<pad>", "<unk>", ".", "We", "act"]
-with check.idea("encode", share=2):
-    check.equal(check.run(encode, "We act. We act.", small), [3, 4, 2, 3, 4, 2], "the number of a token is its index in `words`")
-    own = check.run(lambda: encode("It's time now.", build_vocabulary(few)))
-    check.equal(
-        own,
-        [5, 2, 9, 8, 3],
-        "with the vocabulary of `few` above the numbers are 5, 2, 9, 8, 3. (If build_vocabulary is wrong, mend it first)",
-    )
-    ### BEGIN HIDDEN TESTS
-    listing, phrase = numbered(tokens_of()), some_text(30)
-    numbers = [listing.index(token) for token in speeches.tokens(phrase) if token in listing]
-    phrase = " ".join(listing[n] for n in numbers if listing[n].isalpha())
-    numbers = [n for n in numbers if listing[n].isalpha()]
-    check.equal(
-        check.run(encode, phrase, listing),
-        numbers,
-        "for another vocabulary the numbers are wrong: each is the token's index in `words`",
-        wrong={
-            "indices are counted from 0": [n + 1 for n in numbers],
-            "padding and unknown count, too: they are entries 0 and 1": [n - 2 for n in numbers],
-        },
-    )
-    cut_signs = check.run(encode, "It's time, we act.", ["<pad>", "<unk>", "'s", ",", ".", "It", "act", "time", "we"])
-    check.equal(
-        cut_signs, [5, 2, 7, 3, 8, 6, 4], "the text was split at spaces, or its capitals were folded: use `speeches.tokens` as it is"
-    )
-    ### END HIDDEN TESTS
 with check.part("unknown tokens"):
     unknown = "a token that is not in `words` becomes 1"
     slips = {"unknown tokens are left out: they become 1": [3, 4, 2, 2]}
@@ -302,12 +267,6 @@ with check.idea("filled up with 0"):
         check.run(pad, listed, 7, shape=(5, 7)),
         [row + [0] * (7 - len(row)) for row in listed],
         "five other lists are filled up wrongly",
-        wrong={
-            "the filler is in front: put it at the end": [[0] * (7 - len(row)) + row for row in listed],
-            "the filler is 1, which is the unknown word: padding is 0": [row + [1] * (7 - len(row)) for row in listed],
-            "the filler is −1: padding is 0": [row + [-1] * (7 - len(row)) for row in listed],
-            "short lists are repeated: fill them up with 0": [(row * 7)[:7] for row in listed],
-        },
     )
     ### END HIDDEN TESTS
 with check.part("long lists"):
@@ -420,7 +379,7 @@ def decoder_parameters(V, T, D, L, hidden):
 
 # %% test="count" points=5
 check = Check("count", points=5)
-with check.idea("layer_parameters"):
+with check.idea("three counts"):
     one = "one layer of width 64 with a feed-forward width of 256 has 49,984 parameters"
     check.equal(check.run(layer_parameters, 64, 256), 49_984, one)
     ### BEGIN HIDDEN TESTS
@@ -430,16 +389,8 @@ with check.idea("layer_parameters"):
             check.run(layer_parameters, D, hidden),
             right,
             "for other widths the count of a layer is wrong. Is a number of the example written into the formula?",
-            wrong={
-                "4 D numbers are missing: the biases of the four attention matrices, or the two LayerNorms": right - 4 * D,
-                "hidden + D numbers are missing: the biases of the feed-forward part": right - hidden - D,
-                "2 D numbers are missing: there are two LayerNorms, and each has a gain *and* a shift": right - 2 * D,
-                "attention has four matrices: queries, keys, values *and* output": right - D * D - D,
-                "no biases at all are counted": right - 5 * D - hidden,
-            },
         )
     ### END HIDDEN TESTS
-with check.idea("encoder_parameters", share=2):
     around = "the report's encoder (583,907 parameters) has 383,971 outside its four layers: two tables and the classifier"
     bare = check.run(lambda: encoder_parameters(5755, 32, 64, 4, 256, 200, 3) - 4 * layer_parameters(64, 256))
     check.equal(bare, 383_971, around)
@@ -452,21 +403,8 @@ with check.idea("encoder_parameters", share=2):
             check.run(lambda v=v, t=t, d=d, l=l, f=f, c=c, k=k: encoder_parameters(v, t, d, l, f, c, k) - l * layer_parameters(d, f)),
             rest,
             "other sizes: tables, L of your layers and the classifier do not add up. Is a number of the example written into the formula?",
-            wrong={
-                "the positions are missing: a table of T × D": rest - t * d,
-                "the classifier is missing: D·C + C + C·K + K": (v + t) * d,
-                "the classifier's biases are missing": rest - c - k,
-                "there is no norm at the end of this encoder": rest + 2 * d,
-                "the classifier has two layers, D → C → K": (v + t) * d + d * k + k,
-            },
         )
     ### END HIDDEN TESTS
-with check.part("ALiBi has no positions"):
-    table = "with `learned=False` there is no table of positions: 32 · 64 = 2,048 parameters fewer"
-    sizes_given = (5755, 32, 64, 4, 256, 200, 3)
-    fewer = check.run(lambda: encoder_parameters(*sizes_given) - encoder_parameters(*sizes_given, False))
-    check.equal(fewer, 2048, table, wrong={"`learned=False` changes nothing: then there is no table of positions": 0})
-with check.idea("decoder_parameters", share=3):
     beside = "the report's decoder (858,256 parameters) has 738,816 outside its four layers: two tables, a norm and an output layer"
     bare = check.run(lambda: decoder_parameters(5755, 32, 64, 4, 100) - 4 * layer_parameters(64, 100))
     check.equal(bare, 738_816, beside)
@@ -479,14 +417,22 @@ with check.idea("decoder_parameters", share=3):
             check.run(lambda v=v, t=t, d=d, l=l, f=f: decoder_parameters(v, t, d, l, f) - l * layer_parameters(d, f)),
             rest,
             "other sizes: the decoder's parts do not add up. Is a number of the example written into the formula?",
-            wrong={
-                "the output layer is missing: it has its own D × V numbers": rest - d * v,
-                "the output layer has no bias": rest + v,
-                "the norm at the end is missing": rest - 2 * d,
-                "the positions are missing: a table of T × D": rest - t * d,
-            },
         )
     ### END HIDDEN TESTS
+with check.part("ALiBi has no positions"):
+    table = "with `learned=False` there is no table of positions: 32 · 64 = 2,048 parameters fewer"
+    sizes_given = (5755, 32, 64, 4, 256, 200, 3)
+    fewer = check.run(lambda: encoder_parameters(*sizes_given) - encoder_parameters(*sizes_given, False))
+    check.equal(fewer, 2048, table, wrong={"`learned=False` changes nothing: then there is no table of positions": 0})
+### BEGIN HIDDEN TESTS
+with check.edge("whole numbers"):
+    three = [
+        check.run(layer_parameters, 6, 7),
+        check.run(encoder_parameters, 9, 3, 4, 1, 5, 2, 2),
+        check.run(decoder_parameters, 9, 3, 4, 1, 5),
+    ]
+    check.equal([type(count) is int for count in three], [True] * 3, "numbers of parameters are whole numbers: no division, no float")
+### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
@@ -531,23 +477,15 @@ with check.idea("weighted mean of the values"):
     check.close(wide.flatten(), [3.0], "scores of log 3 and 0 after the division by √16 give the values 2 and 6 the weights ¾ and ¼")
     ### BEGIN HIDDEN TESTS
 
-    def exact(mask=None, bias=None, root=6**0.5, late=False, before=False):
-        logits = q @ k.mT / root
-        if bias is not None:
-            logits = (q @ k.mT + bias) / root if before else logits + bias
-        p = logits.softmax(-1) if mask is None or late else logits.masked_fill(~mask, -torch.inf).softmax(-1).nan_to_num()
+    def exact(mask=None, bias=None):
+        logits = q @ k.mT / 6**0.5 + (0.0 if bias is None else bias)
+        p = logits.softmax(-1) if mask is None else logits.masked_fill(~mask, -torch.inf).softmax(-1).nan_to_num()
         return (p if mask is None else p * mask) @ v
 
     check.close(
         plain_out,
         exact(),
         "without mask and bias this is scaled dot-product attention",
-        wrong={
-            "the scores are not scaled": exact(root=1.0),
-            "the scores are divided by d, not by its square root": exact(root=6.0),
-            "the scale is the root of the number of keys": exact(root=5**0.5),
-            "softmax runs over the queries: the weights of a query sum to one over the keys": (q @ k.mT / 6**0.5).softmax(-2) @ v,
-        },
     )
     ### END HIDDEN TESTS
 with check.part("mask"):
@@ -566,15 +504,6 @@ with check.part("mask"):
         hidden_out,
         exact(allowed),
         "with a mask the output is wrong",
-        wrong={
-            "the mask is inverted: `True` means may look": exact(~allowed),
-            "the weights are zeroed after the softmax: the others then sum to less than one": exact(allowed, late=True),
-            "hidden scores are set to 0: that is a score like any other. Use a very negative number": (q @ k.mT / 6**0.5 * allowed).softmax(
-                -1
-            )
-            @ v,
-            "the mask is not used": exact(),
-        },
     )
     each = (rand(2, 3, 4, 5) > 0.4) | (torch.arange(5) == 1)
     check.close(
@@ -593,11 +522,6 @@ with check.part("bias"):
         check.run(attend, q, k, v, None, tilt),
         exact(None, tilt),
         "with a bias the output is wrong",
-        wrong={
-            "the bias is added before the scores are divided by the root: it comes after": exact(None, tilt, before=True),
-            "the bias is subtracted": exact(None, -tilt),
-            "the bias is not used": exact(),
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -627,10 +551,6 @@ with check.edge("mask and bias together"):
         check.run(attend, q, k, v, allowed, tilt),
         exact(allowed, tilt),
         "with a mask and a bias the output is wrong",
-        wrong={
-            "with a mask the bias is not used": exact(allowed),
-            "with a bias the mask is not used": exact(None, tilt),
-        },
     )
 with check.part("nowhere to look"):
     nowhere = allowed.clone()
@@ -644,6 +564,10 @@ with check.edge("large scores"):
     overflow = "with large scores the output is wrong: exp alone overflows, softmax subtracts the largest score first"
     exact_far = (200 * q.double() @ k.double().mT / 6**0.5).softmax(-1).float() @ v
     check.close(check.run(attend, 200 * q, k, v), exact_far, overflow, atol=1e-3)
+    faint = "where all visible scores are very low, hidden keys get weight: hide them with the smallest number of the dtype, or −∞"
+    deep = torch.full((1, 1, 1, 4), 40.0), torch.tensor([-1.2, -1.1875, -1.19]).view(1, 1, 3, 1).expand(1, 1, 3, 4)  # −96, −95, −95.2
+    sharp = check.run(attend, *deep, torch.eye(3)[None, None], torch.tensor([True, True, False])).flatten()
+    check.close(sharp, torch.tensor([-96.0, -95.0, -torch.inf]).softmax(0), faint, atol=1e-4)
 with check.edge("float64, one token"):
     fine = [part.double() for part in (q, k, v)]
     digits = "with float64 input digits are lost: the result has the dtype of q, k and v"
@@ -690,15 +614,6 @@ with check.idea("mean of the real positions"):
         total / how_many,
         "with segments of 5, 1, 3 and 2 real positions the means are wrong",
         rtol=2e-3,
-        wrong={
-            "padding is in the mean": z.mean(1),
-            "the sum leaves padding out, but you divide by all positions": total / 6,
-            "this is a sum: divide by the number of real positions": total,
-            "this is the first position's vector: take the mean": z[:, 0],
-            "this is the maximum: take the mean": z.masked_fill(~there[..., None], -torch.inf).amax(1),
-            "this is the mean over the padding: `True` marks what is real": (z * ~there[..., None]).sum(1) / (6 - how_many),
-            "every segment is divided by the same number: each has its own length": total / (11 / 4),
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -797,7 +712,7 @@ def majority_accuracy(train_labels, test_labels):
 # %% test="evaluate" points=4
 check = Check("evaluate", points=4)
 said, truth = torch.tensor([0, 0, 1, 2, 2, 0, 0]), torch.tensor([0, 0, 0, 0, 2, 1, 1])
-with check.idea("confusion_matrix"):
+with check.idea("counts, recall and majority"):
     entry_is = "entry [a, b] counts the segments of class a that were guessed as b"
     check.equal(check.run(confusion_matrix, said, truth, 3), [[2, 1, 1], [2, 0, 0], [0, 0, 1]], entry_is)
     ### BEGIN HIDDEN TESTS
@@ -811,66 +726,22 @@ with check.idea("confusion_matrix"):
         check.run(confusion_matrix, some_said, some_truth, 5),
         counted,
         "five classes, 205 segments: the counts are wrong",
-        wrong={
-            "rows and columns are swapped: the true class is the row": counted.T,
-            "these are shares: return counts": counted / counted.sum(1, keepdim=True),
-        },
     )
     ### END HIDDEN TESTS
-with check.edge("inputs unchanged"):
-    check.unchanged(confusion_matrix, said, truth, 3)
-### BEGIN HIDDEN TESTS
-with check.edge("int64 counts"):
-    number_type = check.run(lambda: str(confusion_matrix(said, truth, 3).dtype))
-    check.equal(number_type, "torch.int64", "the counts are whole numbers: int64, as the docstring says")
-with check.edge("classes that never occur"):
-    six = check.run(confusion_matrix, torch.tensor([1, 0]), torch.tensor([0, 2]), 6)
-    sparse = torch.zeros(6, 6)
-    sparse[0, 1], sparse[2, 0] = 1, 1
-    check.equal(six, sparse, "six classes, some of which never occur: the matrix is still (6, 6)")
-with check.edge("one segment"):
-    single = check.run(confusion_matrix, torch.tensor([1]), torch.tensor([1]), 2)
-    check.equal(single, [[0, 0], [0, 1]], "a single segment must work")
-### END HIDDEN TESTS
-with check.idea("mean_recall"):
     shares_of = "6 of 10, 1 of 2 and 1 of 4 were recognised: the mean of the three shares, .6, .5 and .25, is .45"
     check.close(check.run(mean_recall, torch.tensor([[6, 2, 2], [1, 1, 0], [3, 0, 1]])), 0.45, shares_of, rtol=1e-5)
     third = "of `said` and `truth` above ½, 0 and 1 were recognised: ½ on average. (If confusion_matrix is wrong, mend it first)"
     check.close(check.run(lambda: mean_recall(confusion_matrix(said, truth, 3))), 0.5, third, rtol=1e-5)
     ### BEGIN HIDDEN TESTS
     grid = randint(1, 30, (4, 4))
-    recalls, precisions = grid.diagonal() / grid.sum(1), grid.diagonal() / grid.sum(0)
+    recalls = grid.diagonal() / grid.sum(1)
     check.close(
         check.run(mean_recall, grid),
         recalls.mean(),
         "for four other classes the mean recall is wrong",
         rtol=1e-5,
-        wrong={
-            "this is the accuracy: large classes count more there": grid.trace() / grid.sum(),
-            "this is the mean precision (columns): a recall divides by the row's sum": precisions.mean(),
-            "this is the sum: take the mean over the classes": recalls.sum(),
-        },
     )
     ### END HIDDEN TESTS
-### BEGIN HIDDEN TESTS
-with check.part("classes that occur"):
-    check.close(
-        check.run(mean_recall, torch.tensor([[3, 1, 0], [0, 0, 0], [0, 0, 4]])),
-        0.875,
-        "a class that does not occur has no recall: leave it out of the mean",
-        rtol=1e-5,
-        wrong={
-            "a class that does not occur counts as recall 0: leave it out": 1.75 / 3,
-            "a class that does not occur gives NaN: leave it out": math.nan,
-        },
-    )
-with check.edge("a float"):
-    is_float = check.run(lambda: type(mean_recall(torch.tensor([[1, 1], [0, 2]]))) is float)
-    check.equal(is_float, True, "mean_recall: return a Python float (`.item()`), not a tensor")
-with check.edge("the matrix unchanged"):
-    check.unchanged(mean_recall, torch.tensor([[3.0, 1.0], [2.0, 2.0]]))
-### END HIDDEN TESTS
-with check.idea("majority_accuracy", share=2):
     most = "class 1 is most frequent in training; 2 of the 8 test labels are 1"
     check.close(check.run(majority_accuracy, torch.tensor([1, 1, 1, 0, 2]), torch.tensor([0, 0, 0, 1, 2, 0, 1, 0])), 0.25, most, rtol=1e-5)
     turned = 2 - truth  # class 2 is most frequent
@@ -887,15 +758,39 @@ with check.idea("majority_accuracy", share=2):
         2 / 16,
         "for other labels the majority's accuracy is wrong",
         rtol=1e-5,
-        wrong={
-            "the most frequent *test* class is guessed, which you cannot know beforehand: use the most frequent one in training": 11 / 16,
-            "this is the majority's share in training: measure on the test labels": 9 / 20,
-            "this is a count: divide by the number of test labels": 2.0,
-            "this is a percentage: return a share": 12.5,
-            "class 0 is always guessed: use the most frequent one in training": 11 / 16,
-        },
     )
+    learned, tested = torch.tensor([0] * 9 + [1] * 8), torch.tensor([0] + [1] * 3 + [2] * 4)  # together most are 1
+    check.close(check.run(majority_accuracy, learned, tested), 1 / 8, "the most frequent label is that of training alone", rtol=1e-5)
     ### END HIDDEN TESTS
+with check.edge("inputs unchanged"):
+    check.unchanged(confusion_matrix, said, truth, 3)
+### BEGIN HIDDEN TESTS
+with check.edge("int64 counts"):
+    number_type = check.run(lambda: str(confusion_matrix(said, truth, 3).dtype))
+    check.equal(number_type, "torch.int64", "the counts are whole numbers: int64, as the docstring says")
+with check.edge("classes that never occur"):
+    six = check.run(confusion_matrix, torch.tensor([1, 0]), torch.tensor([0, 2]), 6)
+    sparse = torch.zeros(6, 6)
+    sparse[0, 1], sparse[2, 0] = 1, 1
+    check.equal(six, sparse, "six classes, some of which never occur: the matrix is still (6, 6)")
+with check.edge("one segment"):
+    single = check.run(confusion_matrix, torch.tensor([1]), torch.tensor([1]), 2)
+    check.equal(single, [[0, 0], [0, 1]], "a single segment must work")
+### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.part("classes that occur"):
+    check.close(
+        check.run(mean_recall, torch.tensor([[3, 1, 0], [0, 0, 0], [0, 0, 4]])),
+        0.875,
+        "a class that does not occur has no recall: leave it out of the mean",
+        rtol=1e-5,
+    )
+with check.edge("a float"):
+    is_float = check.run(lambda: type(mean_recall(torch.tensor([[1, 1], [0, 2]]))) is float)
+    check.equal(is_float, True, "mean_recall: return a Python float (`.item()`), not a tensor")
+with check.edge("the matrix unchanged"):
+    check.unchanged(mean_recall, torch.tensor([[3.0, 1.0], [2.0, 2.0]]))
+### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.edge("not in the test set"):
     absent = check.run(majority_accuracy, torch.tensor([2, 2, 0]), torch.tensor([0, 1]))
@@ -1059,13 +954,6 @@ with check.idea("rows"):
             off.max(),
             "another row does not sum to one, and the largest violation is wrong",
             atol=1e-5,
-            wrong={
-                "the columns are summed: every *row* is one query's distribution, sum over the last axis": (scaled.sum(-2) - 1).abs().max(),
-                "this is the mean of the violations: one bad row among many would hide": off.mean(),
-                "this is the sum of the violations: return the largest": off.sum(),
-                "a row that sums to less than one is a violation, too: take absolute values": (scaled.sum(-1) - 1).max(),
-                "this is the largest sum itself: subtract 1": scaled.sum(-1).max(),
-            },
         )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -1098,11 +986,6 @@ with check.part("padding"):
         on_padding.max(),
         "the largest weight on a padding key is wrong",
         atol=1e-5,
-        wrong={
-            "padding *queries* are searched: the rule is about keys": (spread * ~there[:, None, :, None]).max(),
-            "this is the sum of the weights on padding: return the largest": on_padding.sum(),
-            "the real keys are searched: the rule is about padding": (spread * there[:, None, None, :]).max(),
-        },
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -1129,18 +1012,24 @@ with check.part("future"):
         1.5,
         "the largest weight on a later key is wrong",
         atol=1e-5,
-        wrong={
-            "the lower triangle is searched: the future of query i are the keys j > i": 1.7,
-            "the diagonal counts as future: a query may look at itself": 1.6,
-            "the first key of the future is not searched: it begins at j = i + 1": ready.triu(2).max(),
-            "this is the sum over the future: return the largest": ready.triu(1).sum(),
-        },
+    )
+    ready[1, 2, 0, 3] = 1.8  # another segment, another head, three keys ahead
+    check.close(
+        violation("future", ready, full, True),
+        1.8,
+        "the largest weight on a later key is wrong: all segments, heads and later keys count",
+        atol=1e-5,
     )
     ### END HIDDEN TESTS
 with check.part("only if causal"):
     check.close(check.run(lambda: sanity(bad, seen, False)["future"]), 0.0, "without `causal` there is no forbidden future", atol=1e-5)
 ### BEGIN HIDDEN TESTS
 with check.edge("negative weights"):
+    balanced = good.clone()
+    balanced[0, 1, 2] = torch.tensor([1.3, -0.3, 0.0, 0.0, 0.0])
+    check.close(
+        violation("rows", balanced, full), 0.0, "a row with a negative weight may sum to one: sum the weights as they are", atol=1e-5
+    )
     below = bad.clone()
     below[1, 1, 0, 4] = -0.3
     check.close(
@@ -1247,14 +1136,6 @@ with check.idea("perplexity over all"):
         many.mean().exp(),
         "500 tokens: the perplexity over all targets is wrong",
         rtol=1e-4,
-        wrong={
-            "this is the mean of the tokens' perplexities: average the losses, then take exp": many.exp().mean(),
-            "this is the mean loss: take exp of it": many.mean(),
-            "this is 2 to the power of the mean loss: the losses are in nats, so use exp": 2 ** many.mean(),
-            "unknown words are left out of `all`": many[aims != 1].mean().exp(),
-            "this is exp of the summed loss: divide the sum by the number of targets first": many.sum().exp(),
-            "the targets of 0 are left out: 0 is a target like any other here": many[aims > 0].mean().exp(),
-        },
     )
     ### END HIDDEN TESTS
 with check.part("filler counts nowhere"):
@@ -1268,27 +1149,18 @@ with check.part("filler counts nowhere"):
         without["all"],
         "500 tokens: filler changes `all`",
         rtol=1e-4,
-        wrong={
-            "filler counts in `all`: leave the targets of −1 out": many.mean().exp(),
-            "the sum leaves filler out, but you divide by all positions": (many[real].sum() / 500).exp(),
-        },
     )
     check.close(
         value_of("known", many, mixed),
         without["known"],
         "500 tokens: filler changes `known`",
         rtol=1e-4,
-        wrong={"filler counts as known: leave the targets of −1 out, too": many[mixed != 1].mean().exp()},
     )
     check.close(
         value_of("unknown", many, mixed),
         without["unknown"],
         "500 tokens: filler changes the share of unknown words",
         rtol=1e-4,
-        wrong={
-            "filler counts in the number of targets": (mixed == 1).double().mean(),
-            "filler counts as unknown": ((mixed == 1) | ~real).double().mean(),
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -1302,11 +1174,6 @@ with check.part("known targets"):
         many[aims != 1].mean().exp(),
         "500 tokens: the perplexity over the known targets is wrong (0 is a target like any other here)",
         rtol=1e-4,
-        wrong={
-            "unknown words are still in: leave the targets of 1 out": many.mean().exp(),
-            "the sum leaves unknown words out, but you divide by all real targets": (many[aims != 1].sum() / 500).exp(),
-            "the targets of 0 are left out of `known`: 0 is a target like any other here": many[aims > 1].mean().exp(),
-        },
     )
     ### END HIDDEN TESTS
 with check.part("share of unknown words"):
@@ -1318,12 +1185,6 @@ with check.part("share of unknown words"):
         rare,
         "500 tokens: the share of unknown words is wrong",
         rtol=1e-4,
-        wrong={
-            "this is the share of known words": 1 - rare,
-            "this is a count: return a share": rare * 500,
-            "this is a percentage: return a share": rare * 100,
-            "this is the ratio of unknown to known words: divide by all real targets": rare / (1 - rare),
-        },
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -1560,11 +1421,14 @@ def paired_interval(a, b):
 check = Check("interval", points=5)
 
 
+near = {"rtol": 0, "atol": 6e-4}  # a result with three decimals passes: digits are an edge
+
+
 def around(centre, width):
     return [centre - width, centre + width]
 
 
-with check.idea("accuracy_error"):
+with check.idea("error and interval"):
     eighty = "an accuracy of 80 % on 100 segments has a standard error of 4 points: √(.8 · .2 / 100)"
     check.close(check.run(accuracy_error, 0.8, 100), 0.04, eighty, rtol=1e-5)
     ### BEGIN HIDDEN TESTS
@@ -1573,26 +1437,14 @@ with check.idea("accuracy_error"):
         (0.21 / 7) ** 0.5,
         "other numbers: the standard error is wrong",
         rtol=1e-5,
-        wrong={
-            "this is the variance: take the root": 0.03,
-            "this is √(p(1 − p)): divide it by √n": 0.21**0.5,
-            "divide by n inside the root, not outside": 0.21**0.5 / 7,
-            "the variance of a coin flip is p(1 − p), not p": (0.3 / 7) ** 0.5,
-            "n − 1 is for an estimated variance: here p is given, divide by n": (0.21 / 6) ** 0.5,
-        },
     )
     ### END HIDDEN TESTS
-### BEGIN HIDDEN TESTS
-with check.edge("no spread"):
-    check.close(check.run(accuracy_error, 1.0, 50), 0.0, "an accuracy of 1 has no spread in this formula", atol=1e-9)
-### END HIDDEN TESTS
-with check.idea("paired_interval", share=3):
     first, second = [0.80, 0.82, 0.84], [0.83, 0.83, 0.86]  # differences .03, .01, .02: mean .02, s = .01
     three = "the differences are .03, .01 and .02: their mean is .02, s is .01, and t is 4.303: from −0.00484 to 0.04484"
-    check.close(check.run(paired_interval, first, second), [-0.004843, 0.044843], three, atol=1e-5)
+    check.close(check.run(paired_interval, first, second), [-0.004843, 0.044843], three, **near)
     errors = check.run(lambda: [end / accuracy_error(0.8, 100) for end in paired_interval(first, second)])
     in_errors = "in standard errors of an accuracy of .8 on 100 segments: from −0.121 to 1.121. (If accuracy_error is wrong, mend it first)"
-    check.close(errors, [-0.121, 1.121], in_errors, atol=1e-3)
+    check.close(errors, [-0.121, 1.121], in_errors, atol=0.02)
     ### BEGIN HIDDEN TESTS
     a, b = rand(3).tolist(), rand(3).tolist()
     moves = [y - x for x, y in zip(a, b, strict=True)]
@@ -1602,22 +1454,13 @@ with check.idea("paired_interval", share=3):
         check.run(paired_interval, a, b),
         around(mean, half),
         "for three other seeds the interval is wrong",
-        rtol=1e-4,
-        wrong={
-            "the differences are a − b: take b − a": around(-mean, half),
-            "1.96 is for large samples: with three seeds use T_QUANTILES[2]": around(mean, half * 1.96 / 4.303),
-            "the degrees of freedom are n − 1: T_QUANTILES[n − 1], not [n]": around(mean, half * 3.182 / 4.303),
-            "s is not divided by √n": around(mean, 4.303 * s),
-            "s divides by n: it must divide by n − 1": around(mean, half * (2 / 3) ** 0.5),
-            "s is divided by n, not by √n": around(mean, 4.303 * s / 3),
-            "the seeds are not paired: s is that of the differences, not of both lists": around(
-                mean, 4.303 * (statistics.variance(a) + statistics.variance(b)) ** 0.5 / 3**0.5
-            ),
-            "this is the variance: take its root": around(mean, 4.303 * s**2 / 3**0.5),
-            "the low end comes first": around(mean, -half),
-        },
+        **near,
     )
     ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.edge("no spread"):
+    check.close(check.run(accuracy_error, 1.0, 50), 0.0, "an accuracy of 1 has no spread in this formula", atol=1e-9)
+### END HIDDEN TESTS
 with check.edge("lists unchanged"):
     check.unchanged(paired_interval, [0.5, 0.7, 0.9], [0.6, 0.5, 0.7])
 ### BEGIN HIDDEN TESTS
@@ -1631,15 +1474,13 @@ with check.part("other numbers of seeds"):
             check.run(paired_interval, left, right),
             around(statistics.mean(moves), t * spread),
             f"with {n} seeds the interval is wrong",
-            rtol=1e-4,
-            wrong={
-                "the quantile of three seeds is used for every number of seeds": around(statistics.mean(moves), 4.303 * spread),
-                "√3 is used for every number of seeds": around(statistics.mean(moves), t * spread * (n / 3) ** 0.5),
-            },
+            **near,
         )
 with check.edge("always the same difference"):
     point = check.run(paired_interval, [0.5, 0.7, 0.6], [0.6, 0.8, 0.7])
-    check.close(point, [0.1, 0.1], "the same difference for every seed: the interval is a single point", atol=1e-5)
+    check.close(point, [0.1, 0.1], "the same difference for every seed: the interval is a single point", **near)
+with check.edge("all digits"):
+    check.close(check.run(paired_interval, a, b), around(mean, half), "digits are lost: do not round", rtol=1e-4)
 ### END HIDDEN TESTS
 check.score()
 
@@ -1767,46 +1608,32 @@ with check.idea("hits against the same distance"):
     check.close(check.run(follow, w, struck, lower), [0.325, -0.075], both)
     ### BEGIN HIDDEN TESTS
 
-    def by_loops(big, marked, usable, of_distance=True, with_hits=False, per_segment=False, everywhere=False, control=True, turned=False):
+    def by_loops(big, marked, usable):
         scores, hit_count = torch.zeros(big.shape[1]), 0
         B, T = len(big), big.shape[-1]
         for b, i, j in marked.nonzero().tolist():
             others = [
                 big[e, :, s, u]
-                for e in ([b] if per_segment else range(B))
+                for e in range(B)
                 for s in range(T)
                 for u in range(T)
-                if (usable[e, s, u] or everywhere) and (with_hits or not marked[e, s, u]) and (not of_distance or s - u == i - j)
+                if usable[e, s, u] and not marked[e, s, u] and s - u == i - j
             ]
             if others:
-                scores += (big[b, :, j, i] if turned else big[b, :, i, j]) - (torch.stack(others).mean(0) if control else 0.0)
+                scores += big[b, :, i, j] - torch.stack(others).mean(0)
                 hit_count += 1
-        return scores / max(hit_count, 1), hit_count
+        return scores / max(hit_count, 1)
 
     alone = randn(1, 4, 9, 9).softmax(-1)
     cells = torch.ones(1, 9, 9, dtype=torch.bool).tril(-2)
     chosen = torch.zeros(1, 9, 9, dtype=torch.bool)
     for i, j in [(8, 6), (4, 2), (5, 3), (7, 3), (8, 3)]:  # three of one distance, one each of two others
         chosen[0, i, j] = True
-    right, hit_count = by_loops(alone, chosen, cells)
-    by_distance = [by_loops(alone, chosen & ((torch.arange(9)[:, None] - torch.arange(9)) == r), cells)[0] for r in (2, 4, 5)]
-    sides = cells & ~chosen
+    right = by_loops(alone, chosen, cells)
     check.close(
         check.run(follow, alone, chosen, cells, shape=(4,)),
         right,
         "one segment, four heads: the score differs from a plain loop over the hits",
-        wrong={
-            "this is the weight on the hits without the control: subtract the mean at the same distance": by_loops(
-                alone, chosen, cells, control=False
-            )[0],
-            "the control takes cells at all distances: compare with the same distance only": by_loops(
-                alone, chosen, cells, of_distance=False
-            )[0],
-            "hits are in the control: leave them out": by_loops(alone, chosen, cells, with_hits=True)[0],
-            "query and key are swapped: rows are queries": by_loops(alone.mT, chosen, cells)[0],
-            "this is the sum over the hits: take the mean": right * hit_count,
-            "every distance has the same weight: give every *hit* the same weight": sum(by_distance) / 3,
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -1818,11 +1645,8 @@ drawn = every_pair & (rand(3, 7, 7) < 0.3)
 with check.part("control in the whole batch"):
     check.close(
         check.run(follow, big, drawn, every_pair, shape=(4,)),
-        by_loops(big, drawn, every_pair)[0],
+        by_loops(big, drawn, every_pair),
         "three segments: the score differs from a plain loop over the hits",
-        wrong={
-            "the control looks at one segment at a time: use the whole batch": by_loops(big, drawn, every_pair, per_segment=True)[0],
-        },
     )
 with check.part("cells that count"):
     usual = torch.ones(1, 9, 9, dtype=torch.bool).tril(-2)
@@ -1830,9 +1654,8 @@ with check.part("cells that count"):
     fewer = chosen & usual
     check.close(
         check.run(follow, alone, fewer, usual, shape=(4,)),
-        by_loops(alone, fewer, usual)[0],
+        by_loops(alone, fewer, usual),
         "when some pairs do not count, the score is wrong",
-        wrong={"the control takes cells that do not count: use `cells`": by_loops(alone, fewer, usual, everywhere=True)[0]},
     )
 with check.edge("no hit"):
     none = check.run(follow, w, torch.zeros_like(struck), lower)
@@ -1846,7 +1669,7 @@ with check.edge("no control"):
     check.close(check.run(follow, five, lonely, below), torch.zeros(3), nothing)
     lonely[0, 2, 1] = True
     check.close(
-        check.run(follow, five, lonely, below), by_loops(five, lonely, below)[0], "a hit without a control cell is not counted in the mean"
+        check.run(follow, five, lonely, below), by_loops(five, lonely, below), "a hit without a control cell is not counted in the mean"
     )
 with check.edge("float64"):
     fine = check.run(follow, alone.double(), chosen, cells)
@@ -1982,16 +1805,6 @@ with check.idea("two tails of a fair coin"):
             2 * tail(n, fewer),
             f"{m} of {n}: p is wrong",
             rtol=1e-5,
-            wrong={
-                "this is one-sided: double it": tail(n, fewer),
-                "the sum stops one too early: it includes min(m, n − m)": 2 * tail(n, fewer - 1),
-                "all segments are counted: only those on which exactly one model is right": min(
-                    1.0, 2 * tail(n + more, min(sum(other_right), n + more - sum(other_right)))
-                ),
-                "this is the probability of exactly this result: add the more uneven ones": 2 * math.comb(n, m) / 2**n,
-                "n is the number of segments on which exactly one model is right, not of all": 2 * tail(n + more, min(m, n + more - m)),
-                "the larger side is summed: use min(m, n − m)": 1.0,
-            },
         )
     ### END HIDDEN TESTS
 with check.edge("at most 1"):

@@ -131,30 +131,16 @@ with check.idea("labels one ahead of inputs"):
         return torch.tensor([[*row, *[PAD] * (5 - len(row))] for row in rows])
 
     ahead, behind = filled_up([[*row, END] for row in listed]), filled_up([[BEGIN, *row] for row in listed])
-    late = filled_up(listed)
-    late[:, 4] = END
     check.equal(
         wanted,
         ahead,
         "the labels of another batch are wrong: each row is its tokens, then END, then PAD",
-        wrong={
-            "END is missing in the labels: the decoder would never learn to stop": filled_up(listed),
-            "END is at the end of the row, after the padding: put it right after the last token": late,
-            "the labels begin with BEGIN: the decoder never has to predict that": behind,
-            "the rows are filled up with END: after the one END comes PAD, so that nothing is learned there": ahead.masked_fill(
-                ahead == PAD, END
-            ),
-        },
     )
     real = ahead != PAD
     check.equal(
         (fed * real).tolist(),
         (behind * real).tolist(),
         "the inputs of another batch are wrong where there are labels: BEGIN, then the tokens",
-        wrong={
-            "the inputs are not shifted: the decoder sees the word it must name": ahead.tolist(),
-            "BEGIN is missing in the inputs": (filled_up(listed) * real).tolist(),
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("lists unchanged"):
@@ -203,32 +189,22 @@ def target_mask(inputs):
 # %% test="masks" points=4
 check = Check("masks", points=4)
 rows = torch.tensor([[1, 7, 9, 5], [1, 8, PAD, PAD], [1, PAD, PAD, PAD]])
-with check.idea("padding_mask"):
+with check.idea("both masks"):
     form = "padding_mask: the shape is (B, 1, 1, S), so that it broadcasts over heads and queries"
     hidden = check.run(padding_mask, rows, shape=(3, 1, 1, 4), hint=form)
     marks = [[True] * 4, [True, True, False, False], [True, False, False, False]]
     check.equal(hidden[:, 0, 0].bool(), marks, "padding_mask: True at tokens, False at PAD")
     ### BEGIN HIDDEN TESTS
-    sizes_of = torch.tensor([7, 3, 1, 5, 6])
+    sizes_of = torch.tensor([4, 3, 1, 7, 6])
     other = randint(1, 9, (5, 7)).masked_fill(torch.arange(7) >= sizes_of[:, None], PAD)
-    other[:, 0], other[0, 6] = BEGIN, END
+    other[:, 0], other[3, 6] = BEGIN, END
     again = check.run(padding_mask, other, shape=(5, 1, 1, 7), hint="padding_mask: the shape is (B, 1, 1, S), for other sizes, too")
     check.equal(
         again[:, 0, 0].bool(),
         other != PAD,
         "padding_mask: wrong for another batch: every token but PAD may be looked at, BEGIN and END, too",
-        wrong={"padding_mask: the polarity is wrong. True means *may look*": other == PAD},
     )
     ### END HIDDEN TESTS
-with check.edge("boolean"):
-    check.equal(check.run(lambda: str(padding_mask(rows).dtype)), "torch.bool", "padding_mask: a mask is boolean")
-### BEGIN HIDDEN TESTS
-with check.edge("PAD in the middle"):
-    holes = torch.tensor([[1, PAD, 6, 2], [1, 5, PAD, 8]])
-    found = check.run(padding_mask, holes, shape=(2, 1, 1, 4))[:, 0, 0].bool()
-    check.equal(found, holes != PAD, "padding_mask: wrong where PAD comes between tokens: compare with PAD, not with a length")
-### END HIDDEN TESTS
-with check.idea("target_mask", share=2):
     seen = check.run(target_mask, rows, shape=(3, 1, 4, 4), hint="target_mask: the shape is (B, 1, T, T), a matrix for each sentence")
     lower = torch.ones(4, 4).tril().bool()
     check.equal(seen[0, 0], lower, "target_mask: position i may look at j ≤ i")
@@ -244,14 +220,17 @@ with check.idea("target_mask", share=2):
         square[:, 0],
         low,
         "target_mask: without padding every sentence has the lower triangle, the diagonal included",
-        wrong={
-            "target_mask: a position may look at itself: it holds the word *before* the one it must name": low.tril(-1),
-            "target_mask: the triangle points the wrong way: position 0 sees everything": low.mT,
-            "target_mask: the future is not hidden: this mask is not causal": torch.ones(2, 6, 6).bool(),
-            "target_mask: the polarity is wrong. True means *may look*": ~low,
-        },
     )
     ### END HIDDEN TESTS
+with check.edge("boolean"):
+    kinds = check.run(lambda: [str(mask(rows).dtype) for mask in (padding_mask, target_mask)])
+    check.equal(kinds, ["torch.bool"] * 2, "a mask is boolean: `True` and `False`, no numbers")
+### BEGIN HIDDEN TESTS
+with check.edge("PAD in the middle"):
+    holes = torch.tensor([[1, PAD, 6, 2], [1, 5, PAD, 8]])
+    found = check.run(padding_mask, holes, shape=(2, 1, 1, 4))[:, 0, 0].bool()
+    check.equal(found, holes != PAD, "padding_mask: wrong where PAD comes between tokens: compare with PAD, not with a length")
+### END HIDDEN TESTS
 with check.part("padding hidden"):
     last = "target_mask: the last position of the second sentence may look at the two tokens only"
     check.equal(seen[1, 0, 3], [True, True, False, False], last)
@@ -261,12 +240,6 @@ with check.part("padding hidden"):
         again[:, 0],
         (other != PAD)[:, None, :] & torch.ones(7, 7).tril().bool(),
         "target_mask: wrong for another batch with padding: position i may look at j ≤ i where j is not PAD",
-        wrong={
-            "target_mask: padding can be seen: combine both masks": torch.ones(5, 7, 7).tril().bool(),
-            "target_mask: rows of padding are empty, and softmax would be NaN there: hide padding as keys, not as queries": (
-                (other != PAD)[:, None, :] & (other != PAD)[:, :, None] & torch.ones(7, 7).tril().bool()
-            ),
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -343,7 +316,7 @@ layer = check.keep(CrossAttention, 6, 3)
 check.run(layer.load_state_dict, w)
 x, memory = randn(2, 4, 6), randn(2, 5, 6)  # T = 4, S = 5: a swapped role cannot hide
 plain_state = {f"{name}.weight": torch.eye(4) for name in layers} | {f"{name}.bias": torch.zeros(4) for name in layers}
-with check.idea("weights"):
+with check.idea("weights and forward"):
     form = "weights: (B, H, T, S), queries from x, keys from the memory. Which of the two did you use where?"
     maps = check.run(layer.weights, x, memory, shape=(2, 3, 4, 5), hint=form)
     check.distribution(maps, "weights: every row is a distribution over the *source*: along which axis does softmax run?")
@@ -357,27 +330,33 @@ with check.idea("weights"):
     def lin(name, z):
         return z @ w[f"{name}.weight"].T + w[f"{name}.bias"]
 
-    def by_hand(rule=None, scale=2**0.5, keys=memory, queries=x, values=memory, axis=-1, last=True):
+    def by_hand(rule=None, queries=x, words=memory):
         found, looks = [], []
         for cut in (slice(0, 2), slice(2, 4), slice(4, 6)):
-            raw = lin("query", queries)[..., cut] @ lin("key", keys)[..., cut].mT / scale
+            raw = lin("query", queries)[..., cut] @ lin("key", words)[..., cut].mT / 2**0.5
             raw = raw if rule is None else raw.masked_fill(~rule[:, 0], -torch.inf)
-            looks.append(raw.softmax(axis))
-            found.append(looks[-1] @ lin("value", values)[..., cut])
-        merged = torch.cat(found, -1)
-        return torch.stack(looks, 1), lin("output", merged) if last else merged
+            looks.append(raw.softmax(-1))
+            found.append(looks[-1] @ lin("value", words)[..., cut])
+        return torch.stack(looks, 1), lin("output", torch.cat(found, -1))
 
     check.close(
         maps,
         by_hand()[0],
         "weights: the values differ from softmax(q·k/√(D/H)), where q = query(x) and k = key(memory), head by head",
-        wrong={
-            "weights: the scores are not divided by √(D/H)": by_hand(scale=1.0)[0],
-            "weights: the scores are divided by the root of the whole width D; each head has width D/H": by_hand(scale=6**0.5)[0],
-            "weights: the scores are divided by D/H, not by its root": by_hand(scale=2.0)[0],
-            "weights: softmax runs over the target: every row must be a distribution over the source": by_hand(axis=-2)[0],
-            "weights: the scores are divided by the root of the number of heads; each head has width D/H": by_hand(scale=3**0.5)[0],
-        },
+    )
+    ### END HIDDEN TESTS
+    merged = "forward: (B, T, D), as long as x, not as the memory. Are the heads merged?"
+    out = check.run(layer, x, memory, shape=(2, 4, 6), hint=merged)
+    double = check.keep(CrossAttention, 4, 2)
+    check.run(double.load_state_dict, {**plain_state, "output.weight": 2 * torch.eye(4)})
+    one = check.run(double, torch.zeros(1, 2, 4), torch.tensor([[[1.0, 2, 3, 4]]]))
+    word = "forward: the memory is one word, (1, 2, 3, 4), so every query gets its value; here `output` doubles it"
+    check.close(one, [[[2.0, 4, 6, 8], [2, 4, 6, 8]]], word)
+    ### BEGIN HIDDEN TESTS
+    check.close(
+        out,
+        by_hand()[1],
+        "forward: the output differs from weights × values, merged and projected",
     )
     ### END HIDDEN TESTS
 with check.part("mask in weights"):
@@ -391,25 +370,19 @@ with check.part("mask in weights"):
     ### BEGIN HIDDEN TESTS
     half = torch.tensor([[True, True, False, True, False], [True, True, False, False, False]])[:, None, None]
     partly = check.run(layer.weights, x, memory, half, shape=(2, 3, 4, 5))
-    scores = torch.stack([lin("query", x)[..., c : c + 2] @ lin("key", memory)[..., c : c + 2].mT / 2**0.5 for c in (0, 2, 4)], 1)
     check.close(
         partly,
         by_hand(half)[0],
         "weights: with a mask the values are wrong: the scores that it hides become −∞, the others stay",
-        wrong={
-            "weights: the mask is not used": by_hand()[0],
-            "weights: the polarity is wrong. True means *may look*": by_hand(~half)[0],
-            "weights: the hidden weights are zeroed after softmax: the others no longer sum to one": by_hand()[0] * half,
-            "weights: hidden scores are set to 0: that is a score like any other. Use −∞": (scores * half).softmax(-1),
-        },
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.edge("very low scores"):
-    deep = torch.tensor([[[40.0, 0, 0, 0]]]), torch.tensor([[[-40.0, 0, 0, 0], [-39.0, 0, 0, 0], [40.0, 0, 0, 0]]])
-    faint = check.run(plain.weights, *deep, torch.tensor([[[[True, True, False]]]]))
     lowest = "weights: where all visible scores are very low, hidden words get weight: mask with −∞"
-    check.close(faint, [[[[0.0, 1.0, 0.0]]]], lowest, atol=1e-4)
+    for size, keys in ((40.0, (-40.0, -39.0, 40.0)), (400.0, (-400.0, -399.9, -399.95))):
+        deep = torch.tensor([[[size, 0, 0, 0]]]), torch.tensor([[[key, 0, 0, 0] for key in keys]])
+        faint = check.run(plain.weights, *deep, torch.tensor([[[[True, True, False]]]]))
+        check.close(faint, [[[[0.0, 1.0, 0.0]]]], lowest, atol=1e-4)
 with check.edge("a mask for every query"):
     each = (rand(2, 1, 4, 5) > 0.4) | (torch.arange(5) == 0)
     single = check.run(layer.weights, x, memory, each)
@@ -419,38 +392,6 @@ with check.edge("a mask for every query"):
     flat = check.run(layer.weights, x, memory, each[0, 0])
     check.close(flat, by_hand(each[:1])[0], "weights: a mask (T, S) broadcasts to (B, H, T, S): do not index into the mask")
 ### END HIDDEN TESTS
-with check.idea("forward", share=2):
-    merged = "forward: (B, T, D), as long as x, not as the memory. Are the heads merged?"
-    out = check.run(layer, x, memory, shape=(2, 4, 6), hint=merged)
-    double = check.keep(CrossAttention, 4, 2)
-    check.run(double.load_state_dict, {**plain_state, "output.weight": 2 * torch.eye(4)})
-    one = check.run(double, torch.zeros(1, 2, 4), torch.tensor([[[1.0, 2, 3, 4]]]))
-    word = "forward: the memory is one word, (1, 2, 3, 4), so every query gets its value; here `output` doubles it"
-    check.close(one, [[[2.0, 4, 6, 8], [2, 4, 6, 8]]], word)
-    ### BEGIN HIDDEN TESTS
-    heads = [by_hand()[0][:, h] for h in range(3)]
-    check.close(
-        out,
-        by_hand()[1],
-        "forward: the output differs from weights × values, merged and projected",
-        wrong={
-            "forward: the layer `output` is missing": by_hand(last=False)[1],
-            "forward: the scores are not divided by √(D/H)": by_hand(scale=1.0)[1],
-            "forward: the weights are applied to the memory itself: values go through the layer `value`": lin(
-                "output", torch.cat([heads[h] @ memory[..., 2 * h : 2 * h + 2] for h in range(3)], -1)
-            ),
-            "forward: the weights are applied to the keys: apply them to the values": lin(
-                "output", torch.cat([heads[h] @ lin("key", memory)[..., 2 * h : 2 * h + 2] for h in range(3)], -1)
-            ),
-            "forward: heads and positions are mixed up: transpose back before you merge": lin(
-                "output", torch.stack([heads[h] @ lin("value", memory)[..., 2 * h : 2 * h + 2] for h in range(3)], 1).reshape(2, 4, 6)
-            ),
-            "forward: the heads are added up: put them side by side": lin(
-                "output", sum(by_hand(last=False)[1].split(2, -1)).repeat(1, 1, 3)
-            ),
-        },
-    )
-    ### END HIDDEN TESTS
 with check.part("mask in forward"):
     moved = memory.clone()
     moved[1, 2:] += 3.0
@@ -461,14 +402,13 @@ with check.part("mask in forward"):
         check.run(layer, x, memory, cover),
         by_hand(cover)[1],
         "forward: with a mask the result is wrong",
-        wrong={"forward: the mask is not used": by_hand()[1]},
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("gradients"):
     cotangent = randn(2, 4, 6)
     grads = check.measure(checks.gradients, layer, (x, memory), cotangent, ("query.weight", "key.weight", "value.weight"))
-    expected = checks.gradients(lambda y, m: by_hand(queries=y, keys=m, values=m)[1], (x, memory), cotangent)
+    expected = checks.gradients(lambda y, m: by_hand(queries=y, words=m)[1], (x, memory), cotangent)
     flow = "no gradient reaches the layers: use torch operations all the way, without `.data` or `.detach()`"
     check.true(
         check.run(lambda: all(part is not None and bool(part.abs().sum() > 0) for part in grads.params.values())) if grads else grads, flow
@@ -548,47 +488,20 @@ with check.idea("three branches in their order"):
             renamed[f"cross.output.{kind}"] = w[f"cross.output.{kind}"]
         kit.load_state_dict(renamed)
 
-    def other_way(order="acf", residual="acf", norms="acf", own="acf", post=False, memory_norm=False, rule=None, sight=None):
+    def expected(rule=None, sight=None):
         y = x
-        parts = {
-            "a": (kit.norm1, lambda z: kit.attention(z, mask=rule)),
-            "c": (kit.norm_cross, lambda z: kit.cross(z, kit.norm_cross(memory) if memory_norm else memory, sight)),
-            "f": (kit.norm2, kit.feed_forward),
-        }
-        for name in order:
-            norm, branch = parts[name]
-            norm = norm if name in own else kit.norm1
-            if post:
-                y = norm(y + branch(y))
-            else:
-                step = branch(norm(y) if name in norms else y)
-                y = y + step if name in residual else step
+        for norm, branch in (
+            (kit.norm1, lambda z: kit.attention(z, mask=rule)),
+            (kit.norm_cross, lambda z: kit.cross(z, memory, sight)),
+            (kit.norm2, kit.feed_forward),
+        ):
+            y = y + branch(norm(y))
         return y.detach()
 
     check.close(
         out,
-        other_way(),
+        expected(),
         "the result differs from the three branches in their order: which norm, which residual, which memory does each get?",
-        wrong={
-            "the norms come after the residual sums (post-norm): here they come before the branches": other_way(post=True),
-            "cross-attention comes before self-attention": other_way("caf"),
-            "feed-forward comes before cross-attention": other_way("afc"),
-            "the feed-forward branch is missing": other_way("ac"),
-            "self-attention is missing": other_way("cf"),
-            "cross-attention is missing": other_way("af"),
-            "the residual around cross-attention is missing": other_way(residual="af"),
-            "the residual around self-attention is missing": other_way(residual="cf"),
-            "the residual around feed-forward is missing": other_way(residual="ac"),
-            "there are no residuals at all": other_way(residual=""),
-            "self-attention gets x without its norm": other_way(norms="cf"),
-            "cross-attention gets x without its norm": other_way(norms="af"),
-            "feed-forward gets x without its norm": other_way(norms="ac"),
-            "no branch has its norm": other_way(norms=""),
-            "the memory is normalised again: the encoder has done that already": other_way(memory_norm=True),
-            "cross-attention uses the norm of self-attention: it has its own, `norm_cross`": other_way(own="af"),
-            "feed-forward uses the norm of self-attention: it has its own, `norm2`": other_way(own="ac"),
-            "all branches use one norm: each has its own": other_way(own="a"),
-        },
     )
     ### END HIDDEN TESTS
 with check.part("mask of self-attention"):
@@ -597,7 +510,7 @@ with check.part("mask of self-attention"):
     early, late = (check.run(block, y, memory, lower, None, shape=(2, 4, 8)) for y in (x, moved))
     check.close(late[:, :2], early[:, :2], "a later target position changes an earlier one: is `mask` given to self-attention?")
     ### BEGIN HIDDEN TESTS
-    check.close(early, other_way(rule=lower), "with a causal `mask` the result is wrong: self-attention gets it, and nothing else does")
+    check.close(early, expected(rule=lower), "with a causal `mask` the result is wrong: self-attention gets it, and nothing else does")
     ### END HIDDEN TESTS
 with check.part("mask of cross-attention"):
     changed = memory.clone()
@@ -605,14 +518,14 @@ with check.part("mask of cross-attention"):
     heard, unheard = (check.run(block, x, m, None, cover) for m in (memory, changed))
     check.close(unheard, heard, "padding of the source changes the result: is `memory_mask` given to cross-attention?")
     ### BEGIN HIDDEN TESTS
-    check.close(heard, other_way(sight=cover), "with a `memory_mask` the result is wrong: cross-attention gets it, and nothing else does")
+    check.close(heard, expected(sight=cover), "with a `memory_mask` the result is wrong: cross-attention gets it, and nothing else does")
     ### END HIDDEN TESTS
 with check.part("dropout"):
     lossy = check.keep(DecoderBlock, 8, 2, 0.25)
     check.run(lossy.load_state_dict, idle)
     check.run(lossy.train)
-    many, far = torch.zeros(40, 25, 8), torch.zeros(40, 1, 8)
-    noisy = (check.run(lossy, many, far, None, None, shape=(40, 25, 8)) * 0.75).round(decimals=2)
+    many, far = torch.full((40, 25, 8), 1000.0), torch.zeros(40, 1, 8)
+    noisy = ((check.run(lossy, many, far, None, None, shape=(40, 25, 8)) - 1000) * 0.75).round(decimals=2)
     check.true((noisy != 83.25).any(), "in training mode nothing is dropped: is dropout applied to the branches?")
     cases = torch.tensor([0.0, 1, 10, 11, 100, 101, 110, 111])
     each = "in training mode every entry is 4/3 of 0, 1, 10, 11, 100, 101, 110 or 111: `self.drop` acts on each branch, and on nothing else"
@@ -627,11 +540,11 @@ with check.part("dropout"):
     check.close((noisy == 111).float().mean(), 0.75**3, "the three branches are dropped independently of each other", atol=0.03)
     check.run(lossy.eval)
     still = check.run(lossy, many, far, None, None, shape=(40, 25, 8))
-    check.close(still, 111.0, "in evaluation dropout does nothing: use the layer `self.drop`, which knows the mode", atol=1e-3)
+    check.close(still, 1111.0, "in evaluation dropout does nothing: use the layer `self.drop`, which knows the mode", atol=1e-3)
     half = check.keep(DecoderBlock, 8, 2, 0.6)
     check.run(half.load_state_dict, idle)
     check.run(half.train)
-    noisy = (check.run(half, many, far, None, None, shape=(40, 25, 8)) * 0.4).round(decimals=2)
+    noisy = ((check.run(half, many, far, None, None, shape=(40, 25, 8)) - 1000) * 0.4).round(decimals=2)
     check.close((noisy >= 100).float().mean(), 0.4, "with the rate .6 the wrong share survives: use the layer's own rate", atol=0.03)
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -737,34 +650,20 @@ with check.idea("logits of every next token"):
         twin.load_state_dict(joined)
 
     @torch.no_grad()
-    def reference(
-        scaled=True, placed=True, first=0, masked=True, heard=True, causal=True, final=True, words=source, fed=given, stored=None
-    ):
-        real = words != PAD
-        stored = twin.encoder(words, real if heard else None) if stored is None else stored
-        y = twin.decoder.embedding(fed) * (8**0.5 if scaled else 1.0)
-        if placed:
-            y = y + models.sinusoids(torch.arange(first, first + fed.shape[1]), 8)
-        T = fed.shape[1]
-        rule = (fed != PAD)[:, None, None] & (torch.ones(T, T).tril().bool() if causal else torch.ones(T, T).bool())
+    def reference(words=source, fed=given, stored=None):
+        real, T = words != PAD, fed.shape[1]
+        stored = twin.encoder(words, real) if stored is None else stored
+        y = twin.decoder.embedding(fed) * 8**0.5 + models.sinusoids(torch.arange(T), 8)
+        rule = (fed != PAD)[:, None, None] & torch.ones(T, T).tril().bool()
         for part in twin.decoder.blocks:
-            y = part(y, stored, real[:, None, None] if masked else None, mask=rule)
-        return twin.head(twin.decoder.norm(y) if final else y)
+            y = part(y, stored, real[:, None, None], mask=rule)
+        return twin.head(twin.decoder.norm(y))
 
     check.close(memory, twin.encoder(source, source != PAD).detach(), "encode: the memory is wrong: it is what `self.encoder` gives")
     check.close(
         logits,
         reference(),
         "the logits are wrong: compare `decode` with the text, step by step",
-        wrong={
-            "decode: the embeddings are not multiplied by √D": reference(scaled=False),
-            "decode: the positions are missing": reference(placed=False),
-            "decode: positions are counted from 0": reference(first=1),
-            "decode: the final norm is missing": reference(final=False),
-            "these are probabilities: return the logits, what `self.head` gives": reference().softmax(-1),
-            "these are log-probabilities: return the logits, what `self.head` gives": reference().log_softmax(-1),
-            "decode: the future is visible: pass the target mask to the blocks": reference(causal=False),
-        },
     )
     foreign = randn(2, 5, 8)
     check.close(
@@ -785,16 +684,11 @@ with check.part("padding of the source"):
         stored[ragged != PAD],
         twin.encoder(ragged, ragged != PAD)[ragged != PAD].detach(),
         "encode: with padding in the batch the memory is wrong",
-        wrong={"encode: padding changes the memory: tell the encoder which tokens are real": twin.encoder(ragged)[ragged != PAD].detach()},
     )
     check.close(
         check.run(model, ragged, given, shape=(2, 4, 13)),
         reference(words=ragged),
         "with padding in the batch the logits are wrong",
-        wrong={
-            "decode: cross-attention sees padding of the source: pass on the padding mask": reference(words=ragged, masked=False),
-            "encode: padding changes the memory: tell the encoder which tokens are real": reference(words=ragged, heard=False),
-        },
     )
     alone = check.run(model, ragged[1:, :3], given[1:], shape=(1, 4, 13))
     check.close(alone, reference(words=ragged)[1:], "a sentence on its own must get the same logits as in a batch with padding")
@@ -815,7 +709,17 @@ with check.part("dropout of the embeddings"):
         # 240 rows of 64: a standard deviation of .004 at most, so .03 is more than seven
         drop = "decode: apply `self.drop` to the embeddings with their positions, before the blocks"
         check.close(dropped.double().mean(), p_drop, drop, atol=0.03)
+    # A block that adds 50 to the first number of each embedding, and is dropped by itself: its 50 is not dropped again.
+    bump = check.keep(Translator, 3, 64, 64, 2, 1, 0.5)
+    idle = {name: torch.zeros_like(part) for name, part in (check.run(bump.state_dict) or {}).items() if name.startswith("blocks.")}
+    check.run(bump.load_state_dict, {**idle, **eye, "blocks.0.feed_forward.down.bias": 50 * torch.eye(64)[0]}, strict=False)
+    check.run(bump.train)
+    fed = randint(3, 64, (16, 40))
+    rows = check.run(bump.decode, fed, torch.zeros(16, 5, 64), torch.ones(16, 5, dtype=torch.int64), shape=(16, 40, 64))
+    late = "decode: what the blocks give is dropped once more: apply `self.drop` to the embeddings with their positions, before the blocks"
+    check.close((rows[..., 0] > 4).double().mean(), 0.5, late, atol=0.1)  # 640 coins: a standard deviation of .02
     check.run(begins.eval)
+    fed = randint(3, 64, (8, 40))
     quiet = [check.run(begins.decode, fed, torch.zeros(8, 5, 64), torch.ones(8, 5, dtype=torch.int64)) for _ in range(2)]
     check.close(quiet[0], quiet[1], "in evaluation two runs must give the same logits: use `self.drop`, which knows the mode")
 with check.edge("one token"):
@@ -870,11 +774,11 @@ def smallest_loss(V, epsilon):
 # %% test="smoothing" points=4
 check = Check("smoothing", points=4)
 sure = torch.tensor([[[0.0, 0.0, math.log(2.0), 0.0]]])  # p = .2, .2, .4, .2
-with check.idea("smoothed_loss"):
+with check.idea("loss and its smallest value"):
     even = check.run(smoothed_loss, torch.zeros(1, 2, 5), torch.tensor([[3, 4]]), 0.1)
-    check.close(even, math.log(5), "with equal logits the loss is log V, whatever ε is")
+    check.close(even, math.log(5), "with equal logits the loss is log V, whatever ε is", atol=1e-5)
     spread = "with V = 4 and ε = 0.4 the right token's label is 0.6 + 0.1, and each other token's 0.1"
-    check.close(check.run(smoothed_loss, sure, torch.tensor([[2]]), 0.4), -0.7 * math.log(0.4) - 0.3 * math.log(0.2), spread)
+    check.close(check.run(smoothed_loss, sure, torch.tensor([[2]]), 0.4), -0.7 * math.log(0.4) - 0.3 * math.log(0.2), spread, atol=1e-5)
     bans = ("cross_entropy", "CrossEntropyLoss", "nll_loss", "kl_div")
     own = "write the loss out: no cross_entropy, nll_loss or kl_div"
     check.avoids(smoothed_loss, *bans, hint=own, forbid=["cross entropy"], runs=lambda: smoothed_loss(sure, torch.tensor([[2]]), 0.4))
@@ -882,57 +786,38 @@ with check.idea("smoothed_loss"):
     for size, epsilon in [((3, 4, 7), 0.1), ((2, 6, 9), 0.25), ((4, 3, 6), 0.0)]:
         z, y = 2 * randn(*size), randint(1, size[2], size[:2])
         z[..., 0] += 2.0
-        V, log_p = size[2], z.log_softmax(-1)
-        right = log_p.gather(-1, y[..., None])[..., 0]
-        mixed = -(1 - epsilon) * right - epsilon * log_p.mean(-1)
         check.close(
             check.run(smoothed_loss, z, y, epsilon, forbid=["cross entropy"]),
             F.cross_entropy(z.flatten(0, 1), y.flatten(), label_smoothing=epsilon),
             "for other sizes the loss is wrong",
-            wrong={
-                "the labels are not smoothed": -right.mean(),
-                "the share ε goes to the other V − 1 tokens only: here all V get ε/V": (
-                    -(1 - epsilon) * right - epsilon * (log_p.sum(-1) - right) / (V - 1)
-                ).mean(),
-                "every token gets ε, not ε/V": (-(1 - epsilon) * right - epsilon * log_p.sum(-1)).mean(),
-                "ε and 1 − ε are swapped": (-epsilon * right - (1 - epsilon) * log_p.mean(-1)).mean(),
-                "the sign is wrong: a loss is minus a log-probability": -mixed.mean(),
-                "the right token keeps its whole label, 1: it gives up ε first, which all tokens then share": (
-                    -right - epsilon * log_p.mean(-1)
-                ).mean(),
-                "the logits are used as if they were log-probabilities: normalise them with log_softmax": (
-                    -(1 - epsilon) * z.gather(-1, y[..., None])[..., 0] - epsilon * z.mean(-1)
-                ).mean(),
-                "softmax runs over the positions: it must run over the tokens, the last axis": (
-                    -(1 - epsilon) * z.log_softmax(1).gather(-1, y[..., None])[..., 0] - epsilon * z.log_softmax(1).mean(-1)
-                ).mean(),
-                "this is the sum over positions: take the mean": mixed.sum(),
-                "this is the sum over a sentence and the mean over sentences: take the mean over all positions": mixed.sum(1).mean(),
-                "these are the losses of the positions: take their mean": mixed,
-                "the column of PAD is left out of the smoothing: here all V tokens get ε/V": (
-                    -(1 - epsilon) * right - epsilon * log_p[..., 1:].mean(-1)
-                ).mean(),
-            },
         )
+    ### END HIDDEN TESTS
+    entropy = "smallest_loss: the loss is smallest for p = q, and then it is the entropy of q"
+    check.close(check.run(smallest_loss, 4, 0.4), -0.7 * math.log(0.7) - 3 * 0.1 * math.log(0.1), entropy)
+    equal_q = torch.tensor([[[0.1, 0.1, 0.7, 0.1]] * 2]).log()
+    reached = check.run(lambda: float(smoothed_loss(equal_q, torch.tensor([[2, 2]]), 0.4)) / smallest_loss(4, 0.4))
+    check.close(reached, 1.0, "for p = q the smoothed loss is this smallest one. (If smoothed_loss is wrong, mend it first)", rtol=1e-4)
+    ### BEGIN HIDDEN TESTS
+    top, rest = 0.75 + 0.25 / 9, 0.25 / 9
+    check.close(
+        check.run(smallest_loss, 9, 0.25),
+        -top * math.log(top) - 8 * rest * math.log(rest),
+        "smallest_loss: wrong for V = 9 and ε = .25: put p = q into the loss",
+    )
+    large = -(0.9 + 1e-4) * math.log(0.9 + 1e-4) - 999e-4 * math.log(1e-4)
+    check.close(check.run(smallest_loss, 1000, 0.1), large, "smallest_loss: wrong for a large vocabulary")
     ### END HIDDEN TESTS
 with check.part("PAD labels"):
     one_real = -0.7 * math.log(0.4) - 0.3 * math.log(0.2)
     padded = check.run(smoothed_loss, torch.cat([sure, torch.zeros(1, 1, 4)], dim=1), torch.tensor([[2, PAD]]), 0.4)
-    check.close(padded, one_real, "a position whose label is PAD does not count: neither in the sum nor in the number")
+    check.close(padded, one_real, "a position whose label is PAD does not count: neither in the sum nor in the number", atol=1e-5)
     ### BEGIN HIDDEN TESTS
     z, y, epsilon = 2 * randn(3, 6, 9), randint(1, 9, (3, 6)), 0.25
     y[0, 1:], y[2, 4:] = PAD, PAD
-    log_p, real = z.log_softmax(-1), y != PAD
-    mixed = -(1 - epsilon) * log_p.gather(-1, y[..., None])[..., 0] - epsilon * log_p.mean(-1)
     check.close(
         check.run(smoothed_loss, z, y, epsilon, forbid=["cross entropy"]),
         F.cross_entropy(z.flatten(0, 1), y.flatten(), ignore_index=PAD, label_smoothing=epsilon),
         "with padding the loss is wrong",
-        wrong={
-            "padding is counted: leave out positions whose label is PAD": mixed.mean(),
-            "padding is set to zero, but still counted in the mean": (mixed * real).sum() / real.numel(),
-            "each sentence's mean is averaged: every real *position* has the same weight": ((mixed * real).sum(1) / real.sum(1)).mean(),
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -955,29 +840,6 @@ with check.edge("a sentence of padding"):
     expected = F.cross_entropy(z.flatten(0, 1), y.flatten(), ignore_index=PAD, label_smoothing=0.1)
     check.close(check.run(smoothed_loss, z, y, 0.1), expected, "a sentence that is all padding must not spoil the mean of the others")
 ### END HIDDEN TESTS
-with check.idea("smallest_loss"):
-    entropy = "smallest_loss: the loss is smallest for p = q, and then it is the entropy of q"
-    check.close(check.run(smallest_loss, 4, 0.4), -0.7 * math.log(0.7) - 3 * 0.1 * math.log(0.1), entropy)
-    equal_q = torch.tensor([[[0.1, 0.1, 0.7, 0.1]] * 2]).log()
-    reached = check.run(lambda: float(smoothed_loss(equal_q, torch.tensor([[2, 2]]), 0.4)) / smallest_loss(4, 0.4))
-    check.close(reached, 1.0, "for p = q the smoothed loss is this smallest one. (If smoothed_loss is wrong, mend it first)", rtol=1e-4)
-    ### BEGIN HIDDEN TESTS
-    top, rest = 0.75 + 0.25 / 9, 0.25 / 9
-    check.close(
-        check.run(smallest_loss, 9, 0.25),
-        -top * math.log(top) - 8 * rest * math.log(rest),
-        "smallest_loss: wrong for V = 9 and ε = .25: put p = q into the loss",
-        wrong={
-            "smallest_loss: it is 0 only for one-hot labels: put p = q into the loss": 0.0,
-            "smallest_loss: the V − 1 other tokens all count": -top * math.log(top) - rest * math.log(rest),
-            "smallest_loss: all V tokens are counted as other tokens: there are V − 1": -top * math.log(top) - 9 * rest * math.log(rest),
-            "smallest_loss: the right token has the label 1 − ε + ε/V": -0.75 * math.log(0.75) - 8 * rest * math.log(rest),
-            "smallest_loss: this is the loss of equal logits: which p makes it smallest?": math.log(9),
-        },
-    )
-    large = -(0.9 + 1e-4) * math.log(0.9 + 1e-4) - 999e-4 * math.log(1e-4)
-    check.close(check.run(smallest_loss, 1000, 0.1), large, "smallest_loss: wrong for a large vocabulary")
-    ### END HIDDEN TESTS
 with check.edge("ε = 0"):
     check.close(check.run(smallest_loss, 7, 0), 0.0, "smallest_loss: with ε = 0 it is 0: take care of 0 · log 0")
 check.score()
@@ -1012,7 +874,7 @@ def factor_for(peak, D, warmup):
 
 # %% test="noam" points=3
 check = Check("noam", points=3)
-with check.idea("noam"):
+with check.idea("rates and factor"):
     rates = [check.run(noam, step, 64, 100) for step in (1, 50, 100, 400)]
     four = "with D = 64 and w = 100 the rates of steps 1, 50, 100 and 400 are 1.25e-4, 6.25e-3, 1.25e-2 and 6.25e-3"
     check.close(rates, [1.25e-4, 6.25e-3, 1.25e-2, 6.25e-3], four, rtol=1e-9)
@@ -1021,32 +883,25 @@ with check.idea("noam"):
         steps = [1, 2, max(1, warmup // 3), warmup, warmup + 1, 3 * warmup, 10 * warmup]
         rise, fall = [step / warmup**1.5 for step in steps], [step**-0.5 for step in steps]
         shape = [min(pair) for pair in zip(rise, fall, strict=True)]
-        late = [min(a, warmup**0.5 / step) for a, step in zip(rise, steps, strict=True)]
         check.close(
             [check.run(noam, step, D, warmup) for step in steps],
             [rate / D**0.5 for rate in shape],
             "for other widths and warm-ups the rates are wrong",
             rtol=1e-9,
-            wrong={
-                "the factor D^(−1/2) is missing": shape,
-                "D is not under a root": [rate / D for rate in shape],
-                "the rate is multiplied by √D: the power of D is −1/2": [rate * D**0.5 for rate in shape],
-                "after the warm-up the rate must fall: take the smaller of the two": [
-                    max(pair) / D**0.5 for pair in zip(rise, fall, strict=True)
-                ],
-                "the rise is too steep: s is multiplied by w^(−3/2), so that the two meet at s = w": [
-                    min(b, step * warmup**-0.5) / D**0.5 for b, step in zip(fall, steps, strict=True)
-                ],
-                "the rise is too steep: s is multiplied by w^(−3/2), not by 1/w": [
-                    min(b, step / warmup) / D**0.5 for b, step in zip(fall, steps, strict=True)
-                ],
-                "the rate stays at its peak: after the warm-up it falls like 1/√step": [min(a, warmup**-0.5) / D**0.5 for a in rise],
-                "it rises to the peak and then falls like 1/step: the fall is 1/√step": [rate / D**0.5 for rate in late],
-                "steps are counted from 1: the rate of step s is that of s + 1 here": [
-                    min((step + 1) / warmup**1.5, (step + 1) ** -0.5) / D**0.5 for step in steps
-                ],
-            },
         )
+    ### END HIDDEN TESTS
+    peak = "factor_for: the rate is largest at step w, where it is f / √(D w)"
+    check.close(check.run(factor_for, 1e-3, 64, 100), 0.08, peak, rtol=1e-9)
+    highest = check.run(lambda: [factor_for(1e-3, 64, 100) * noam(s, 64, 100) for s in (25, 100, 400)])
+    back = "with this factor the rates of steps 25, 100 and 400 are 2.5e-4, 1e-3 and 5e-4. (If noam is wrong, mend it first)"
+    check.close(highest, [2.5e-4, 1e-3, 5e-4], back, rtol=1e-9)
+    ### BEGIN HIDDEN TESTS
+    check.close(
+        [check.run(factor_for, 0.002, D, warmup) for D, warmup in [(128, 40), (512, 4000), (7, 1)]],
+        [0.002 * (D * warmup) ** 0.5 for D, warmup in [(128, 40), (512, 4000), (7, 1)]],
+        "factor_for: wrong for other widths and warm-ups: at step w the rate is f / √(D w)",
+        rtol=1e-9,
+    )
     ### END HIDDEN TESTS
 with check.part("factor"):
     check.close(check.run(noam, 30, 16, 10, 2.0), 2 / 4 / 30**0.5, "the factor multiplies the rate", rtol=1e-9)
@@ -1059,27 +914,6 @@ with check.edge("a warm-up of one"):
     swift = [check.run(noam, step, 4, 1) for step in (1, 4)]
     check.close(swift, [0.5, 0.25], "with a warm-up of one step the rate falls from the first step on", rtol=1e-9)
 ### END HIDDEN TESTS
-with check.idea("factor_for", share=2):
-    peak = "factor_for: the rate is largest at step w, where it is f / √(D w)"
-    check.close(check.run(factor_for, 1e-3, 64, 100), 0.08, peak, rtol=1e-9)
-    highest = check.run(lambda: [factor_for(1e-3, 64, 100) * noam(s, 64, 100) for s in (25, 100, 400)])
-    back = "with this factor the rates of steps 25, 100 and 400 are 2.5e-4, 1e-3 and 5e-4. (If noam is wrong, mend it first)"
-    check.close(highest, [2.5e-4, 1e-3, 5e-4], back, rtol=1e-9)
-    ### BEGIN HIDDEN TESTS
-    check.close(
-        [check.run(factor_for, 0.002, D, warmup) for D, warmup in [(128, 40), (512, 4000), (7, 1)]],
-        [0.002 * (D * warmup) ** 0.5 for D, warmup in [(128, 40), (512, 4000), (7, 1)]],
-        "factor_for: wrong for other widths and warm-ups: at step w the rate is f / √(D w)",
-        rtol=1e-9,
-        wrong={
-            "factor_for: solve for f: this is the inverse": [0.002 / (D * w) ** 0.5 for D, w in [(128, 40), (512, 4000), (7, 1)]],
-            "factor_for: the root over D is missing": [0.002 * D * w**0.5 for D, w in [(128, 40), (512, 4000), (7, 1)]],
-            "factor_for: the root over w is missing": [0.002 * D**0.5 * w for D, w in [(128, 40), (512, 4000), (7, 1)]],
-            "factor_for: the warm-up counts too": [0.002 * D**0.5 for D, w in [(128, 40), (512, 4000), (7, 1)]],
-            "factor_for: the width counts too": [0.002 * w**0.5 for D, w in [(128, 40), (512, 4000), (7, 1)]],
-        },
-    )
-    ### END HIDDEN TESTS
 check.score()
 
 # %% look=true
@@ -1237,13 +1071,6 @@ with check.idea("the most likely token, again and again"):
         check.run(lambda: greedy(single.log_probabilities, 1, 12)),
         [way],
         "for another chain the tokens are wrong: append the most likely token, and ask again",
-        wrong={
-            "BEGIN is part of the result: leave it out": [[BEGIN, *way]],
-            "END is part of the result: leave it out": [[*way, END]],
-            "BEGIN and END are part of the result: leave them out": [[BEGIN, *way, END]],
-            "the same token comes again and again: append it and ask with the longer prefix": [[7] * 12],
-            "only the first token comes back": [[7]],
-        },
     )
 
     def looks_back(prefixes):
@@ -1268,17 +1095,14 @@ with check.part("several sentences"):
     check.equal(check.run(lambda: greedy(two.log_probabilities, 2, 10)), [[4], [7, 6, 5, 8]], ends)
     ### BEGIN HIDDEN TESTS
     after = chain_of([7, 6, 5, 8, END], [4, 3, END], [5, END])
-    after.table[1:, END] = torch.tensor([0.0, 0, 0, 0, 0, 0, 0, 0, 1.0])  # what a sentence says after its END
+    after.table[1:, END] = torch.eye(9)[8].double()  # what a sentence says after its END
+    after.table[2, 8] = torch.eye(9)[END].double()  # it may even end again
     check.equal(
         check.run(lambda: greedy(after.log_probabilities, 3, 10)),
         [[7, 6, 5, 8], [4, 3], [5]],
         "what comes after a sentence's END does not belong to it",
-        wrong={
-            "everything stops when the first sentence has ended: wait for all": [[7, 6], [4, 3], [5]],
-            "all sentences take the tokens of the first: each row has its own": [[7, 6, 5, 8]] * 3,
-        },
     )
-    for lengths in [(4, 0, 3, 1), (2, 6, 5, 2, 0, 3)]:
+    for lengths in [(4, 2, 3, 1), (2, 6, 5, 2, 1, 3)]:
         ways = [[3 + i for i in randperm(6).tolist()][:length] for length in lengths]
         several = chain_of(*[[*way, END] for way in ways])
         check.equal(
@@ -1300,6 +1124,12 @@ with check.part("stops when all have ended"):
     check.calls(short, "stop as soon as all sentences have ended: do not continue to the limit", at_most=3)
 with check.edge("an empty sentence"):
     check.equal(check.run(lambda: greedy(chain_of([END]).log_probabilities, 1, 5)), [[]], "a sentence that ends at once is an empty list")
+    beside = chain_of([4, 5, END], [END], [6, END])
+    check.equal(
+        check.run(lambda: greedy(beside.log_probabilities, 3, 5)),
+        [[4, 5], [], [6]],
+        "a sentence that ends at once has its empty list between the others",
+    )
 ### END HIDDEN TESTS
 check.score()
 
@@ -1366,7 +1196,7 @@ with check.idea("the best beginnings survive"):
     ### BEGIN HIDDEN TESTS
 
     def best_of(chances, width, limit, alpha, slip=""):
-        """The four steps of the text, written with plain lists; `slip` names one that is done differently."""
+        """The four steps of the text, written with plain lists; `slip` names a way to rank that is wrong."""
         beams, ended = [([BEGIN], 0.0)], []
         for length in range(1, limit + 1):
             grown = [
@@ -1374,19 +1204,12 @@ with check.idea("the best beginnings survive"):
                 for row, total in beams
                 for v, p in enumerate(chances[min(length, len(chances)) - 1, row[-1]].tolist())
             ]
-            grown = sorted(grown, key=lambda item: -item[1])
-            if slip == "no place":  # finished ones do not take places
-                ended += [item for item in grown[:width] if item[0][-1] == END]
-                beams = [item for item in grown if item[0][-1] != END][:width]
-            else:
-                grown = grown[: width - len(ended) if slip == "narrower" else width]
-                ended += [item for item in grown if item[0][-1] == END]
-                beams = [item for item in grown if item[0][-1] != END]
-            if not beams or (slip == "hasty" and ended):
+            grown = sorted(grown, key=lambda item: -item[1])[:width]
+            ended += [item for item in grown if item[0][-1] == END]
+            beams = [item for item in grown if item[0][-1] != END]
+            if not beams:
                 break
-        ended = ended + (beams if not (slip == "hasty" and ended) else [])
-        by = (lambda item: item[1]) if slip == "total" else (lambda item: item[1] / (len(item[0]) - 1) ** alpha)
-        row, total = (min if slip == "worst" else max)(ended, key=by)
+        row, total = (min if slip == "worst" else max)(ended + beams, key=lambda item: item[1] / (len(item[0]) - 1) ** alpha)
         return [token for token in row[1:] if token != END], total / (len(row) - 1) ** alpha
 
     def tokens_and_score(chances, width, limit, alpha):
@@ -1429,21 +1252,12 @@ with check.idea("the best beginnings survive"):
             tokens,
             want[0],
             "for other tables the beam finds the wrong sequence: of all extensions of all beginnings keep `width`, each with its own tokens",
-            wrong={
-                "the result is that of a beam of width 1: keep the `width` best *beginnings*": best_of(chances, 1, 8, 0.0)[0],
-                "the *worst* of the finished ones comes back: output the best": best_of(chances, width, 8, 0.0, "worst")[0],
-                "the totals are not added up: each beginning carries its total along": best_of(chances, width, 8, 0.0, "last")[0],
-                "BEGIN is part of the result: leave it out": [BEGIN, *want[0]],
-                "END is part of the result: leave it out": [*want[0], END],
-                "BEGIN and END are part of the result: leave them out": [BEGIN, *want[0], END],
-            },
         )
         check.close(
             value,
             want[1],
             "for other tables the score is wrong: it is the total of the sequence that comes back, a logarithm",
             rtol=1e-5,
-            wrong={"the score is a probability: return its logarithm": math.exp(want[1])},
         )
         check.true((asked.most_rows <= width) & (asked.calls > 0), "more than `width` beginnings were kept alive")
     ### END HIDDEN TESTS
@@ -1457,22 +1271,11 @@ with check.part("length normalisation"):
     for alpha in (1.0, 0.7):
         want = best_of(chances, 2, 9, alpha)
         tokens, value, asked = tokens_and_score(chances, 2, 9, alpha)
-        length = len(want[0]) + 1
         check.close(
             value,
             want[1],
             "for other tables the normalised score is wrong: total / n^α, END counted in n, BEGIN not",
             rtol=1e-5,
-            wrong={
-                "the score is not divided by n^α": want[1] * length**alpha,
-                "END is not counted in n: it counts, because the search chose it": want[1] * length**alpha / max(1, length - 1) ** alpha,
-                "BEGIN is counted in n: it does not count, because the search did not choose it": want[1]
-                * length**alpha
-                / (length + 1) ** alpha,
-                "the score is divided twice by the length": want[1] / length**alpha,
-                "α is not used: n has the exponent α": want[1] * length**alpha / length,
-                "n is multiplied by α: raise it to the power α": want[1] * length**alpha / (length * alpha),
-            },
         )
     # The empty sequence has the higher total, .35 against .29, and the lower mean.
     chances = made_of({BEGIN: {END: 0.35, 3: 0.6}}, {3: {4: 0.7}}, {4: {END: 0.7}})
@@ -1483,11 +1286,6 @@ with check.part("length normalisation"):
             tokens,
             want[0],
             "for another table the wrong finished sequence comes back: rank by the total divided by n^α",
-            wrong={
-                "the finished sequence with the highest *total* comes back: rank by the length-normalised score": best_of(
-                    chances, 3, 9, alpha, "total"
-                )[0],
-            },
         )
     ### END HIDDEN TESTS
 with check.part("the limit"):
@@ -1503,7 +1301,6 @@ with check.part("the limit"):
         tokens,
         [3, 4, 5],
         "what is still live at the limit has the highest total here: it counts as finished",
-        wrong={"what is still live at the limit is lost when another sequence has finished: it counts as finished, too": []},
     )
     for V, width, limit in [(6, 2, 3), (5, 3, 1)]:
         chances = random_chances(4, V, 1e-6)
@@ -1512,38 +1309,21 @@ with check.part("the limit"):
             tokens,
             best_of(chances, width, limit, 0.0)[0],
             "at the limit the best live sequence comes back: `limit` tokens, BEGIN not counted",
-            wrong={
-                "one token more than `limit` comes back: only BEGIN is not counted": best_of(chances, width, limit + 1, 0.0)[0],
-            },
         )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("finished ones leave the beam"):
-    tables = {
-        "hasty": (
-            "the search stops at the first END: continue until nothing is live, because a later one may score higher",
-            made_of({BEGIN: {3: 0.6, END: 0.3}}, {3: {END: 0.9}}),
-            0.0,
-        ),
-        "narrower": (
-            "the beam gets narrower with every finished sequence: in the next round keep `width` candidates again",
-            made_of({BEGIN: {3: 0.85, END: 0.05}}, {3: {4: 0.55, 5: 0.44}}, {4: {END: 0.2}, 5: {END: 0.95}}),
-            0.0,
-        ),
-        "no place": (
-            "this is the result of removing finished sequences before choosing: keep `width` of all candidates first, then take out the finished ones",
-            made_of({BEGIN: {3: 0.49, END: 0.26, 4: 0.24}}, {3: {END: 0.6}, 4: {5: 0.99}}, {5: {END: 0.99}}),
-            1.0,
-        ),
-    }
-    for slip, (said, chances, alpha) in tables.items():
+    for chances, alpha in [
+        (made_of({BEGIN: {3: 0.6, END: 0.3}}, {3: {END: 0.9}}), 0.0),  # what ends later has the higher total
+        (made_of({BEGIN: {END: 0.5, 3: 0.4}}, {3: {4: 0.97}}, {4: {END: 0.97}}), 1.0),  # the best of a round ends; a later mean is higher
+        (made_of({BEGIN: {3: 0.85, END: 0.05}}, {3: {4: 0.55, 5: 0.44}}, {4: {END: 0.2}, 5: {END: 0.95}}), 0.0),  # needs two places again
+        (made_of({BEGIN: {3: 0.49, END: 0.26, 4: 0.24}}, {3: {END: 0.6}, 4: {5: 0.99}}, {5: {END: 0.99}}), 1.0),  # END takes a place
+    ]:
         tokens, value, asked = tokens_and_score(chances, 2, 7, alpha)
-        other = best_of(chances, 2, 7, alpha, slip)
         check.equal(
             tokens,
             best_of(chances, 2, 7, alpha)[0],
             "where some sequences finish early the beam finds the wrong one: read step 3 of the text again",
-            wrong={said: other[0]} if type(value) is float and abs(value - other[1]) < 1e-3 else {},
         )
         check.true(
             (asked.most_rows <= 2) & (asked.calls > 0), "more than `width` beginnings are kept after one has finished: keep `width` of all"
@@ -1649,8 +1429,8 @@ with check.idea("clipped matches of n-grams"):
     check.equal(check.run(ngram_matches, ["the", "cat", "on", "the", "mat", "sat"], cat, 2), (3, 5), three)
     ### BEGIN HIDDEN TESTS
 
-    def grams_of(words, n, step=1, short=0):
-        return [tuple(words[i : i + n]) for i in range(0, len(words) - n + 1 - short, step)]
+    def grams_of(words, n):
+        return [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
 
     def counts_of(ours, theirs):
         return sum(min(ours.count(gram), theirs.count(gram)) for gram in set(ours)), len(ours)
@@ -1665,28 +1445,6 @@ with check.idea("clipped matches of n-grams"):
             check.run(ngram_matches, mine, yours, n),
             right,
             "for other words the counts are wrong: clip by the reference, and count every n-gram of the hypothesis",
-            wrong={
-                "the matches are not clipped: a word counts at most as often as it occurs in the reference": (
-                    sum(gram in theirs for gram in ours),
-                    right[1],
-                ),
-                "every n-gram counts once at most: it may count as often as it occurs in the reference": (
-                    len(set(ours) & set(theirs)),
-                    right[1],
-                ),
-                "the total is the number of *different* n-grams: count every one": (right[0], len(set(ours))),
-                "this is the share: return the two counts": right[0] / right[1],
-                "the total is taken from the reference: it is the number of n-grams in the hypothesis": (right[0], len(theirs)),
-                "the order is (matches, total)": right[::-1],
-                "the n-grams do not overlap in your count: an n-gram begins at every word": counts_of(
-                    grams_of(mine, n, n), grams_of(yours, n, n)
-                ),
-                "the last n-gram is left out: there are len − n + 1 of them": counts_of(grams_of(mine, n, 1, 1), grams_of(yours, n, 1, 1)),
-                "words are counted, not sequences of n words": counts_of(mine, yours),
-                "all orders up to n are counted: count sequences of exactly n words": tuple(
-                    sum(part) for part in zip(*(counts_of(grams_of(mine, k), grams_of(yours, k)) for k in range(1, n + 1)), strict=True)
-                ),
-            },
         )
     ### END HIDDEN TESTS
 with check.edge("no n-grams"):
@@ -1703,7 +1461,6 @@ with check.edge("words stay apart"):
         check.run(ngram_matches, ["ab", "c"], ["a", "bc"], 2),
         (0, 1),
         "`ab c` and `a bc` are different pairs: compare lists of words, not joined letters",
-        wrong={"`ab c` and `a bc` are different pairs: do not join the words": (1, 1)},
     )
 with check.edge("capital letters"):
     check.equal(check.run(ngram_matches, ["The", "cat"], ["the", "cat"], 1), (1, 2), "`The` and `the` are two words: keep capital letters")
@@ -1760,37 +1517,6 @@ with check.idea("precisions of the whole corpus"):
     check.avoids(bleu, *bans, hint=own, forbid=["sacrebleu"], runs=lambda: bleu(again, ["a b c d e f g h"]))
     ### BEGIN HIDDEN TESTS
 
-    def score_of(
-        ours, theirs, tokens=tokenize_13a, penalty="corpus", clip=True, smooth="exp", orders=(1, 2, 3, 4), each=False, mean="root"
-    ):
-        """BLEU with one thing done differently."""
-        if each:
-            return sum(score_of([a], [b]) for a, b in zip(ours, theirs, strict=True)) / len(ours)
-        both = [(tokens(a), tokens(b)) for a, b in zip(ours, theirs, strict=True)]
-        c, r, shares, half = sum(len(a) for a, b in both), sum(len(b) for a, b in both), [], 1.0
-        for n in orders:
-            grams = [[Counter(tuple(z[i : i + n]) for i in range(len(z) - n + 1)) for z in pair] for pair in both]
-            m = sum((a & b).total() if clip else sum(k for g, k in a.items() if g in b) for a, b in grams)
-            t = sum(a.total() for a, b in grams)
-            if t == 0 or (n == 1 and m == 0) or (m == 0 and smooth == "zero"):
-                return 0.0
-            half = half / 2 if m == 0 and smooth == "exp" else {"flat": 0.5, "one": 1.0, "exp": half, "left out": half}[smooth]
-            if m or smooth != "left out":
-                shares.append((m or half) / (c if mean == "words" else t))
-        brief = {
-            "corpus": min(0.0, 1 - r / c),
-            "none": 0.0,
-            "linear": math.log(min(1.0, c / r)),
-            "exchanged": 1 - c / r,
-            "always": 1 - r / c,
-            "symmetric": 1 - max(r / c, c / r),
-            "sentence": sum(min(0.0, 1 - len(b) / len(a)) if a else 0.0 for a, b in both) / len(both),
-        }[penalty]
-        if mean == "mean":
-            return 100 * math.exp(brief) * sum(shares) / len(shares)
-        power = 1.0 if mean == "product" else 1 / len(shares)
-        return 100 * math.exp(brief) * math.prod(shares) ** power
-
     few_words = ["le", "la", "chat", "dort", "mars", "pas", "que", "vingt", "reine", "ami"]
 
     def changed(sentence, share, vocabulary, drop=False, add=0):
@@ -1815,21 +1541,6 @@ with check.idea("precisions of the whole corpus"):
             "on other sentences the score differs from sacreBLEU's: is every pair counted, even one that occurs twice?",
             atol=1e-2,
             rtol=0,
-            wrong={
-                "the scale is 0 to 100, not 0 to 1": score_of(ours, theirs) / 100,
-                "this is the mean of the sentences' scores: sum the counts over the corpus first": score_of(ours, theirs, each=True),
-                "the matches are not clipped": score_of(ours, theirs, clip=False),
-                "the precisions are averaged: take the fourth root of their product": score_of(ours, theirs, mean="mean"),
-                "the fourth root is missing": score_of(ours, theirs, mean="product"),
-                "the orders are 1 to 4, not 1 to 3": score_of(ours, theirs, orders=(1, 2, 3)),
-                "only order 4 counts: use orders 1 to 4": score_of(ours, theirs, orders=(4,)),
-                "the precisions use the wrong totals: t_n is the number of n-grams, which falls with n": score_of(
-                    ours, theirs, mean="words"
-                ),
-                "pairs that occur twice are counted once: count every pair": score_of(
-                    *map(list, zip(*dict.fromkeys(zip(ours, theirs, strict=True)), strict=True))
-                ),
-            },
         )
     ### END HIDDEN TESTS
 with check.part("brevity penalty"):
@@ -1844,16 +1555,6 @@ with check.part("brevity penalty"):
             "where translations are shorter or longer than the references the score is wrong",
             atol=1e-2,
             rtol=0,
-            wrong={
-                "the brevity penalty is missing": score_of(ours, theirs, penalty="none"),
-                "the brevity penalty is e^(1 − r/c), not c/r": score_of(ours, theirs, penalty="linear"),
-                "a translation that is too long is penalised, too: the penalty is 1 for c ≥ r": score_of(ours, theirs, penalty="symmetric"),
-                "the brevity penalty has c and r swapped": score_of(ours, theirs, penalty="exchanged"),
-                "a translation that is too long gets a bonus: the penalty is 1 for c ≥ r": score_of(ours, theirs, penalty="always"),
-                "the brevity penalty is averaged over sentences: c and r are sums over the corpus": score_of(
-                    ours, theirs, penalty="sentence"
-                ),
-            },
         )
     ### END HIDDEN TESTS
 with check.part("smoothing"):
@@ -1870,14 +1571,6 @@ with check.part("smoothing"):
             "several orders have no match: they get 1/(2 t), 1/(4 t) and 1/(8 t), in their order",
             atol=1e-2,
             rtol=0,
-            wrong={
-                "every order without a match gets 1/(2 t): the second gets 1/(4 t), the third 1/(8 t)": score_of(
-                    ours, theirs, smooth="flat"
-                ),
-                "a missing order makes the whole score 0: smooth it": 0.0,
-                "the smoothed precision is 1/(2 t_n): the 2 is missing": score_of(ours, theirs, smooth="one"),
-                "an order without matches is left out of the product: smooth it instead": score_of(ours, theirs, smooth="left out"),
-            },
         )
     ### END HIDDEN TESTS
 with check.part("words of tokenize_13a"):
@@ -1897,18 +1590,14 @@ with check.part("words of tokenize_13a"):
         "with punctuation and capital letters the score is wrong: pass every sentence to tokenize_13a as it is",
         atol=1e-2,
         rtol=0,
-        wrong={
-            "the sentences are split at spaces: use tokenize_13a": score_of(ours, theirs, tokens=str.split),
-            "capital letters are lost: `Le` and `le` are two words": score_of(ours, theirs, tokens=lambda line: tokenize_13a(line.lower())),
-            "tokenize_13a is used on one side only": score_of([" ".join(tokenize_13a(line)) for line in ours], theirs, tokens=str.split),
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(bleu, ["Le chat dort dans le jardin.", "La reine n'a pas ri."], ["La reine n'a pas ri.", "Le chat dort."])
 ### BEGIN HIDDEN TESTS
 with check.edge("to the last digit"):
-    ours, theirs = corpus_of(9, 13, few_words, drop=True)
+    ours, theirs = corpus_of(9, 13, few_words)
+    ours[-1] = theirs[-1] = theirs[0]  # as many words on both sides: the brevity penalty is another question
     digits = "it must equal sacreBLEU's to 1e-6: do not round"
     check.close(check.run(bleu, ours, theirs), sacrebleu.corpus_bleu(ours, [theirs]).score, digits, atol=1e-6, rtol=0)
 with check.edge("nothing to count"):
@@ -2068,17 +1757,6 @@ with check.idea("blocks"):
             check.run(lambda s=s, t=t, D=D, L=L: parameter_count(s, t, D, L) - parameter_count(s, t, D, 0)),
             right,
             "for other sizes the parameters of the blocks are miscounted",
-            wrong={
-                "the biases are missing": L * (28 * D * D + 10 * D),
-                "the biases of attention are missing": right - 12 * D * L,
-                "cross-attention is missing: a decoder block has two attention layers": right - L * (4 * D * D + 4 * D),
-                "2 D L numbers are missing: a decoder block has three norms, and feed-forward has 4D + D biases": right - 2 * D * L,
-                "10 D L numbers are missing: the norms of the blocks, or the biases of feed-forward, have just as many": right - 10 * D * L,
-                "there are L blocks on each side, not L in all": right // 2,
-                "feed-forward goes through 4D hidden numbers: two matrices of D × 4D": right - L * 2 * 6 * D * D,
-                "an attention layer has four matrices: queries, keys, values and output": right - 3 * L * (D * D + D),
-                "a LayerNorm has 2D numbers, a gain and a shift": right - 5 * D * L,
-            },
         )
     ### END HIDDEN TESTS
 with check.part("embeddings and final norms"):
@@ -2090,14 +1768,6 @@ with check.part("embeddings and final norms"):
             check.run(parameter_count, s, t, D, 0),
             (s + t + 4) * D,
             "for other sizes the count without blocks is wrong",
-            wrong={
-                "the head is counted too: it shares the target embedding's weights": (s + 2 * t + 4) * D,
-                "the head is counted too, with a bias: it shares the target embedding's weights and has no bias": (s + 2 * t + 4) * D + t,
-                "the final norms are missing: encoder and decoder each end with one": (s + t) * D,
-                "2D numbers are missing: encoder and decoder each end with a LayerNorm, which has a gain and a shift": (s + t + 2) * D,
-                "only the source embedding is counted: the target has one, too": (s + 4) * D,
-                "only the target embedding is counted: the source has one, too": (t + 4) * D,
-            },
         )
     ### END HIDDEN TESTS
 with check.edge("a whole number"):
@@ -2156,16 +1826,10 @@ with check.idea("a row of settings for each run"):
     check.equal(column("width", "dropout"), [[128, 0.1], [64, 0.1], [128, 0.35]], own_row)
     ### BEGIN HIDDEN TESTS
     right = [{**first, **change} for change in [{}, *ways]]
-    carried = [right[0], right[1], {**right[1], **ways[1]}]
     check.equal(
         column(*first),
         [list(row.values()) for row in right],
         "a row holds all settings of the run, including those that do not change",
-        wrong={
-            "a change is carried over into the next row: every row starts from the base": [list(row.values()) for row in carried],
-            "the changes are not applied": [list(first.values())] * 3,
-            "all rows are the same one: make a new dictionary for each run": [list(carried[2].values())] * 3,
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("dictionaries unchanged"):
@@ -2178,16 +1842,6 @@ with check.part("names"):
         check.run(lambda: [line["name"] for line in settings_table(first, [{"layers": 3, "heads": 2}, {"heads": 8, "epochs": 1}], 9, 9)]),
         ["base", "layers 2 → 3, heads 4 → 2", "heads 4 → 8, epochs 4 → 1"],
         "for other changes the names are wrong: the old value is the base's, the new one the change's",
-        wrong={
-            "the base is called base": ["", "layers 2 → 3, heads 4 → 2", "heads 4 → 8, epochs 4 → 1"],
-            "old and new value are swapped: the base's comes first": ["base", "layers 3 → 2, heads 2 → 4", "heads 8 → 4, epochs 1 → 4"],
-            "a name lists what was changed, in the order of the change's keys: do not sort them": [
-                "base",
-                "heads 4 → 2, layers 2 → 3",
-                "epochs 4 → 1, heads 4 → 8",
-            ],
-            "the old value is the row above's: it is the base's": ["base", "layers 2 → 3, heads 4 → 2", "heads 2 → 8, epochs 4 → 1"],
-        },
     )
     ### END HIDDEN TESTS
 with check.part("head_width and feed_forward"):
@@ -2204,7 +1858,6 @@ with check.part("parameters"):
         column("parameters"),
         [[1142400], [(634 + 1055) * 64 + 2 * (28 * 64**2 + 32 * 64) + 256], [1689 * 128 + 6 * (28 * 128**2 + 32 * 128) + 512]],
         "the number of parameters is that of 7.1, for the row's own width and layers",
-        wrong={"the number of parameters is the base's: use the row's own settings": [[1142400]] * 3},
     )
 ### END HIDDEN TESTS
 with check.part("impossible settings"):
@@ -2225,6 +1878,9 @@ with check.edge("the base alone"):
         "without changes there is the base alone",
     )
     check.raises(settings_table, {**first, "heads": 3}, [], 5, 5, error="ValueError", hint="the base itself is checked, too")
+with check.edge("every setting of a change"):
+    typo = "every setting of a change is looked up in `base`, not the first one only: one that is unknown raises a KeyError"
+    check.raises(settings_table, first, [{"layers": 3, "witdh": 64}], 5, 5, error="KeyError", hint=typo)
 with check.edge("changes that need each other"):
     check.equal(
         check.run(lambda: [line["heads"] for line in settings_table(first, [{"width": 96, "heads": 6}], 5, 5)]),
@@ -2445,21 +2101,15 @@ with check.idea("claims against the table"):
     found = check.run(contradictions, lines, said)
     both = found if type(found) in (tuple, list) and len(found) == 2 else [found] * 2
     text = 'the text says 6 heads where the table says 8, and "keeps everything else" means 4 layers and dropout .1 where the table says 6 and .35'
-    check.equal(check.run(lambda: list(both[0])) if type(both[0]) in (tuple, list) else both[0], [1, 3, 4], text)
+    check.equal(check.run(lambda: sorted(both[0])) if type(both[0]) in (tuple, list, set) else both[0], [1, 3, 4], text)
     ### BEGIN HIDDEN TESTS
     more = [("long", "epochs", 10), ("long", "epochs", 30), ("base", "epochs", 30), ("wide", "epochs", 10), ("base", "run", "base")]
     more = [*more, ("wide", "feed_forward", 2048), ("wide", "width", 256), ("long", "dropout", 0.35), ("base", "layers", 5)]
+    more = [*more, ("base", "layers", 8), ("long", "width", 1024), ("wide", "heads", 8)]
     check.equal(
-        check.run(lambda: list(contradictions(lines, more)[0])),
-        [0, 2, 6, 7, 8],
+        check.run(lambda: sorted(contradictions(lines, more)[0])),
+        [0, 2, 6, 7, 8, 9, 10],
         "for other claims the indices are wrong: a claim is about its own run and its own setting",
-        wrong={
-            "a value counts as right if any row has it: look at the claim's own run": [8],
-            "these are the claims that *agree* with the table": [1, 3, 4, 5],
-            "indices are counted from 0": [1, 3, 7, 8, 9],
-            "only the first contradiction is found": [0],
-            "the claims themselves come back: return their indices": [more[i] for i in (0, 2, 6, 7, 8)],
-        },
     )
     ### END HIDDEN TESTS
 with check.part("unknown runs and settings"):
@@ -2467,12 +2117,12 @@ with check.part("unknown runs and settings"):
     passed = "a run or a setting that the table does not have contradicts it, too, and must not raise"
     slips = {"a run that the table does not have is ignored": [2], "a setting that the table does not have is ignored": [0]}
     slips["unknown runs and settings are ignored"] = []
-    check.equal(check.run(lambda: list(contradictions(lines, ghosts)[0])), [0, 2], passed, wrong=slips)
+    check.equal(check.run(lambda: sorted(contradictions(lines, ghosts)[0])), [0, 2], passed, wrong=slips)
 with check.edge("inputs unchanged"):
     check.unchanged(contradictions, lines, said)
 ### BEGIN HIDDEN TESTS
 with check.edge("a claim of None"):
-    nothing = check.run(lambda: list(contradictions(lines, [("base", "dropout", None), ("base", "seed", None)])[0]))
+    nothing = check.run(lambda: sorted(contradictions(lines, [("base", "dropout", None), ("base", "seed", None)])[0]))
     check.equal(nothing, [0, 1], "a setting that is not a column contradicts the claim, even if the claimed value is None")
 with check.edge("an empty table"):
     empty = check.run(lambda: [list(part) for part in contradictions([], [("base", "layers", 4)])])
@@ -2490,19 +2140,12 @@ with check.part("rows against themselves"):
         lines[0],
         {**lines[0], "run": "b", "heads": 6},
         {**lines[1], "run": "a", "heads": 5},
+        {**lines[1], "run": "d", "heads": 4, "layers": 3},
     ]
     check.equal(
         check.run(lambda: list(contradictions([*odd, {**lines[2], "run": "c", "feed_forward": 512}], [])[1])),
         ["z", "b", "a", "c"],
         "in another table the wrong rows come back: check the heads and feed-forward of every row",
-        wrong={
-            "the feed-forward width must be four times the width: check that, too": ["b", "a"],
-            "the heads must divide the width: check that, too": ["z", "c"],
-            "the order is the table's": ["a", "b", "c", "z"],
-            "every row's name comes back: only those that contradict themselves": ["z", "base", "b", "a", "c"],
-            "the names of the good rows come back": ["base"],
-            "their indices come back: return the names": [0, 2, 3, 4],
-        },
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -2549,26 +2192,21 @@ def fact(name, p, layers):
     return check.run(lambda: facts[name]) if type(facts) is dict else facts
 
 
+near = {"rtol": 0, "atol": 6e-3}  # a number with two decimals passes: digits are an edge
 with check.idea("never_dropped, mean, evaluation"):
-    check.close(fact("never_dropped", 0.5, 3), 0.125, "never_dropped: all three layers must let it pass: ½ · ½ · ½", rtol=1e-9)
+    check.close(fact("never_dropped", 0.5, 3), 0.125, "never_dropped: all three layers must let it pass: ½ · ½ · ½", **near)
     ### BEGIN HIDDEN TESTS
     for p, layers in [(0.1, 6), (0.35, 6), (0.2, 12), (0.3, 1)]:
         check.close(
             fact("never_dropped", p, layers),
             (1 - p) ** layers,
             "never_dropped: wrong for other p and numbers of layers: every layer must let it pass",
-            rtol=1e-9,
-            wrong={
-                "never_dropped: this is the probability of being dropped somewhere": 1 - (1 - p) ** layers,
-                "never_dropped: the layers do not add up, they multiply": 1 - p * layers,
-                "never_dropped: this is the probability of being dropped everywhere": p**layers,
-                "never_dropped: this is one layer only: it must pass all of them": 1 - p,
-            },
+            **near,
         )
     ### END HIDDEN TESTS
     mean = "training_mean: with probability (1 − p)^L it comes out as 1/(1 − p)^L, else as 0"
-    check.close(fact("training_mean", 0.5, 3), 1.0, mean, rtol=1e-9)
-    check.close(fact("evaluation", 0.5, 3), 1.0, "evaluation: dropout does nothing in evaluation", rtol=1e-9)
+    check.close(fact("training_mean", 0.5, 3), 1.0, mean, **near)
+    check.close(fact("evaluation", 0.5, 3), 1.0, "evaluation: dropout does nothing in evaluation", **near)
     ### BEGIN HIDDEN TESTS
     for p, layers in [(0.1, 6), (0.35, 3)]:
         q = (1 - p) ** layers
@@ -2576,27 +2214,18 @@ with check.idea("never_dropped, mean, evaluation"):
             fact("training_mean", p, layers),
             1.0,
             "training_mean: wrong for other p and numbers of layers: E[y] = (1 − p)^L · 1/(1 − p)^L",
-            rtol=1e-9,
-            wrong={
-                "training_mean: this is the report's mistake. What survives is divided by 1 − p": q,
-                "training_mean: most of the time it is dropped somewhere, and then 0 comes out": 1 / q,
-                "training_mean: this is the mean after one layer without the division by 1 − p": 1 - p,
-            },
+            **near,
         )
         check.close(
             fact("evaluation", p, layers),
             1.0,
             "evaluation: wrong for other p and numbers of layers: dropout does nothing there",
-            rtol=1e-9,
-            wrong={
-                "evaluation: nothing is scaled in evaluation, because training has done it": q,
-                "evaluation: nothing is divided in evaluation: dropout does nothing there": 1 / q,
-            },
+            **near,
         )
     ### END HIDDEN TESTS
 with check.part("training_variance"):
     square = "training_variance: E[y²] − E[y]², where y is 1/(1 − p)^L with probability (1 − p)^L: here 8 with ⅛, so 8 − 1"
-    check.close(fact("training_variance", 0.5, 3), 7.0, square, rtol=1e-9)
+    check.close(fact("training_variance", 0.5, 3), 7.0, square, **near)
     ### BEGIN HIDDEN TESTS
     for p, layers in [(0.1, 6), (0.35, 6), (0.2, 12), (0.3, 1)]:
         q = (1 - p) ** layers
@@ -2604,19 +2233,16 @@ with check.part("training_variance"):
             fact("training_variance", p, layers),
             1 / q - 1,
             "training_variance: wrong for other p and numbers of layers: E[y²] − E[y]²",
-            rtol=1e-9,
-            wrong={
-                "training_variance: this is E[y²]: subtract the square of the mean": 1 / q,
-                "training_variance: the variances of the layers do not add up: compute E[y²] of the whole chain": layers * p / (1 - p),
-                "training_variance: this is the variance of the 0–1 variable: what survives is larger than 1": q * (1 - q),
-                "training_variance: this is the standard deviation": (1 / q - 1) ** 0.5,
-            },
+            **near,
         )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
+with check.edge("all digits"):
+    names, q = ("never_dropped", "training_mean", "training_variance"), 0.83**5
+    check.close([fact(name, 0.17, 5) for name in names], [q, 1.0, 1 / q - 1], "digits are lost: do not round", rtol=1e-9)
 with check.edge("nothing is dropped"):
     still = [fact("training_variance", p, layers) for p, layers in ((0.0, 4), (0.3, 0))]
-    check.close(still, [0.0, 0.0], "p = 0, or no layers at all: 1 comes out for sure, without any variance", rtol=1e-9, atol=1e-12)
+    check.close(still, [0.0, 0.0], "p = 0, or no layers at all: 1 comes out for sure, without any variance", **near)
 ### END HIDDEN TESTS
 check.score()
 
@@ -2708,21 +2334,27 @@ check = Check("bonus-bootstrap", points=4)
 half, full = [7, 5, 3, 1, 8, 7, 6, 5, 8, 8], [8, 7, 6, 5, 8, 7, 6, 5, 8, 8]  # BLEU 50 and 100, as in 5.2
 known = check.run(bootstrap, torch.tensor([half, full]), torch.tensor([full, half]), torch.tensor([[0, 0, 0], [1, 1, 1], [0, 0, 1]]))
 three = known if type(known) in (tuple, list) and len(known) == 3 else [known] * 3
+
+
+def numbers(part):
+    return check.run(lambda: torch.as_tensor(part).double())
+
+
 with check.idea("BLEU of every draw"):
-    scores = [check.run(lambda part=part: part.double()) if type(part) is torch.Tensor else part for part in three[:2]]
+    scores = [numbers(part) for part in three[:2]]
     drawn = "the first system's sentences have BLEU 50 and 100: draws of one of them give 50 and 100, the mixed draw 69.317"
     check.close(scores[0], torch.tensor([50.0, 100.0, 69.316902]).double(), drawn, atol=1e-4)
     check.close(scores[1], torch.tensor([100.0, 50.0, 85.318413]).double(), "the second system has them the other way round", atol=1e-4)
     ### BEGIN HIDDEN TESTS
 
-    def bleu_of(sums, smooth=True, brief=True):
+    def bleu_of(sums):
         if sums[0] == 0 or 0 in sums[4:8]:
             return 0.0
         logs, part = 0.0, 1.0
         for m, t in zip(sums[:4], sums[4:8], strict=True):
-            part = part / 2 if m == 0 and smooth else part
+            part = part / 2 if m == 0 else part
             logs += math.log((m or part) / t) / 4
-        return 100 * math.exp((min(0.0, 1 - sums[9] / sums[8]) if brief else 0.0) + logs)
+        return 100 * math.exp(min(0.0, 1 - sums[9] / sums[8]) + logs)
 
     def numbers_of(size, lost):
         """The ten numbers of a sentence as long as its reference, of which some words are wrong."""
@@ -2737,21 +2369,10 @@ with check.idea("BLEU of every draw"):
     both = answer if type(answer) in (tuple, list) and len(answer) == 3 else [answer] * 3
     for side, name in enumerate(("first", "second")):
         check.close(
-            check.run(lambda side=side: both[side].double()) if type(both[side]) is torch.Tensor else both[side],
+            numbers(both[side]),
             want[side],
             f"the scores of the {name} system are wrong on some draws: sum the ten numbers of the drawn sentences, then apply the formula",
             atol=1e-4,
-            wrong={
-                "a sentence drawn twice counts twice: here every sentence counts once": torch.tensor(
-                    [bleu_of(stats[side][draw.unique()].sum(0).tolist()) for draw in draws], dtype=torch.float64
-                ),
-                "this is the mean of the sentences' scores: sum the ten numbers first": torch.tensor(
-                    [[bleu_of(row) for row in stats[side][draw].tolist()] for draw in draws], dtype=torch.float64
-                ).mean(1),
-                "both systems get the same draw: here each has its own": want[side].flip(0),
-                "the two systems are swapped": want[1 - side],
-                "the score is from 0 to 1: BLEU is from 0 to 100": want[side] / 100,
-            },
         )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -2759,21 +2380,24 @@ with check.part("zero counts and brevity"):
     bare = torch.tensor([[3, 1, 0, 0, 6, 5, 4, 3, 6, 7], [0, 0, 0, 0, 5, 4, 3, 2, 5, 5]])
     sums = [(2 * bare[0]).tolist(), (2 * bare[1]).tolist(), bare.sum(0).tolist()]
     check.close(
-        check.run(lambda: bootstrap(bare, bare, torch.tensor([[0, 0], [1, 1], [0, 1]]))[0].double()),
+        numbers(check.run(lambda: bootstrap(bare, bare, torch.tensor([[0, 0], [1, 1], [0, 1]]))[0])),
         torch.tensor([bleu_of(part) for part in sums]).double(),
         "zero counts follow the rules of 5.2: smoothing, and 0 where no word matches; translations that are too short pay the penalty",
         atol=1e-4,
-        wrong={
-            "the brevity penalty is missing": torch.tensor([bleu_of(part, brief=False) for part in sums]).double(),
-            "an order without a match is not smoothed: the first gets 1/(2 t), the second 1/(4 t)": torch.tensor(
-                [bleu_of(part, smooth=False) for part in sums]
-            ).double(),
-        },
     )
-with check.edge("all digits"):
+with check.part("longer than the references"):
+    wordy = torch.tensor([[8, 6, 4, 2, 12, 11, 10, 9, 12, 9], [7, 6, 5, 4, 9, 8, 7, 6, 9, 8]])
+    three_draws = torch.tensor([[0, 0], [1, 1], [1, 0]])
     check.close(
-        check.run(lambda: both[0].double()), want[0], "digits are lost: compute the scores in float64, a difference may be small", rtol=1e-9
+        numbers(check.run(lambda: bootstrap(wordy, wordy, three_draws)[1])),
+        torch.tensor([bleu_of(wordy[draw].sum(0).tolist()) for draw in three_draws]).double(),
+        "translations that are longer than their references are wrong: the brevity penalty is 1 there",
+        atol=1e-4,
     )
+with check.edge("two tensors"):
+    check.equal([str(type(part).__name__) for part in both[:2]], ["Tensor"] * 2, "the scores come back as two tensors (R,)")
+with check.edge("all digits"):
+    check.close(numbers(both[0]), want[0], "digits are lost: compute the scores in float64, a difference may be small", rtol=1e-9)
 ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(bootstrap, torch.tensor([half, full]), torch.tensor([full, half]), torch.tensor([[0, 1], [1, 1]]))
@@ -2789,18 +2413,12 @@ with check.part("share of draws"):
         share,
         "the share of draws in which the second system is strictly better is wrong for other draws",
         rtol=1e-6,
-        wrong={
-            "this is the share in which the first is better": 1 - share,
-            "this is a count: divide by the number of draws": share * 60,
-            "this is in percent: return a share": share * 100,
-        },
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.edge("ties"):
     tie = check.run(lambda: float(bootstrap(stats[0], stats[0], draws)[2]))
-    slips = {"ties do not count as better": 1.0, "ties count half here: only strictly better counts": 0.5}
-    check.close(tie, 0.0, "two equal systems: neither is strictly better", wrong=slips)
+    check.close(tie, 0.0, "two equal systems: neither is strictly better")
 ### END HIDDEN TESTS
 check.score()
 
