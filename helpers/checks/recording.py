@@ -146,12 +146,16 @@ class Recorder:
         self._requirement = None
 
     def _name_the_mistake(self) -> None:
-        """In the examiner: an answer that gives in every call what a named mistake gives is told which one it is."""
+        """In the examiner: an answer that gives in every call what a named mistake gives is told which one it is.
+
+        All that the results showed follows from that mistake. What the text or the arguments showed does not.
+        """
         says = "" if student_side.remote is None or self.outcome.unwritten else student_side.remote.recognised()
         if says and self.outcome.findings:
             failed = [one for gravity in credit.LEFT for one in self.outcome.requirements if one.gravity == gravity]
             name = next((requirement.name for requirement in failed if not requirement.met), "")
-            self.outcome.findings.insert(0, report.Finding(says, "", True, name, named=True))
+            others = [finding for finding in self.outcome.findings if finding.named and not finding.matched]
+            self.outcome.findings = [report.Finding(says, "", True, name, named=True), *others]
 
     def _audit(self) -> None:
         """The mistakes an author can make with requirements."""

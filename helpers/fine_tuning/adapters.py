@@ -6,7 +6,7 @@ The functions run where the adapter lives, so that they see its parameters thems
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -21,17 +21,27 @@ def linear(weight: Tensor, bias: Tensor | None = None) -> nn.Linear:
     return layer
 
 
-def stack(shapes: Sequence[tuple[int, int]], frozen: Sequence[str] = (), tied: bool = False) -> nn.Sequential:
+def stack(
+    shapes: Sequence[tuple[int, int]], frozen: Sequence[str] = (), tied: bool = False, shared: bool = False
+) -> nn.Sequential:
     """Linear layers of these shapes, (out, in) each, with biases; every weight holds its own number: 0, 1, 2, …
 
-    `frozen` names what does not learn ("0.weight"). `tied`: the first layer stands at the end once more.
+    `frozen` names what does not learn ("0.weight"). `tied`: the first layer stands at the end once more. `shared`: all
+    layers have the weight of the first one.
     """
     layers = [nn.Linear(n_in, n_out) for n_out, n_in in shapes]
+    for layer in layers[1:] if shared else ():
+        layer.weight = layers[0].weight
     model = nn.Sequential(*layers, *layers[:1] if tied else ())
     for number, (name, parameter) in enumerate(model.named_parameters()):
         nn.init.constant_(parameter, number)
         parameter.requires_grad_(name not in frozen)
     return model
+
+
+def once(items: Sequence[object]) -> Iterator[object]:
+    """The items one after the other, and never again: as the batches of a loader that is gone through."""
+    yield from items
 
 
 def trained(module: nn.Module, x: Tensor, target: Tensor, steps: int, rate: float) -> Tensor:

@@ -157,9 +157,6 @@ with check.idea("two special tokens"):
         check.run(row_lengths, tokens, False, False, 12),
         [n + 2 for n in tokens],
         "for nine other sentences the lengths are wrong: each has its tokens and two more",
-        wrong={
-            "padding is off: every row keeps its own length": [max(tokens) + 2] * 9,
-        },
     )
     ### END HIDDEN TESTS
 with check.part("truncation"):
@@ -170,10 +167,6 @@ with check.part("truncation"):
         check.run(row_lengths, [*tokens, 38, 1], False, True, 12),
         [min(n + 2, 12) for n in [*tokens, 38, 1]],
         "for other sentences truncation gives the wrong lengths",
-        wrong={
-            "only rows that are too long are cut": [12] * 11,
-            "truncation is ignored": [n + 2 for n in [*tokens, 38, 1]],
-        },
     )
     ### END HIDDEN TESTS
 with check.part("padding to the longest"):
@@ -315,15 +308,12 @@ with check.idea("item i is row i with label i"):
     check.equal(listed, items, "item i holds row i, unchanged, and label i")
     ### BEGIN HIDDEN TESTS
     long_rows = [[int(v) for v in randint(5, 99, (int(n),))] for n in randint(2, 9, (17,))] + [[7]]
-    long_labels = [0, 1] + [int(v) for v in randint(0, 2, (16,))]
+    long_labels = [0, 1] + [int(v) for v in randint(0, 2, (15,))] + [1]  # the first and the last differ
     wanted = [{"input_ids": row, "label": label} for row, label in zip(long_rows, long_labels)]
     check.equal(
         items_from(long_rows, long_labels),
         wanted,
         "with eighteen other sentences the items are not their rows and labels",
-        wrong={
-            "the rows are sorted by length: item i is row i": sorted(wanted, key=lambda item: len(item["input_ids"])),
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("unequal numbers"):
@@ -433,7 +423,7 @@ with check.part("pad_id"):
     other = check.run(collate, three, 1)
     roberta = "with pad_id = 1, RoBERTa's, the filler is wrong: use the argument"
     check.equal(entry(other, "input_ids"), [[5, 6, 1, 1], [7, 8, 9, 4], [3, 1, 1, 1]], roberta)
-with check.edge("mask from the lengths"):
+with check.part("mask from the lengths"):
     same_mask = "with pad_id = 1 the mask is wrong: it must not depend on pad_id"
     check.equal(entry(other, "attention_mask"), (torch.arange(4) < torch.tensor([[2], [4], [1]])).long(), same_mask)
     inside = check.run(collate, [{"input_ids": [5, 0, 6], "label": 0}, {"input_ids": [0], "label": 0}])
@@ -601,31 +591,6 @@ def length_buckets(lengths, batch_size, seed):
 
 # %% test="buckets" points=4
 check = Check("buckets", points=4)
-with check.idea("padding_share"):
-    two = "padding_share: 4 + 2 and 3 + 3 tokens in 8 and 6 positions: 2 of 14 are filler"
-    check.close(check.run(padding_share, [4, 2, 3, 3], [[0, 1], [2, 3]]), 1 / 7, two, rtol=2e-3)
-    ### BEGIN HIDDEN TESTS
-    longest = ((40, 100), (20, 60), (12, 43))  # the longest sentences of the batches differ, whatever is drawn
-    many = [int(n) for top, count in longest for n in randint(3, top, (count,))]
-    split = [list(range(0, 100)), list(range(100, 160)), list(range(160, 203))]
-    tops = [max(many[i] for i in part) for part in split]
-    room, text = sum(len(part) * top for part, top in zip(split, tops)), sum(many)
-    check.close(
-        check.run(padding_share, many, split),
-        1 - text / room,
-        "padding_share: wrong for three batches of 100, 60 and 43 sentences",
-        rtol=2e-3,
-    )
-    ### END HIDDEN TESTS
-### BEGIN HIDDEN TESTS
-with check.edge("all digits"):
-    check.close(check.run(padding_share, many, split), 1 - text / room, "padding_share: the share is rounded: return all its digits")
-with check.edge("some of the sentences"):
-    few = check.run(padding_share, [5, 9, 2, 7], [[3, 2]])
-    check.close(few, 5 / 14, "padding_share: batches may hold some of the sentences only: count the tokens of those", rtol=1e-6)
-with check.edge("no filler"):
-    check.close(check.run(padding_share, [5, 5, 5], [[0, 2], [1]]), 0.0, "padding_share: sentences of one length need no filler")
-### END HIDDEN TESTS
 
 
 def batches_of(result):
@@ -640,7 +605,9 @@ def batches_of(result):
 
 
 sizes = [9, 2, 7, 4, 4, 11, 3, 5, 8, 6, 2]
-with check.idea("length_buckets"):
+with check.idea("padding_share and length_buckets"):
+    two = "padding_share: 4 + 2 and 3 + 3 tokens in 8 and 6 positions: 2 of 14 are filler"
+    check.close(check.run(padding_share, [4, 2, 3, 3], [[0, 1], [2, 3]]), 1 / 7, two, rtol=2e-3)
     cut = batches_of(check.run(length_buckets, sizes, 3, 0))
     check.equal(
         sorted(map(len, cut)) if cut else cut,
@@ -653,6 +620,17 @@ with check.idea("length_buckets"):
     mixed = "length_buckets: the batches mix short and long sentences: sort by length, cut, and only then shuffle the batches"
     check.true(sum(len(part) * max(sizes[i] for i in part) for part in cut) <= 70 if known else known, mixed)
     ### BEGIN HIDDEN TESTS
+    longest = ((40, 100), (20, 60), (12, 43))  # the longest sentences of the batches differ, whatever is drawn
+    many = [int(n) for top, count in longest for n in randint(3, top, (count,))]
+    split = [list(range(0, 100)), list(range(100, 160)), list(range(160, 203))]
+    tops = [max(many[i] for i in part) for part in split]
+    room, text = sum(len(part) * top for part, top in zip(split, tops)), sum(many)
+    check.close(
+        check.run(padding_share, many, split),
+        1 - text / room,
+        "padding_share: wrong for three batches of 100, 60 and 43 sentences",
+        rtol=2e-3,
+    )
     plans = [batches_of(check.run(length_buckets, many, 8, s)) for s in (0, 1, 2, 0)]
     usable = all(plans) and all(0 <= i < 203 for part in plans[0] for i in part)
     numbers = sorted(i for part in plans[0] for i in part) if usable else plans[0]
@@ -666,6 +644,15 @@ with check.idea("length_buckets"):
     more = "length_buckets: with 203 sentences there is more filler than sorting by length leaves"
     check.true(filler <= max(forwards, backwards) if usable else plans[0] and False, more)
     ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.edge("all digits"):
+    check.close(check.run(padding_share, many, split), 1 - text / room, "padding_share: the share is rounded: return all its digits")
+with check.edge("some of the sentences"):
+    few = check.run(padding_share, [5, 9, 2, 7], [[3, 2]])
+    check.close(few, 5 / 14, "padding_share: batches may hold some of the sentences only: count the tokens of those", rtol=1e-6)
+with check.edge("no filler"):
+    check.close(check.run(padding_share, [5, 5, 5], [[0, 2], [1]]), 0.0, "padding_share: sentences of one length need no filler")
+### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("batches shuffled"):
     longest = [max(many[i] for i in part) for part in plans[0]] if usable else plans[0]
@@ -748,11 +735,6 @@ with check.idea("mean of the real tokens"):
         check.run(mean_pool, many_states, many_mask, shape=(5, 3)),
         torch.stack([row[: int(m.sum())].mean(0) for row, m in zip(many_states, many_mask)]),
         "with rows of 7, 1, 3, 6 and 2 tokens the means are wrong",
-        wrong={
-            "the sum of the mask over the whole batch is used: each row has its own number of tokens": total / 19,
-            "filler is summed up, too: use the mask in the sum, not only in the divisor": many_states.sum(1)
-            / many_mask.sum(1, keepdim=True),
-        },
     )
     gap_states, gap_mask = randn(4, 6, 3), (torch.arange(6) < torch.tensor([5, 1, 3, 2])[:, None]).long()
     check.close(
@@ -810,7 +792,7 @@ def toy_features(
     table, batches
 ):  # given: your function on an encoder that adds to a token's row of a table twice the mean row of what it may look at
     toy = ToyEncoder(table)
-    return extract(toy, iter(batches)), toy.facts()
+    return extract(toy, batches), toy.facts()
 
 
 # %% test="extract" points=4
@@ -849,10 +831,6 @@ with check.idea("pooled states of all batches"):
         more / 2 if facts.get("called_in_training") else more,
         3 * means,
         "the features of six other sentences are not the pooled hidden states, in the order of the batches",
-        wrong={
-            "the batches come in reverse order": 3 * means.flip(0),
-            "this is the first token's state: pool with `mean_pool`": rows_of_states[:6] + 2 * means,
-        },
     )
     ### END HIDDEN TESTS
 with check.part("labels"):
@@ -887,6 +865,16 @@ with check.part("no gradients"):
     )
 with check.edge("one call for each batch"):
     check.equal(known.get("calls", known), 2, "the encoder is called once for each batch: features are computed once")
+with check.edge("batches that come once"):
+    from_once = check.run(toy_features, rows_of_states, check.keep(adapters.once, [batch_of([[n]], [[1]], [n % 2]) for n in (3, 1, 2)]))
+    one_pass = "batches that come once, as a loader's do, give another result: go through them a single time"
+    once_only = parts_of(parts_of(from_once, 2)[0], 2)[0]
+    check.close(once_only / (2 if known.get("called_in_training") else 1), 3 * rows_of_states[[3, 1, 2]], one_pass)
+with check.edge("the encoder may learn afterwards"):
+    learner = check.keep(ToyEncoder, numbers)
+    fed = check.run(extract, learner, plain_batches)
+    still_free = "the encoder's weights are frozen afterwards: `torch.no_grad()` is enough, leave `requires_grad` alone"
+    check.equal(fed if type(fed) is Failed else check.measure(checks.value, check.keep(models.parameters, learner)), 8, still_free)
 with check.edge("tensors"):
     kinds = check.run(lambda: [type(part).__name__ for part in toy_features(numbers, plain_batches)[0]])
     check.equal(kinds, ["Tensor", "Tensor"], "features and labels are tensors: the head computes with them")
@@ -956,12 +944,18 @@ def answer_of(result, place):
     return result[place] if type(result) in (tuple, list) and len(result) == 3 else result
 
 
-with check.idea("loss"):
+with check.idea("the loss and its gradients"):
     given = (torch.tensor([[2.0], [4.0]]), torch.tensor([1.0, 0.0]), torch.zeros(1), torch.tensor(0.0), 0.0)
     even = check.run(head_gradient, *given)
     triple = type(even) in (tuple, list) and len(even) == 3 if even is None or even else even
     check.true(triple, "three things come back: the loss, its gradient by w, its gradient by b")
     check.close(answer_of(even, 0), 0.693147, "w = 0 and b = 0 give every sentence p = 1/2, and the loss log 2", rtol=1e-5)
+    check.close(answer_of(even, 1), [0.5], "features 2 and 4, residuals −½ and ½ (w = b = 0): the mean of their products is ½")
+    own = "derive the gradients on paper: do not let autograd do it"
+    bans = ("backward", "autograd", "requires_grad_", "vmap", "jacrev", "jacfwd", "jvp", "vjp")
+    check.avoids(head_gradient, *bans, hint=own, forbid=["autograd"], runs=lambda: head_gradient(*given))
+    two = check.run(head_gradient, given[0], torch.zeros(2), *given[2:])
+    check.close(answer_of(two, 2), 0.5, "two sentences with the label 0, w = b = 0: the mean of the residuals is ½")
     ### BEGIN HIDDEN TESTS
     double = {"dtype": torch.float64}
     X, truth, w, bias = randn(6, 4, **double), torch.tensor([1.0, 0, 1, 1, 0, 0], **double), randn(4, **double), torch.tensor(0.3, **double)
@@ -977,11 +971,21 @@ with check.idea("loss"):
         objective(w, bias, 0.0),
         "the loss is wrong for six other sentences",
         rtol=1e-4,
-        wrong={
-            "the loss is a mean over the sentences, not a sum": objective(w, bias, 0.0) * 6,
-            "the labels are inverted: y = 1 means positive": objective(w, bias, 0.0) + ((2 * truth - 1) * (X @ w + bias)).mean(),
-            "the bias is not used: z = w · f + b": objective(w, 0.0 * bias, 0.0),
-        },
+    )
+    check.shape(
+        answer_of(bare, 1), (4,), "the gradient by w has one entry per feature: residuals times features, summed over the sentences"
+    )
+    check.derivative(
+        answer_of(check.run(head_gradient, X, truth, w, bias, 0.0, forbid=["autograd"]), 1),
+        lambda v: objective(v, bias, 0.0),
+        w,
+        "the gradient by w differs from a finite difference: what is the derivative of the bracket by z, and of z by w?",
+    )
+    check.derivative(
+        answer_of(check.run(head_gradient, X, truth, w, bias, 0.0, forbid=["autograd"]), 2),
+        lambda v: objective(w, v, 0.0),
+        bias,
+        "the gradient by b differs from a finite difference",
     )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -991,9 +995,6 @@ with check.part("decay in the loss"):
         0.05 * w @ w,
         "the loss grows by λ/2 ‖w‖² where there is weight decay",
         rtol=1e-4,
-        wrong={
-            "the weight decay takes the length of w, not its square": 0.05 * w.norm(),
-        },
     )
 with check.edge("all digits of float64"):
     digits = "with float64 features digits are lost: keep their dtype"
@@ -1005,25 +1006,6 @@ with check.edge("large scores"):
 ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(head_gradient, randn(5, 3), torch.ones(5), randn(3), torch.tensor(0.5), 3.0)
-with check.idea("gradient by w", share=2):
-    check.close(answer_of(even, 1), [0.5], "features 2 and 4, residuals −½ and ½ (w = b = 0): the mean of their products is ½")
-    own = "derive the gradients on paper: do not let autograd do it"
-    bans = ("backward", "autograd", "requires_grad_", "vmap", "jacrev", "jacfwd", "jvp", "vjp")
-    check.avoids(head_gradient, *bans, hint=own, forbid=["autograd"], runs=lambda: head_gradient(*given))
-    ### BEGIN HIDDEN TESTS
-    check.shape(
-        answer_of(bare, 1), (4,), "the gradient by w has one entry per feature: residuals times features, summed over the sentences"
-    )
-    check.derivative(
-        answer_of(check.run(head_gradient, X, truth, w, bias, 0.0, forbid=["autograd"]), 1),
-        lambda v: objective(v, bias, 0.0),
-        w,
-        "the gradient by w differs from a finite difference: what is the derivative of the bracket by z, and of z by w?",
-        wrong={
-            "the score z is used in place of the probability p": X.T @ (X @ w + bias - truth) / 6,
-        },
-    )
-    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("decay in the gradient"):
     check.close(
@@ -1032,11 +1014,6 @@ with check.part("decay in the gradient"):
         "with weight decay the gradient by w grows by λ w",
         rtol=1e-4,
         atol=1e-5,
-        wrong={
-            "2 λ w: the derivative of λ/2 ‖w‖² is λ w": 0.2 * w,
-            "λ w / 2: the derivative of λ/2 ‖w‖² is λ w": 0.05 * w,
-            "λ w is divided by the number of sentences: only the data's part of the loss is a mean": 0.1 * w / 6,
-        },
     )
 with check.edge("all digits of the gradient"):
     check.close(answer_of(bare, 1), X.T @ p_minus_y / 6, digits)
@@ -1046,24 +1023,10 @@ with check.edge("one sentence"):
     lonely = check.run(head_gradient, X[:1], truth[:1], w, bias, 0.0)
     check.close(answer_of(lonely, 1), (torch.sigmoid(X[0] @ w + bias) - 1) * X[0], "one sentence: the gradient by w is (p − y) f")
 ### END HIDDEN TESTS
-with check.idea("gradient by b"):
-    two = check.run(head_gradient, given[0], torch.zeros(2), *given[2:])
-    check.close(answer_of(two, 2), 0.5, "two sentences with the label 0, w = b = 0: the mean of the residuals is ½")
-    ### BEGIN HIDDEN TESTS
-    check.derivative(
-        answer_of(check.run(head_gradient, X, truth, w, bias, 0.0, forbid=["autograd"]), 2),
-        lambda v: objective(w, v, 0.0),
-        bias,
-        "the gradient by b differs from a finite difference",
-        wrong={
-            "the gradient by b has the wrong sign: it is the mean of p − y": -p_minus_y.mean(),
-        },
-    )
-    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
-with check.edge("the bias is not decayed"):
+with check.part("the bias is not decayed"):
     plain_bias = "the bias is not decayed: λ belongs to w alone"
-    check.close(answer_of(decayed, 2), p_minus_y.mean(), plain_bias, rtol=1e-4, wrong={plain_bias: p_minus_y.mean() + 0.1 * bias})
+    check.close(answer_of(decayed, 2), p_minus_y.mean(), plain_bias, rtol=1e-4)
 ### END HIDDEN TESTS
 check.score()
 
@@ -1175,10 +1138,6 @@ with check.idea("rates of encoder and head"):
         [2e-5] * 3 + [1e-4] * 4,
         "with RoBERTa's names, another rate and another head_factor the learning rates are wrong",
         rtol=1e-6,
-        wrong={
-            "the head's bias belongs to the head, too": [2e-5] * 3 + [1e-4, 2e-5, 1e-4, 1e-4],
-            "head_factor is ignored: it is not always ten": [2e-5] * 3 + [2e-4] * 4,
-        },
     )
     ### END HIDDEN TESTS
 with check.part("embeddings frozen"):
@@ -1200,10 +1159,6 @@ with check.part("weight decay of matrices"):
         [0.0, 0.1, 0.0, 0.1, 0.0, 0.0, 0.1, 0.0],
         "with RoBERTa's names and another decay the decays are wrong: names that end with `bias` or contain `LayerNorm` get 0",
         rtol=1e-6,
-        wrong={
-            "the head's matrix is a matrix: it is decayed, too": [0.0, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-            "the decay is not always 0.01: use the argument": [0.0, 0.01, 0.0, 0.01, 0.0, 0.0, 0.01, 0.0],
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("names unchanged"):
@@ -1318,9 +1273,6 @@ with check.idea("backward adds, step moves"):
         check.run(after_calls, program, 2.0, -1.0, 0.3),
         played(),
         "a longer list of calls ends elsewhere: two backwards in a row add up, two steps use the same gradient",
-        wrong={
-            "the order is (w, g): the weight comes first": played()[::-1],
-        },
     )
     ### END HIDDEN TESTS
 with check.part("zero_grad"):
@@ -1372,10 +1324,10 @@ def train_epoch(model, batches, optimizer, scheduler=None, clip=1.0):
     ### END SOLUTION
 
 
-def toy_epoch(table, batches, name="SGD", clip=1.0, falling=False):  # given: your loop on a model of a few weights; the batches come once
+def toy_epoch(table, batches, name="SGD", clip=1.0, falling=False):  # given: your loop on a model of a few weights
     toy = ToyClassifier(table).eval()
     stepper = toy.optimizer(name, 0.7)
-    losses = train_epoch(toy, iter(batches), stepper, toy.schedule(stepper) if falling else None, clip)
+    losses = train_epoch(toy, batches, stepper, toy.schedule(stepper) if falling else None, clip)
     return {"losses": losses, "weights": toy.weights(), "training": toy.facts()["training"]}
 
 
@@ -1410,16 +1362,10 @@ with check.idea("clear, backward, step"):
         again()[1],
         "the weights after five batches are wrong",
         rtol=1e-7,
-        wrong={
-            "the last batch is left out": pretrained.toy_outcome(weights_before, five_batches[:-1], limit=None, calm=calm)[1],
-            "only the first batch is used: is `return` inside the loop?": pretrained.toy_outcome(
-                weights_before, five_batches[:1], limit=None, calm=calm
-            )[1],
-        },
     )
     adam = trained_by(five_batches, "AdamW", 1e9)["weights"]
     given_one = "with AdamW the weights are wrong: use the optimiser that is given"
-    check.close(adam, again(name="AdamW")[1], given_one, rtol=1e-7, wrong={given_one: again()[1]})
+    check.close(adam, again(name="AdamW")[1], given_one, rtol=1e-7)
     ### END HIDDEN TESTS
 with check.part("training mode"):
     halved = "the model must be in training mode: call model.train() before the loop"
@@ -1460,10 +1406,10 @@ with check.part("scheduler"):
         again(falling=1)[1],
         "with a scheduler the weights are wrong: its step() follows the optimiser's, once per batch",
         rtol=1e-7,
-        wrong={
-            "the scheduler steps before the optimiser: the first batch must have the first rate": again(falling=2)[1],
-        },
     )
+with check.edge("batches that come once"):
+    one_pass = "batches that come once, as a loader's do, give another result: go through them a single time"
+    check.close(trained_by(check.keep(adapters.once, five_batches), "SGD", 1e9)["weights"], again()[1], one_pass, rtol=1e-7)
 with check.edge("plain floats"):
     floats = [type(v) is float for v in did["losses"]] if type(did["losses"]) in (list, tuple) else did["losses"]
     check.equal(floats, [True] * 5, "each loss is a Python float (`.item()`): a tensor would keep its whole graph alive")
@@ -1499,9 +1445,9 @@ def evaluate(model, batches):
     ### END SOLUTION
 
 
-def toy_evaluation(table, batches, training=True):  # given: your function on a model of a few weights; the batches come once
+def toy_evaluation(table, batches, training=True):  # given: your function on a model of a few weights
     toy = ToyClassifier(table).train(training)
-    return evaluate(toy, iter(batches)), toy.facts()
+    return evaluate(toy, batches), toy.facts()
 
 
 # %% test="evaluate" points=5
@@ -1538,21 +1484,22 @@ def joined(k, some, **options):
 even = given_batches[:3]
 loss_value, accuracy_value, noted = evaluated(even)
 halved = noted["called_in_training"] is True  # in training mode this model halves its logits: a part of its own
-with check.idea("loss"):
+with check.idea("loss and accuracy"):
     twelve = "the mean loss over twelve sentences in three batches is wrong. Two numbers come back: the loss, then the accuracy"
     check.close(loss_value, joined(0, even, half=halved).mean(), twelve, rtol=1e-4)
+    right_share = (
+        "the accuracy over twelve sentences in three batches is wrong: the share of sentences whose larger logit is that of the label"
+    )
+    check.close(accuracy_value, joined(1, even).mean(), right_share, rtol=1e-4)
     ### BEGIN HIDDEN TESTS
-    means = torch.stack([by_hand(batch, half=halved)[0].mean() for batch in even])
+    larger = [
+        {"input_ids": randint(0, 6, (n, 3)), "attention_mask": torch.ones(n, 3).long(), "labels": randint(0, 2, (n,))} for n in (31, 31, 31)
+    ]
     check.close(
-        loss_value,
-        joined(0, even, half=halved).mean(),
-        "the mean loss is wrong",
+        evaluated(larger)[1],
+        joined(1, larger).mean(),
+        "the accuracy over 93 sentences in three batches is wrong",
         rtol=1e-4,
-        wrong={
-            "only the first batch counts: is `return` inside the loop?": means[0],
-            "the batches' means are added up: weight each by its batch's size, and divide by the number of sentences": means.sum(),
-            "the attention mask does not reach the model: call model(**batch)": joined(0, even, half=halved, use_mask=False).mean(),
-        },
     )
     ### END HIDDEN TESTS
 with check.part("every sentence counts the same"):
@@ -1579,32 +1526,18 @@ with check.edge("plain floats"):
     kinds = [type(loss_value) is float, type(accuracy_value) in (float, int)]  # a count of right answers is another mistake
     check.equal(kinds if noted["calls"] == 3 or kinds[0] else loss_value, [True, True], "return two Python floats (`.item()`), not tensors")
 ### END HIDDEN TESTS
-with check.idea("accuracy"):
-    right_share = (
-        "the accuracy over twelve sentences in three batches is wrong: the share of sentences whose larger logit is that of the label"
-    )
-    check.close(accuracy_value, joined(1, even).mean(), right_share, rtol=1e-4)
-    ### BEGIN HIDDEN TESTS
-    larger = [
-        {"input_ids": randint(0, 6, (n, 3)), "attention_mask": torch.ones(n, 3).long(), "labels": randint(0, 2, (n,))} for n in (31, 31, 31)
-    ]
-    check.close(
-        evaluated(larger)[1],
-        joined(1, larger).mean(),
-        "the accuracy over 93 sentences in three batches is wrong",
-        rtol=1e-4,
-    )
-    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("small batches count less"):
-    rights = torch.stack([by_hand(batch)[1].mean() for batch in given_batches])
     check.close(
         evaluated(given_batches)[1],
         joined(1, given_batches).mean(),
         "with batches of 4, 4, 4, 3 and 1 sentences the accuracy is wrong",
         rtol=1e-4,
-        wrong={"this is the mean of the batches' accuracies: weight each batch by its number of sentences": rights.mean()},
     )
+with check.edge("batches that come once"):
+    once = evaluated(check.keep(adapters.once, even))
+    one_pass = "batches that come once, as a loader's do, give another result: go through them a single time"
+    check.close(both(once[:2]), [joined(0, even, half=halved).mean(), joined(1, even).mean()], one_pass, rtol=1e-4)
 with check.edge("one sentence"):
     single = evaluated(given_batches[4:])[1]
     check.close(single, by_hand(given_batches[4])[1].mean(), "a single batch with a single sentence: its accuracy is 0 or 1")
@@ -1769,10 +1702,6 @@ with check.idea("the lowest so far, and patience"):
         check.run(early_stopping, [3.0, 2.7, 2.5, 2.4, 2.6, 2.5, 2.9, 2.8, 2.7, 1.0], 4),
         (3, 7),
         "with patience 4 and losses above 1 the epochs are wrong",
-        wrong={
-            "this is the last entry of the list: the run stops before it": (3, 9),
-            "the patience is not used: stop after `patience` epochs without a new best": (3, 5),
-        },
     )
     ### END HIDDEN TESTS
 with check.part("a new best starts again"):
@@ -1935,9 +1864,6 @@ with check.idea("the layer plus a correction"):
         check.run(larger, xs),
         by_formula(4.0),
         "a layer from 7 to 5 with r = 3 and α = 12: the output is not W x + b + α/r · B A x",
-        wrong={
-            "the factor is inverted: it is α/r": by_formula(0.25),
-        },
     )
     ### END HIDDEN TESTS
 with check.part("starts as the layer"):
@@ -1982,11 +1908,6 @@ with check.part("merge"):
         check.run(plain_layer, xs),
         by_formula(4.0),
         "the merged layer's output is not that of the adapter",
-        wrong={
-            "merge scales by α: the factor is α/r": by_formula(12.0),
-            "merge gives the pretrained layer, without the correction": by_formula(0.0),
-            "the merged weight is the correction alone": by_formula(4.0, 0 * W),
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("merge changes nothing else"):
@@ -2009,10 +1930,11 @@ with check.part("the gradient by x"):
     through = "the gradient by x is wrong: it goes through the layer and through the correction"
     check.gradients(adapter(W, shift, down, up, 12.0), lambda x: F.linear(x, W, shift) + 4.0 * x @ down.T @ up.T, (xs,), through)
 with check.edge("batch axes"):
+    untouched = adapter(W, shift, down, up, 12.0)
     check.close(
-        check.run(larger, xs.view(2, 3, 7)), by_formula(4.0).view(2, 3, 5), "an input (2, 3, 7) gives (2, 3, 5): each position by itself"
+        check.run(untouched, xs.view(2, 3, 7)), by_formula(4.0).view(2, 3, 5), "an input (2, 3, 7) gives (2, 3, 5): each position by itself"
     )
-    check.close(check.run(larger, xs[0]), by_formula(4.0)[0], "a single vector (7,) gives (5,)")
+    check.close(check.run(untouched, xs[0]), by_formula(4.0)[0], "a single vector (7,) gives (5,)")
 with check.edge("dtype of the layer"):
     precise = adapter(W.double(), shift.double(), down.double(), up.double(), 12.0)
     doubled = F.linear(xs.double(), W.double() + 4.0 * up.double() @ down.double(), shift.double())
@@ -2029,7 +1951,7 @@ with check.edge("a new A each time"):
     starts = [check.run(lambda one=one: one.A * 1) for one in news]
     alike = any(torch.equal(starts[i], starts[j]) for i, j in ((0, 1), (0, 2), (1, 2))) if all(s is not None for s in starts) else starts[0]
     check.equal(alike, False, "two adapters start with the same A: draw it from torch's generator, and do not seed that")
-with check.edge("variance of A"):
+with check.part("variance of A"):
     wide = check.keep(LoRALinear, check.keep(nn.Linear, 400, 2), 50, 1.0)
     spread_of = check.run(lambda: wide.A.square().mean()) * 400
     size = "50 × 400 entries of a new A: their variance is 1/n_in, so that A x is about as large as x"
@@ -2097,21 +2019,26 @@ def trainable(model):
 
 # %% test="lora-count" points=2
 check = Check("lora-count", points=2)
-with check.idea("by formula"):
+with check.idea("both counts"):
     check.equal(check.run(lora_count, [(384, 384)], 8), 6144, "one layer of width 384, r = 8: 3,072 numbers in A and 3,072 in B")
     many_layers = "a layer from 3 to 5 and one from 4 to 2, r = 2: A and B have 6 + 10 numbers in the first, 8 + 4 in the second"
     check.equal(check.run(lora_count, [(5, 3), (2, 4)], 2), 28, many_layers)
+    model_of = check.keep(adapters.stack, [(2, 3), (2, 2)], ["0.weight", "1.bias"])
+    two_of_four = "of this model's four parameters 0.bias, all ones, and 1.weight, all twos, learn: give a list of these two"
+    check.equal(check.run(trainable, model_of), [torch.ones(2), 2 * torch.ones(2, 2)], two_of_four)
     ### BEGIN HIDDEN TESTS
     shapes_of = [(11, 5), (7, 13), (3, 17)]
     check.equal(
         check.run(lora_count, shapes_of, 3),
         168,
         "three layers of other shapes with r = 3: the count is wrong",
-        wrong={
-            "n_out is counted twice: A has n_in columns": 3 * 2 * (11 + 7 + 3),
-            "only B is counted": 3 * (11 + 7 + 3),
-            "the rank is left out": 56,
-        },
+    )
+    longer_model = check.keep(adapters.stack, [(5, 3), (4, 5), (2, 4)], ["0.weight", "0.bias", "1.bias"])
+    expected_of = [torch.full((4, 5), 2.0), torch.full((2, 4), 4.0), torch.full((2,), 5.0)]
+    check.equal(
+        check.run(trainable, longer_model),
+        expected_of,
+        "of six other parameters, three of them frozen, the wrong ones come back",
     )
     ### END HIDDEN TESTS
 with check.edge("shapes unchanged"):
@@ -2126,22 +2053,6 @@ with check.edge("r above the sizes"):
 with check.edge("no layer"):
     check.equal(check.run(lora_count, [], 4), 0, "without any layer nothing is learned: 0")
 ### END HIDDEN TESTS
-with check.idea("in the model"):
-    model_of = check.keep(adapters.stack, [(2, 3), (2, 2)], ["0.weight", "1.bias"])
-    two_of_four = "of this model's four parameters 0.bias, all ones, and 1.weight, all twos, learn: give a list of these two"
-    check.equal(check.run(trainable, model_of), [torch.ones(2), 2 * torch.ones(2, 2)], two_of_four)
-    ### BEGIN HIDDEN TESTS
-    longer_model = check.keep(adapters.stack, [(5, 3), (4, 5), (2, 4)], ["0.weight", "0.bias", "1.bias"])
-    expected_of = [torch.full((4, 5), 2.0), torch.full((2, 4), 4.0), torch.full((2,), 5.0)]
-    check.equal(
-        check.run(trainable, longer_model),
-        expected_of,
-        "of six other parameters, three of them frozen, the wrong ones come back",
-        wrong={
-            "the order is not the model's": expected_of[::-1],
-        },
-    )
-    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("the parameters themselves"):
     stepped = check.keep(adapters.stack, [(5, 3), (4, 5)], ["0.weight"])
@@ -2152,6 +2063,10 @@ with check.edge("a shared layer"):
     shared = check.keep(adapters.stack, [(3, 3), (3, 3)], ["1.bias"], tied=True)
     once = "a layer that occurs twice in the model counts once: an optimiser rejects a parameter that comes twice"
     check.equal(check.run(trainable, shared), [torch.zeros(3, 3), torch.ones(3), 2 * torch.ones(3, 3)], once)
+with check.edge("a shared weight"):
+    shared = check.keep(adapters.stack, [(3, 3), (3, 3)], ["1.bias"], shared=True)
+    both_layers = "a weight that two layers share counts once: `model.parameters()` gives it once"
+    check.equal(check.run(trainable, shared), [torch.zeros(3, 3), torch.ones(3)], both_layers)
 with check.edge("all frozen"):
     still = check.keep(adapters.stack, [(2, 3)], ["0.weight", "0.bias"])
     check.equal(check.run(trainable, still), [], "where everything is frozen the list is empty")
@@ -2449,12 +2364,9 @@ with check.idea("highest validation accuracy"):
         check.run(pick_best, [trial(p / 100, loss, train) for p, loss, train in zip(percents, their_losses, learned)]),
         4,
         "among eight trials the wrong one is chosen: which has the highest validation accuracy?",
-        wrong={
-            "that is the lowest accuracy": 6,
-            "indices are counted from 0": 5,
-            "that is the accuracy: return the trial's index": 0.93,
-        },
     )
+    apart = [trial(0.6, 0.40), trial(0.5, 0.35), trial(0.95, 0.60)]  # the lowest loss and the lowest loss per accuracy differ
+    check.equal(check.run(pick_best, apart), 2, "of three trials the wrong one is chosen: the accuracy decides, not the loss")
     ### END HIDDEN TESTS
 with check.part("ties go by the loss"):
     lower = "on equal accuracy the lower validation loss wins"
@@ -2464,6 +2376,8 @@ with check.part("ties go by the loss"):
     mixed = [trial(float(a), float(l)) for a, l in zip(randint(60, 70, (40,)) / 100, rand(40))]
     mixed += [trial(0.69, 2.0), trial(0.69, 1.5)]
     winner = min(range(42), key=lambda i: (-mixed[i]["accuracy"], mixed[i]["loss"]))
+    three_alike = [trial(0.7, 0.5), trial(0.7, 0.9), trial(0.7, 0.2), trial(0.6, 0.1)]
+    check.equal(check.run(pick_best, three_alike), 2, "of three trials with the same accuracy the wrong one is chosen")
     check.equal(check.run(pick_best, mixed), winner, "among forty-two trials with ties the wrong one is chosen")
     ### END HIDDEN TESTS
 with check.part("diverged trials"):
@@ -2593,9 +2507,6 @@ with check.idea("the best on the validation set"):
         [second.get(name) for name in ("correct", "total")] if type(second) is dict else second,
         [rights[2], 50],
         "among six other candidates the wrong one is submitted: choose with `pick_best`",
-        wrong={
-            "this candidate is the best on the test set, which you cannot know: choose on the validation set": [rights[3], 50],
-        },
     )
     check.avoids(final_test, "_labels", hint="the labels are sealed: use `submit`")
     ### END HIDDEN TESTS
@@ -2668,9 +2579,6 @@ with check.idea("Wilson's interval"):
         [(middle - half) / divisor, (middle + half) / divisor],
         "17 of 23: the ends do not solve (p̂ − p)² = z² p(1 − p)/n",
         rtol=3e-3,
-        wrong={
-            "these are percentages: return shares": [100 * (middle - half) / divisor, 100 * (middle + half) / divisor],
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("none right"):

@@ -118,6 +118,49 @@ VARIANTS = {
             hint=IN_PLACE,
             gravity="edge",
         ),
+        Mistake(
+            "one number",
+            change={"return [max(length, target) for length in lengths]": "return max(target, max(lengths))"},
+            says="one number comes back where rows are padded: return the length of every row, a list",
+            gravity="part",
+        ),
+        Mistake(
+            "longest up to max_length",
+            change={"else max(lengths)": "else min(max(lengths), max_length)"},
+            says="padding='longest' stops at max_length: it does not look at max_length",
+            gravity="part",
+        ),
+        Mistake("special tokens twice", change={"count + 2": "count + 4"}, says="four special tokens are added: it is two", gravity="idea"),
+        Mistake(
+            "padding to max_length cuts",
+            change={"return [max(length, target) for length in lengths]": "return [target for length in lengths]"},
+            says="padding never shortens a row: without truncation the long one keeps its tokens",
+            gravity="part",
+        ),
+        Mistake(
+            "padding without truncation only",
+            change={"if padding is False:": "if padding is False or truncation:"},
+            says="with truncation nothing is padded any more: the two are independent, first the cut, then the padding",
+            gravity="part",
+        ),
+        Mistake(
+            "always padded",
+            change={"    if padding is False:\n        return lengths\n": ""},
+            says="padding is off, and every row is filled up all the same: then every row keeps its own length",
+            gravity="idea",
+        ),
+        Mistake(
+            "every row cut to max_length",
+            change={"[min(length, max_length) for length in lengths]": "[max_length for length in lengths]"},
+            says="with truncation every row gets the length max_length: only rows that are too long are cut",
+            gravity="part",
+        ),
+        Mistake(
+            "never cut",
+            change={"    if truncation:": "    if False:"},
+            says="truncation is ignored: rows longer than max_length are cut to it",
+            gravity="part",
+        ),
         Right(
             "a loop",
             code="""
@@ -206,6 +249,44 @@ def row_lengths(counts, padding, truncation, max_length):
             "first label for all",
             change={"self.labels[i]": "self.labels[0]"},
             says="every item has the first label: use the index",
+            gravity="idea",
+        ),
+        Mistake(
+            "length of the first row",
+            change={"return len(self.rows)": "return len(self.rows[0])"},
+            says="the length is that of the first row: it is the number of rows",
+            gravity="idea",
+        ),
+        Mistake(
+            "always the first row",
+            change={"self.rows[i]": "self.rows[0]"},
+            says="every item has the first row: use the index",
+            gravity="idea",
+        ),
+        Mistake(
+            "row and label exchanged",
+            change={'{"input_ids": self.rows[i], "label": self.labels[i]}': '{"input_ids": self.labels[i], "label": self.rows[i]}'},
+            says="row and label are exchanged",
+            gravity="idea",
+        ),
+        Mistake(
+            "labels reversed",
+            change={"self.labels[i]}": "self.labels[-i - 1]}"},
+            says="the labels are counted from the end: item i has label i",
+            gravity="idea",
+        ),
+        Mistake(
+            "no attention to the end",
+            change={'{"input_ids": self.rows[i]': '{"input_ids": self.rows[i][1:-1]'},
+            says="the first and the last token are left out: item i holds row i unchanged",
+            gravity="idea",
+        ),
+        Mistake(
+            "sorted",
+            change={
+                "self.rows, self.labels = rows, labels": "pairs = sorted(zip(rows, labels), key=lambda pair: len(pair[0]))\n        self.rows, self.labels = [row for row, _ in pairs], [label for _, label in pairs]"
+            },
+            says="the rows are sorted by length: item i is row i",
             gravity="idea",
         ),
         Right(
@@ -333,7 +414,7 @@ def all_items(dataset):
             "mask from the ids",
             change={"    return {": "    attention_mask = (input_ids != pad_id).long()\n    return {"},
             hint="make the mask from the rows' lengths",
-            gravity="edge",
+            gravity="part",
         ),
         Mistake("a float mask", change={"dtype=torch.long)": "dtype=torch.float)"}, hint="all three are int64", gravity="edge"),
         Mistake(
@@ -360,6 +441,51 @@ def collate(items, pad_id=0):
 """,
             hint="your code changes the rows of the data set",
             gravity="edge",
+        ),
+        Mistake(
+            "filler on the left",
+            change={"input_ids[i, :n]": "input_ids[i, T - n :]", "attention_mask[i, :n]": "attention_mask[i, T - n :]"},
+            says="the filler stands on the left: rows are filled on the right",
+            gravity="idea",
+        ),
+        Mistake(
+            "filler always 0",
+            change={"(len(items), T), pad_id)": "(len(items), T), 0)"},
+            says="`pad_id` is not used: the filler is always 0",
+            gravity="part",
+        ),
+        Mistake(
+            "labels in floats",
+            change={'torch.tensor([item["label"] for item in items])': 'torch.tensor([float(item["label"]) for item in items])'},
+            says="the labels are floats: all three tensors are int64",
+            gravity="edge",
+        ),
+        Mistake(
+            "mask in floats", change={"T, dtype=torch.long)": "T)"}, says="the mask is float: all three tensors are int64", gravity="edge"
+        ),
+        Mistake(
+            "mask in bools",
+            change={"T, dtype=torch.long)": "T, dtype=torch.bool)"},
+            says="the mask is bool: all three tensors are int64",
+            gravity="edge",
+        ),
+        Mistake(
+            "always 128",
+            change={'T = max(len(item["input_ids"]) for item in items)': "T = 128"},
+            says="every batch is padded to 128: the longest row of this batch decides",
+            gravity="idea",
+        ),
+        Mistake(
+            "singular",
+            change={'"labels": torch': '"label": torch'},
+            says="the key is `label`: the model expects `labels`, in the plural, or it computes no loss",
+            gravity="part",
+        ),
+        Mistake(
+            "mask one too long",
+            change={"attention_mask[i, :n] = 1": "attention_mask[i, : n + 1] = 1"},
+            says="the mask also marks the first filler of each row: it is 1 for n tokens only",
+            gravity="part",
         ),
         Right(
             "pad_sequence",
@@ -461,6 +587,36 @@ def ids_in(loader):
                 "    return DataLoader(dataset, batch_size, shuffle=training,": "    if training:\n        order = torch.randperm(len(dataset), generator=generator).tolist()\n        dataset = [dataset[i] for i in order]\n    return DataLoader(dataset, batch_size, shuffle=False,"
             },
             hint="the second epoch has the same order as the first",
+            gravity="part",
+        ),
+        Mistake(
+            "always in order",
+            change={"shuffle=training": "shuffle=False"},
+            says="training batches come in order: they are shuffled, `shuffle=training`",
+            gravity="part",
+        ),
+        Mistake(
+            "always in disorder",
+            change={"shuffle=training": "shuffle=True"},
+            says="validation is shuffled, too: it keeps its order, `shuffle=training`",
+            gravity="part",
+        ),
+        Mistake(
+            "turned round",
+            change={"shuffle=training": "shuffle=not training"},
+            says="it is the other way round: training batches are shuffled, validation keeps its order",
+            gravity="part",
+        ),
+        Mistake(
+            "the whole set",
+            change={"DataLoader(dataset, batch_size,": "DataLoader(dataset, len(dataset),"},
+            says="one batch holds the whole data set: use `batch_size`",
+            gravity="idea",
+        ),
+        Mistake(
+            "filler 0",
+            change={"partial(collate, pad_id=pad_id)": "collate"},
+            says="`pad_id` is not used: give `partial(collate, pad_id=pad_id)` to the loader",
             gravity="part",
         ),
         Right(
@@ -629,6 +785,26 @@ def ids_in(loader):
             gravity="part",
         ),
         Mistake("sorted in place", change={"order = sorted(": "lengths.sort()\n    order = sorted("}, hint=IN_PLACE, gravity="idea"),
+        Mistake(
+            "the last batch dropped",
+            change={"range(0, len(order), batch_size)": "range(0, len(order) - batch_size + 1, batch_size)"},
+            says="length_buckets: the last, small batch is dropped: every sentence is in a batch",
+            gravity="idea",
+        ),
+        Mistake(
+            "largest only",
+            change={
+                "sum(len(batch) * max(lengths[i] for i in batch) for batch in batches)": "sum(max(lengths[i] for i in batch) for batch in batches)"
+            },
+            says="padding_share: a batch has as many rows as sentences: multiply its longest length by their number",
+            gravity="idea",
+        ),
+        Mistake(
+            "percent",
+            change={"1 - tokens / positions": "100 * (1 - tokens / positions)"},
+            says="padding_share: this is a percentage: return a share between 0 and 1",
+            gravity="idea",
+        ),
         Right("longest first", change={"key=lambda i: lengths[i]": "key=lambda i: -lengths[i]"}),
         Right(
             "tensors and torch's generator",
@@ -726,6 +902,42 @@ def length_buckets(lengths, batch_size, seed):
             gravity="edge",
         ),
         Mistake("in place", change={"    return (hidden": "    hidden *= weights\n    return (hidden"}, hint=IN_PLACE, gravity="edge"),
+        Mistake(
+            "the largest",
+            change={"(hidden * weights).sum(dim=1) / weights.sum(dim=1)": "(hidden * weights).amax(dim=1)"},
+            says="this is the largest value over the tokens: return the mean",
+            gravity="idea",
+        ),
+        Mistake(
+            "the last token",
+            change={"(hidden * weights).sum(dim=1) / weights.sum(dim=1)": "hidden[:, -1]"},
+            says="this is the last position's state: return the mean of the real tokens",
+            gravity="idea",
+        ),
+        Mistake(
+            "over the width",
+            change={"(hidden * weights).sum(dim=1) / weights.sum(dim=1)": "(hidden * weights).sum(dim=2) / hidden.shape[2]"},
+            says="the mean runs over the width: it runs over the positions, axis 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "over the batch",
+            change={"(hidden * weights).sum(dim=1) / weights.sum(dim=1)": "(hidden * weights).sum(dim=0) / weights.sum(dim=0)"},
+            says="the mean runs over the sentences: it runs over the positions, axis 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "the mask of the batch",
+            change={"weights.sum(dim=1)": "weights.sum()"},
+            says="the sum of the mask over the whole batch is used: each row has its own number of tokens",
+            gravity="idea",
+        ),
+        Mistake(
+            "mask in the divisor only",
+            change={"(hidden * weights).sum": "hidden.sum"},
+            says="filler is summed up, too: use the mask in the sum, not only in the divisor",
+            gravity="idea",
+        ),
         Right(
             "einsum",
             change={
@@ -820,6 +1032,60 @@ def extract(encoder, batches):
             change={"torch.cat(labels)": "torch.cat(labels[::-1])"},
             hint="the labels of all batches, joined in the same order",
             gravity="part",
+        ),
+        Mistake(
+            "the first batch only",
+            change={"torch.cat(features), torch.cat(labels)": "features[0], labels[0]"},
+            says="only the first batch comes back: join all of them with `torch.cat`",
+            gravity="idea",
+        ),
+        Mistake(
+            "the last batch only",
+            change={"torch.cat(features), torch.cat(labels)": "features[-1], labels[-1]"},
+            says="only the last batch comes back: join all of them with `torch.cat`",
+            gravity="idea",
+        ),
+        Mistake(
+            "no labels",
+            change={"torch.cat(features), torch.cat(labels)": "torch.cat(features)"},
+            says="the labels are missing: return features and labels",
+            gravity="part",
+        ),
+        Mistake(
+            "labels first",
+            change={"torch.cat(features), torch.cat(labels)": "torch.cat(labels), torch.cat(features)"},
+            says="the labels come first: the features do",
+            gravity="idea",
+        ),
+        Mistake(
+            "frozen afterwards",
+            change={"encoder.eval()": "encoder.eval().requires_grad_(False)"},
+            says="the encoder's weights are frozen afterwards: `torch.no_grad()` is enough, leave `requires_grad` alone",
+            gravity="edge",
+        ),
+        Mistake(
+            "counted first",
+            change={"    encoder.eval()\n": "    encoder.eval()\n    assert sum(len(batch['labels']) for batch in batches)\n"},
+            hint="batches that come once",
+            gravity="edge",
+        ),
+        Mistake(
+            "before pooling",
+            change={'mean_pool(hidden, batch["attention_mask"])': "hidden"},
+            says="the states of the tokens come back: pool them to one vector per sentence",
+            gravity="idea",
+        ),
+        Mistake(
+            "the first token",
+            change={'mean_pool(hidden, batch["attention_mask"])': "hidden[:, 0]"},
+            says="this is the first token's state: pool with `mean_pool`",
+            gravity="idea",
+        ),
+        Mistake(
+            "in reverse",
+            change={"torch.cat(features), torch.cat(labels)": "torch.cat(features[::-1]), torch.cat(labels[::-1])"},
+            says="the batches come in reverse order",
+            gravity="idea",
         ),
         Right(
             "decorated",
@@ -916,7 +1182,7 @@ def extract(encoder, batches):
             gravity="idea",
         ),
         Mistake(
-            "bias decayed", change={"residual.mean()\n": "residual.mean() + decay * b\n"}, hint="the bias is not decayed", gravity="edge"
+            "bias decayed", change={"residual.mean()\n": "residual.mean() + decay * b\n"}, hint="the bias is not decayed", gravity="part"
         ),
         Mistake(
             "summed bias gradient",
@@ -941,6 +1207,94 @@ def head_gradient(features, labels, w, b, decay):
     return loss.detach(), by_w, by_b
 """,
             hint="do not let autograd do it",
+            gravity="idea",
+        ),
+        Mistake(
+            "labels added",
+            change={"- labels * z)": "+ labels * z)"},
+            says="the sign of y z in the loss is wrong: it is log(1 + e^z) − y z",
+            gravity="idea",
+        ),
+        Mistake(
+            "no labels",
+            change={"(F.softplus(z) - labels * z)": "F.softplus(z)"},
+            says="the loss lacks y z: it is log(1 + e^z) − y z",
+            gravity="idea",
+        ),
+        Mistake(
+            "no sigmoid",
+            change={"torch.sigmoid(z) - labels": "z - labels"},
+            says="the score z is used in place of the probability p in the gradients: the residual is p − y",
+            gravity="idea",
+        ),
+        Mistake(
+            "no labels in the residual",
+            change={"torch.sigmoid(z) - labels": "torch.sigmoid(z)"},
+            says="the labels are missing in the gradients: the residual is p − y",
+            gravity="idea",
+        ),
+        Mistake(
+            "derivative of the sigmoid",
+            change={"torch.sigmoid(z) - labels": "(torch.sigmoid(z) - labels) * torch.sigmoid(z) * (1 - torch.sigmoid(z))"},
+            says="the residual is multiplied by p (1 − p): that is the derivative for a squared error, here it is p − y",
+            gravity="idea",
+        ),
+        Mistake(
+            "features not used",
+            change={"features.T @ residual": "features.sum(0) * residual.sum()"},
+            says="features and residuals are summed before they are multiplied: multiply sentence by sentence",
+            gravity="idea",
+        ),
+        Mistake(
+            "absolute error",
+            change={"(F.softplus(z) - labels * z).mean()": "(torch.sigmoid(z) - labels).square().mean()"},
+            says="this is the mean squared error: the loss is the mean of log(1 + e^z) − y z",
+            gravity="idea",
+        ),
+        Mistake(
+            "decay squared", change={"decay * w, res": "decay**2 * w, res"}, says="the gradient by w has λ² w: it has λ w", gravity="part"
+        ),
+        Mistake(
+            "loss summed up",
+            change={"(F.softplus(z) - labels * z).mean()": "(F.softplus(z) - labels * z).sum()"},
+            says="the loss is a mean over the sentences, not a sum",
+            gravity="idea",
+        ),
+        Mistake(
+            "labels inverted in the loss",
+            change={"(F.softplus(z) - labels * z)": "(F.softplus(z) - (1 - labels) * z)"},
+            says="the labels are inverted: y = 1 means positive",
+            gravity="idea",
+        ),
+        Mistake("no bias", change={"features @ w + b": "features @ w"}, says="the bias is not used: z = w · f + b", gravity="idea"),
+        Mistake(
+            "length, not its square",
+            change={"decay / 2 * w @ w": "decay / 2 * w.norm()"},
+            says="the weight decay takes the length of w, not its square",
+            gravity="part",
+        ),
+        Mistake(
+            "decay's gradient doubled",
+            change={"+ decay * w, res": "+ 2 * decay * w, res"},
+            says="2 λ w: the derivative of λ/2 ‖w‖² is λ w",
+            gravity="part",
+        ),
+        Mistake(
+            "decay's gradient halved",
+            change={"+ decay * w, res": "+ decay / 2 * w, res"},
+            says="λ w / 2: the derivative of λ/2 ‖w‖² is λ w",
+            gravity="part",
+        ),
+        Mistake(
+            "decay divided by N",
+            change={"features.T @ residual / len(labels) + decay * w": "(features.T @ residual + decay * w) / len(labels)"},
+            says="λ w is divided by the number of sentences: only the data's part of the loss is a mean",
+            gravity="part",
+        ),
+        Mistake(
+            "sign of the bias's gradient",
+            change={"residual.mean()": "-residual.mean()"},
+            says="the gradient by b has the wrong sign: it is the mean of p − y",
             gravity="idea",
         ),
         Right(
@@ -1081,6 +1435,45 @@ def parameter_settings(names, rate, decay, head_factor=10.0):
             says="RoBERTa's classifier has more layers than one, all new: go by how a name starts",
             gravity="idea",
         ),
+        Mistake(
+            "all as the head",
+            change={'if name.startswith("classifier.") else rate': "if True else rate"},
+            says="every weight gets the head's rate: only what starts with `classifier.` does",
+            gravity="idea",
+        ),
+        Mistake(
+            "factor added",
+            change={"head_factor * rate": "head_factor + rate"},
+            says="head_factor is added to the rate: multiply",
+            gravity="idea",
+        ),
+        Mistake(
+            "no decay for the head",
+            change={"0.0 if plain else decay": '0.0 if plain or name.startswith("classifier.") else decay'},
+            says="the head gets no decay: its matrix is a matrix, and is decayed",
+            gravity="part",
+        ),
+        Mistake(
+            "classifier frozen",
+            change={'if "embeddings." in name:': 'if "embeddings." in name or "pooler" in name:'},
+            says="the pooler is left out: only the embeddings are frozen",
+            gravity="idea",
+        ),
+        Mistake(
+            "the head's bias",
+            change={'if name.startswith("classifier.") else rate': 'if name.startswith("classifier.") and not plain else rate'},
+            says="the head's bias belongs to the head, too: it learns with the head's rate",
+            gravity="idea",
+        ),
+        Mistake(
+            "always ten", change={"head_factor * rate": "10 * rate"}, says="head_factor is ignored: it is not always ten", gravity="idea"
+        ),
+        Mistake(
+            "always 0.01",
+            change={"0.0 if plain else decay": "0.0 if plain else 0.01"},
+            says="the decay is not always 0.01: use the argument",
+            gravity="part",
+        ),
         Right(
             "comprehension",
             code="""
@@ -1209,6 +1602,39 @@ def after_calls(calls, w, c, rate):
             change={'if call == "zero_grad":\n            g = 0.0': 'if call == "zero_grad":\n            pass'},
             hint="with zero_grad in between only the second gradient counts",
             gravity="part",
+        ),
+        Mistake(
+            "the loss",
+            change={"g + (w - c)": "g + (w - c) ** 2 / 2"},
+            says="backward adds the loss: it adds its derivative, w − c",
+            gravity="idea",
+        ),
+        Mistake(
+            "a fresh gradient",
+            change={"w - rate * g": "w - rate * (w - c)"},
+            says="step uses the gradient at the current weight: it uses the stored one, whatever it is",
+            gravity="idea",
+        ),
+        Mistake(
+            "zero_grad does nothing",
+            change={"            g = 0.0\n        elif": "            pass\n        elif"},
+            says="zero_grad does nothing: it sets g to 0",
+            gravity="part",
+        ),
+        Mistake(
+            "g starts at the gradient",
+            change={"    g = 0.0\n    for": "    g = w - c\n    for"},
+            says="g starts at the gradient: it starts at 0",
+            gravity="idea",
+        ),
+        Mistake(
+            "g divided",
+            change={"w = w - rate * g": "w = w - rate * g / max(1, calls.count('backward'))"},
+            says="the stored gradient is averaged over the backward calls: it is their sum",
+            gravity="idea",
+        ),
+        Mistake(
+            "gradient first", change={"return w, g": "return g, w"}, says="the order is (w, g): the weight comes first", gravity="idea"
         ),
         Right(
             "autograd itself",
@@ -1380,6 +1806,65 @@ def toy_epoch(table, batches, name="SGD", clip=1.0, falling=False):  # given: yo
             hint="with AdamW the weights are wrong",
             gravity="idea",
         ),
+        Mistake(
+            "one step at the end",
+            change={
+                "        optimizer.step()\n        if scheduler": "        if scheduler",
+                "    return losses": "    optimizer.step()\n    return losses",
+            },
+            says="there is one step for the whole epoch: one for each batch",
+            gravity="idea",
+        ),
+        Mistake(
+            "values clipped",
+            change={"clip_grad_norm_(": "clip_grad_value_("},
+            says="every entry of the gradients is clipped: clip their common norm",
+            gravity="part",
+        ),
+        Mistake(
+            "all batches twice",
+            change={"    for batch in batches:\n": "    for batch in list(batches) * 2:\n"},
+            says="every batch is used twice: an epoch is one pass",
+            gravity="idea",
+        ),
+        Mistake(
+            "the last loss",
+            change={"return losses": "return losses[-1]"},
+            says="only the last loss comes back: return the list, one loss per batch",
+            gravity="part",
+        ),
+        Mistake(
+            "losses added up",
+            change={"return losses": "return sum(losses)"},
+            says="the sum of the losses comes back: return the list, one loss per batch",
+            gravity="part",
+        ),
+        Mistake(
+            "length first",
+            change={"    losses = []\n": "    losses = []\n    assert len([batch for batch in batches])\n"},
+            hint="batches that come once",
+            gravity="edge",
+        ),
+        Mistake(
+            "all but the last",
+            change={"for batch in batches:": "for batch in list(batches)[:-1]:"},
+            says="the last batch is left out",
+            gravity="idea",
+        ),
+        Mistake(
+            "return inside",
+            change={"        losses.append(loss.item())\n    return losses": "        losses.append(loss.item())\n        return losses"},
+            says="only the first batch is used: is `return` inside the loop?",
+            gravity="idea",
+        ),
+        Mistake(
+            "scheduler first",
+            change={
+                "        optimizer.step()\n        if scheduler is not None:\n            scheduler.step()\n": "        if scheduler is not None:\n            scheduler.step()\n        optimizer.step()\n"
+            },
+            says="the scheduler steps before the optimiser: the first batch must have the first rate",
+            gravity="part",
+        ),
         Right(
             "zero_grad at the end of the round",
             change={
@@ -1500,6 +1985,55 @@ def toy_epoch(table, batches, name="SGD", clip=1.0, falling=False):  # given: yo
             change={"return loss / count, correct / count": "return correct / count, loss / count"},
             says="this is the accuracy: the loss comes first",
             gravity="idea",
+        ),
+        Mistake(
+            "the last batch",
+            change={"loss += out": "loss = out", "correct += ": "correct = ", "count += n": "count = n"},
+            says="only the last batch counts: add up all of them",
+            gravity="idea",
+        ),
+        Mistake(
+            "divided by the size of the last batch",
+            change={"return loss / count, correct / count": "return loss / n, correct / n"},
+            says="the sums are divided by the size of the last batch: by the number of all sentences",
+            gravity="idea",
+        ),
+        Mistake(
+            "read twice",
+            change={
+                "    loss, correct, count = 0.0, 0, 0\n": "    loss, correct, count = 0.0, 0, 0\n    assert len([batch for batch in batches])\n"
+            },
+            hint="batches that come once",
+            gravity="edge",
+        ),
+        Mistake(
+            "return inside",
+            change={"            count += n\n": "            count += n\n            break\n"},
+            says="only the first batch counts: is `return` inside the loop?",
+            gravity="idea",
+        ),
+        Mistake(
+            "sums of means",
+            change={"out.loss.item() * n": "out.loss.item()", "return loss / count,": "return loss,"},
+            says="the batches' means are added up: weight each by its batch's size, and divide by the number of sentences",
+            gravity="idea",
+        ),
+        Mistake(
+            "mean of the batches",
+            change={"out.loss.item() * n": "out.loss.item()", ".sum().item()\n": ".float().mean().item()\n", "count += n": "count += 1"},
+            says="these are means of the batches' means: weight each batch by its number of sentences",
+            gravity="part",
+        ),
+        Mistake(
+            "mean of the batches' losses",
+            change={
+                "loss, correct, count = 0.0, 0, 0": "loss, correct, count, rounds = 0.0, 0, 0, 0",
+                "out.loss.item() * n": "out.loss.item()",
+                "count += n": "count += n\n            rounds += 1",
+                "return loss / count": "return loss / rounds",
+            },
+            says="the loss is the mean of the batches' means: weight each batch by its number of sentences",
+            gravity="part",
         ),
         Right(
             "one tensor of logits",
@@ -1635,6 +2169,51 @@ def early_stopping(losses, patience):
 """,
             hint="a new best sets the count back to 0",
             gravity="part",
+        ),
+        Mistake(
+            "the loss itself",
+            change={
+                "return best, epoch\n": "return losses[best], epoch\n",
+                "return best, len(losses) - 1": "return losses[best], len(losses) - 1",
+            },
+            says="the lowest loss comes back: return its epoch",
+            gravity="idea",
+        ),
+        Mistake(
+            "the last first",
+            change={"return best, epoch\n": "return epoch, best\n", "return best, len(losses) - 1": "return len(losses) - 1, best"},
+            says="the order is (best, last): the best epoch comes first",
+            gravity="idea",
+        ),
+        Mistake(
+            "the highest",
+            change={"loss < losses[best]": "loss > losses[best]"},
+            says="the epoch with the highest loss is kept: keep the lowest",
+            gravity="idea",
+        ),
+        Mistake(
+            "counted from 1",
+            change={"return best, epoch\n": "return best + 1, epoch + 1\n", "return best, len(losses) - 1": "return best + 1, len(losses)"},
+            says="epochs are counted from 1: count from 0",
+            gravity="idea",
+        ),
+        Mistake(
+            "only the best",
+            change={"return best, epoch\n": "return best\n", "return best, len(losses) - 1": "return best"},
+            says="only the best epoch comes back: return (best, last)",
+            gravity="idea",
+        ),
+        Mistake(
+            "the whole list",
+            change={"return best, epoch\n": "return best, len(losses) - 1\n"},
+            says="the last entry of the list is given as the last epoch: the run stops before it",
+            gravity="idea",
+        ),
+        Mistake(
+            "patience of one",
+            change={"epoch - best >= patience": "epoch - best >= 1"},
+            says="the patience is not used: stop after `patience` epochs without a new best",
+            gravity="idea",
         ),
         Right(
             "slices",
@@ -1849,7 +2428,53 @@ def early_stopping(losses, patience):
             "A with variance one",
             change={"normal_(std=n_in**-0.5)": "normal_()"},
             hint="their variance is 1/n_in",
-            gravity="edge",
+            gravity="part",
+        ),
+        Mistake(
+            "no start of A",
+            change={".normal_(std=n_in**-0.5)": ".zero_()"},
+            says="A starts at zero: it starts at random, and B at zero; with both at zero nothing would ever learn",
+            gravity="part",
+        ),
+        Mistake(
+            "B at random",
+            change={"new_zeros(n_out, r)": "new_empty(n_out, r).normal_(std=0.1)"},
+            hint="which of A and B starts at zero?",
+            gravity="part",
+        ),
+        Mistake("variance 1/n squared", change={"std=n_in**-0.5": "std=1 / n_in"}, hint="their variance is 1/n_in", gravity="part"),
+        Mistake(
+            "not merged",
+            change={"            merged.weight += self.scale * self.B @ self.A\n": "            pass\n"},
+            says="merge gives the pretrained layer, without the correction",
+            gravity="part",
+        ),
+        Mistake(
+            "correction subtracted",
+            change={"self.layer(x) + self.scale": "self.layer(x) - self.scale"},
+            says="the correction is subtracted: add it",
+            gravity="idea",
+        ),
+        Mistake(
+            "a product with the layer",
+            change={
+                "self.layer(x) + self.scale * (x @ self.A.T @ self.B.T)": "self.layer(x) * (1 + self.scale * (x @ self.A.T @ self.B.T))"
+            },
+            says="the correction multiplies the layer's output: add it",
+            gravity="idea",
+        ),
+        Mistake("turned round", change={"alpha / r": "r / alpha"}, says="the factor is inverted: it is α/r", gravity="idea"),
+        Mistake(
+            "merge by alpha",
+            change={"merged.weight += self.scale * self.B": "merged.weight += self.scale * self.A.shape[0] * self.B"},
+            says="merge scales by α: the factor is α/r",
+            gravity="part",
+        ),
+        Mistake(
+            "merge without the layer",
+            change={"merged.weight += self.scale * self.B @ self.A": "merged.weight.copy_(self.scale * self.B @ self.A)"},
+            says="the merged weight is the correction alone: add the layer's weight",
+            gravity="part",
         ),
         Right(
             "buffers and one product",
@@ -2043,6 +2668,54 @@ class LoRALinear(nn.Module):
             hint="a parameter that comes twice",
             gravity="edge",
         ),
+        Mistake(
+            "r squared",
+            change={"r * (n_out + n_in)": "r * n_out * r * n_in"},
+            says="the sizes of A and B are multiplied: add them, r · n_in + n_out · r",
+            gravity="idea",
+        ),
+        Mistake(
+            "the difference",
+            change={"r * (n_out + n_in)": "n_out * n_in - r * (n_out + n_in)"},
+            says="this is what is saved: count the numbers of A and B",
+            gravity="idea",
+        ),
+        Mistake(
+            "with the weights",
+            change={"r * (n_out + n_in)": "n_out * n_in + r * (n_out + n_in)"},
+            says="the frozen weights are counted, too: only A and B learn",
+            gravity="idea",
+        ),
+        Mistake(
+            "B as large as A", change={"r * (n_out + n_in)": "2 * r * n_in"}, says="n_in is counted twice: B has n_out rows", gravity="idea"
+        ),
+        Mistake(
+            "with a gradient",
+            change={"if weight.requires_grad]": "if weight.grad is not None]"},
+            says="the parameters that have a gradient come back: before the first backward none has, ask `requires_grad`",
+            gravity="idea",
+        ),
+        Mistake(
+            "shared ones twice",
+            change={
+                "for weight in model.parameters() if": "for module in model.modules() for weight in module.parameters(recurse=False) if"
+            },
+            says="a weight that two layers share comes twice: `model.parameters()` gives it once",
+            gravity="edge",
+        ),
+        Mistake(
+            "n_out twice", change={"r * (n_out + n_in)": "2 * r * n_out"}, says="n_out is counted twice: A has n_in columns", gravity="idea"
+        ),
+        Mistake("only B", change={"r * (n_out + n_in)": "r * n_out"}, says="only B is counted", gravity="idea"),
+        Mistake("no rank", change={"r * (n_out + n_in)": "(n_out + n_in)"}, says="the rank is left out", gravity="idea"),
+        Mistake(
+            "another order",
+            change={
+                "return [weight for weight in model.parameters() if weight.requires_grad]": "return [weight for weight in model.parameters() if weight.requires_grad][::-1]"
+            },
+            says="the order is not the model's",
+            gravity="idea",
+        ),
         Right(
             "a loop and a filter",
             code="""
@@ -2180,6 +2853,18 @@ def sample_settings(count, low, high, batch_sizes, epochs, seed):
         Mistake(
             "too far", change={"** draw.random()": "** (1.2 * draw.random())"}, hint="every rate lies between low and high", gravity="idea"
         ),
+        Mistake(
+            "ten to the power",
+            change={"low * (high / low) ** draw.random()": "10 ** draw.uniform(low, high)"},
+            hint="with low = high = 0.5",
+            gravity="idea",
+        ),
+        Mistake(
+            "from high on",
+            change={"low * (high / low)": "high * (high / low)"},
+            hint="every rate lies between low and high",
+            gravity="idea",
+        ),
         Right(
             "logarithms",
             change={"low * (high / low) ** draw.random()": "min(high, max(low, math.exp(draw.uniform(math.log(low), math.log(high)))))"},
@@ -2280,6 +2965,51 @@ def sample_settings(count, low, high, batch_sizes, epochs, seed):
             },
             hint="whatever its accuracy",
             gravity="part",
+        ),
+        Mistake(
+            "the lowest loss",
+            change={'(-results[i]["accuracy"], results[i]["loss"])': '(results[i]["loss"], -results[i]["accuracy"])'},
+            says="the loss decides first: the accuracy does, and the loss only on a tie",
+            gravity="idea",
+        ),
+        Mistake(
+            "no look at the loss",
+            change={'(-results[i]["accuracy"], results[i]["loss"])': '-results[i]["accuracy"]'},
+            says="on equal accuracy the first trial wins, whatever its loss: the lower loss wins",
+            gravity="part",
+        ),
+        Mistake(
+            "place among the sound",
+            change={
+                'return min(sound, key=lambda i: (-results[i]["accuracy"], results[i]["loss"]))': 'return sound.index(min(sound, key=lambda i: (-results[i]["accuracy"], results[i]["loss"])))'
+            },
+            says="the place among the trials that have not diverged comes back: return the index in the whole list",
+            gravity="part",
+        ),
+        Mistake(
+            "the trial itself",
+            change={
+                'return min(sound, key=lambda i: (-results[i]["accuracy"], results[i]["loss"]))': 'return results[min(sound, key=lambda i: (-results[i]["accuracy"], results[i]["loss"]))]'
+            },
+            says="the trial itself comes back: return its index",
+            gravity="idea",
+        ),
+        Mistake(
+            "its accuracy",
+            change={
+                'return min(sound, key=lambda i: (-results[i]["accuracy"], results[i]["loss"]))': 'return max(results[i]["accuracy"] for i in sound)'
+            },
+            says="the highest accuracy comes back: return the trial's index",
+            gravity="idea",
+        ),
+        Mistake(
+            "counted from 1",
+            change={"return min(sound,": "return 1 + min(sound,"},
+            says="trials are counted from 1: count from 0",
+            gravity="idea",
+        ),
+        Mistake(
+            "the lowest", change={'-results[i]["accuracy"]': 'results[i]["accuracy"]'}, says="that is the lowest accuracy", gravity="idea"
         ),
         Right(
             "a loop",
@@ -2390,6 +3120,26 @@ def final_test(results, predictions, sealed):
             "nothing submitted",
             change={"**sealed.submit(predictions[chosen])}": '"correct": 4, "total": 7, "accuracy": 4 / 7}'},
             hint="among six other candidates the wrong one is submitted",
+            gravity="idea",
+        ),
+        Mistake(
+            "the last predictions",
+            change={"predictions[chosen]": "predictions[-1]"},
+            says="the last candidate's predictions are submitted, whatever was chosen",
+            gravity="idea",
+        ),
+        Mistake(
+            "only two keys",
+            change={
+                '{"chosen": chosen, **sealed.submit(predictions[chosen])}': '{"chosen": chosen, "accuracy": sealed.submit(predictions[chosen])["accuracy"]}'
+            },
+            says="`correct` and `total` are missing: return all that the sealed set answers",
+            gravity="idea",
+        ),
+        Mistake(
+            "one further",
+            change={"predictions[chosen]": "predictions[(chosen + 1) % len(predictions)]"},
+            says="the next candidate's predictions are submitted: `predictions[i]` belongs to `results[i]`",
             gravity="idea",
         ),
         Right(
@@ -2517,6 +3267,50 @@ def wilson(correct, total, z=1.96):
             change={"    p = correct": "    if correct == 0:\n        return 0.0, 0.0\n    p = correct"},
             hint="the interval starts at 0 and ends at 0.278: its length is not 0",
             gravity="edge",
+        ),
+        Mistake(
+            "z squared over n", change={"z**2 / (2 * total)": "z**2 / total"}, says="the middle has z²/n: it is p̂ + z²/(2n)", gravity="idea"
+        ),
+        Mistake(
+            "4n",
+            change={"z**2 / (4 * total**2)": "z**2 / (4 * total)"},
+            says="under the root there is z²/(4n): it is z²/(4n²)",
+            gravity="idea",
+        ),
+        Mistake(
+            "no root",
+            change={"math.sqrt(p * (1 - p) / total + z**2 / (4 * total**2))": "(p * (1 - p) / total + z**2 / (4 * total**2))"},
+            says="the root is missing",
+            gravity="idea",
+        ),
+        Mistake(
+            "no z before the root",
+            change={"half = z * math.sqrt": "half = math.sqrt"},
+            says="the factor z before the root is missing",
+            gravity="idea",
+        ),
+        Mistake("p squared", change={"p * (1 - p)": "p * p"}, says="under the root there is p̂²: it is p̂ (1 − p̂)", gravity="idea"),
+        Mistake(
+            "one minus in the denominator",
+            change={"(1 + z**2 / total)": "(1 - z**2 / total)"},
+            says="the denominator is 1 − z²/n: it is 1 + z²/n",
+            gravity="idea",
+        ),
+        Mistake(
+            "the half divided only",
+            change={
+                "(middle - half) / (1 + z**2 / total), (middle + half) / (1 + z**2 / total)": "middle - half / (1 + z**2 / total), middle + half / (1 + z**2 / total)"
+            },
+            says="only the half length is divided by 1 + z²/n: the middle is, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "in percent",
+            change={
+                "return (middle - half) / (1 + z**2 / total), (middle + half) / (1 + z**2 / total)": "return 100 * (middle - half) / (1 + z**2 / total), 100 * (middle + half) / (1 + z**2 / total)"
+            },
+            says="these are percentages: return shares",
+            gravity="idea",
         ),
         Right(
             "the quadratic equation",

@@ -178,6 +178,7 @@ with check.idea("sign, exponent, mantissa"):
     half = check.run(decode_bits, torch.tensor([0b0_01111_0000000000, 0b1_10000_1000000000]), 5, 10, shape=(2,))
     slips = {"the sign is not used: the highest bit": [1.0, 3.0], "the hidden one is missing where e > 0": [0.0, -1.0]}
     slips["this is half of what it should be: is the bias 2^(E−1) − 1?"] = [0.5, -1.5]
+    slips["the lowest M bits are the mantissa, the next E bits the exponent: yours are exchanged"] = [2.0**-31, -(2.0**17)]
     where = "fp16: 0 01111 0000000000 is 1, and 1 10000 1000000000 is −(1 + ½) · 2 = −3: where are the sign, the exponent, the bias?"
     check.close(half, [1.0, -3.0], where, rtol=0, atol=0, wrong=slips)
     ### BEGIN HIDDEN TESTS
@@ -433,6 +434,8 @@ with check.part("ties to even"):
     of_halves = halves.view(torch.int32)
     even = ((of_halves + 2**12 - 1 + ((of_halves >> 13) & 1)) & -(2**13)).view(torch.float32)
     check.equal(check.run(round_by_mask, halves, 10), even, "some ties go the wrong way: the result's last bit must be 0")
+    wide = (1 + (2 * randint(0, 128, (60,)) + 1) / 256) * torch.exp2(randint(-30, 30, (60,)).float())
+    check.equal(check.run(round_by_mask, wide, 7), wide.bfloat16().float(), "with 7 bits some ties go the wrong way")
     one_bit = ((bits + (bits >> 1 & 1)) & -2).view(torch.float32)
     check.equal(check.run(round_by_mask, some, 22), one_bit, "with 22 bits exactly one bit is dropped")
     ### END HIDDEN TESTS
@@ -495,7 +498,7 @@ def next_scale(scale, good, overflow, interval=2000, growth=2.0, backoff=0.5):
 
 # %% test="loss-scale" points=4
 check = Check("loss-scale", points=4)
-with check.idea("unscale"):
+with check.idea("unscale and next_scale"):
     tiny = [torch.tensor([2.0**-20, -(2.0**-18)], dtype=torch.float16), torch.tensor([[1.0]], dtype=torch.float16)]
     pair = check.run(lambda: unscale([t.clone() for t in tiny], 1024.0))
     slips = {"you divide in fp16, where the result is 0: convert to float32 first": [0.0, 0.0]}
@@ -503,14 +506,38 @@ with check.idea("unscale"):
     slips["the gradients are still scaled: divide by the scale"] = [2.0**-20, -(2.0**-18)]
     apart = "2^−20 divided by 1024 is 2^−30, which fp16 cannot hold"
     check.close(craft.then(pair, lambda r: r[1][0].double()), [2.0**-30, -(2.0**-28)], apart, rtol=0, atol=0, wrong=slips)
+    slips = {"the count of good steps continues: it restarts from 0 after an overflow": (32.0, 5)}
+    slips["the scale grows after an overflow: it must shrink"] = (128.0, 0)
+    halved = "after an overflow the scale is halved, and the count of good steps starts from 0"
+    check.equal(check.run(next_scale, 64.0, 5, True), (32.0, 0), halved, wrong=slips)
+    check.equal(check.run(next_scale, 64.0, 5, False), (64.0, 6), "a good step is counted, and the scale stays until `interval` is reached")
     ### BEGIN HIDDEN TESTS
     half = [randn(3, 2).half(), randn(4).half()]
     got = craft.then(
         check.run(lambda: unscale([t.clone() for t in half], 2.0**16)), lambda r: torch.cat([g.flatten() for g in r[1]]).double()
     )
     right = torch.cat([h.flatten() for h in half]).double() / 2**16
-    slips = {"the scale is always 1024: use the argument": right * 64}
-    check.close(got, right, "the unscaled gradients are wrong for other numbers", rtol=1e-6, atol=0, wrong=slips)
+    check.close(got, right, "the unscaled gradients are wrong for other numbers", rtol=1e-6, atol=0)
+
+    def history(flags, interval, growth, backoff):
+        state, seen = (2.0**10, 0), []
+        for flag in flags:
+            state = next_scale(*state, flag, interval, growth, backoff)
+            seen.append(tuple(state))
+        return seen
+
+    def expected_history(flags, interval, growth, backoff):
+        size, count, seen = 2.0**10, 0, []
+        for flag in flags:
+            size, count = (size * backoff, 0) if flag else (size, count + 1)
+            if count == interval:
+                size, count = size * growth, 0
+            seen.append((size, count))
+        return seen
+
+    flags = [False, False, True, True, False, False, False]
+    steps = "over several steps, without growth, the scale or the count goes wrong"
+    check.equal(check.run(history, flags, 2000, 2.0, 0.5), expected_history(flags, 2000, 2.0, 0.5), steps)
     ### END HIDDEN TESTS
 with check.part("unscale: overflow"):
     check.equal(craft.then(pair, lambda r: r[0]), False, "no overflow here: (False, …)")
@@ -548,39 +575,16 @@ with check.edge("unscale: inputs unchanged"):
     after = check.measure(checks.inout, unscale, given, 8.0)[1]
     check.equal(after[0], given, "your code changes the gradients in place: return new tensors")
 ### END HIDDEN TESTS
-with check.idea("next_scale"):
-    slips = {"the count of good steps continues: it restarts from 0 after an overflow": (32.0, 5)}
-    slips["the scale grows after an overflow: it must shrink"] = (128.0, 0)
-    halved = "after an overflow the scale is halved, and the count of good steps starts from 0"
-    check.equal(check.run(next_scale, 64.0, 5, True), (32.0, 0), halved, wrong=slips)
-    check.equal(check.run(next_scale, 64.0, 5, False), (64.0, 6), "a good step is counted, and the scale stays until `interval` is reached")
-    ### BEGIN HIDDEN TESTS
-
-    def history(flags, interval, growth, backoff):
-        state, seen = (2.0**10, 0), []
-        for flag in flags:
-            state = next_scale(*state, flag, interval, growth, backoff)
-            seen.append(tuple(state))
-        return seen
-
-    def expected_history(flags, interval, growth, backoff):
-        size, count, seen = 2.0**10, 0, []
-        for flag in flags:
-            size, count = (size * backoff, 0) if flag else (size, count + 1)
-            if count == interval:
-                size, count = size * growth, 0
-            seen.append((size, count))
-        return seen
-
-    flags = [False, False, True, True, False, False, False]
-    steps = "over several steps, without growth, the scale or the count goes wrong"
-    check.equal(check.run(history, flags, 2000, 2.0, 0.5), expected_history(flags, 2000, 2.0, 0.5), steps)
-    ### END HIDDEN TESTS
 with check.part("next_scale: growth"):
     third = check.run(next_scale, 64.0, 2, False, 3)
-    slips = {"the scale grows one step too late: this good step counts": (64.0, 3)}
+    slips = {"the scale has not grown: this good step counts, it is the third, and `interval` is 3": (64.0, 3)}
     slips["the count must start from 0 again when the scale grows"] = (128.0, 3)
     check.equal(third, (128.0, 0), "with the third good step of three the scale doubles and the count starts from 0", wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    grown = "over several good steps the scale grows at the wrong ones: every time that the count reaches `interval`"
+    check.equal(check.run(history, [False] * 7, 3, 2.0, 0.5), expected_history([False] * 7, 3, 2.0, 0.5), grown)
+    check.equal(check.run(next_scale, 64.0, 1999, False), (128.0, 0), "without `interval` the scale grows with the 2000th good step")
+    ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("next_scale: growth and backoff"):
     if tuple(third) == (128.0, 0):  # what is wrong about the growth itself is told above
@@ -591,7 +595,8 @@ with check.part("next_scale: growth and backoff"):
     )
 with check.edge("next_scale: no limits"):
     check.equal(check.run(next_scale, 1.0, 0, True), (0.5, 0), "the scale may fall below 1: there is no lower limit")
-    check.equal(check.run(next_scale, 2.0**24, 4, False, 5), (2.0**25, 0), "the scale may grow beyond any limit: there is no upper one")
+    if tuple(third) == (128.0, 0):
+        check.equal(check.run(next_scale, 2.0**24, 4, False, 5), (2.0**25, 0), "the scale may grow beyond any limit: there is no upper one")
 ### END HIDDEN TESTS
 check.score()
 
@@ -778,6 +783,9 @@ with check.idea("a step for each row, and back"):
     xs = randn(4, 7) * 3
     right = (xs.double() @ q.double().T * s.double()).float()
     check.close(check.run(int8_linear, xs, q, s), right, "the output is not s · Σ q x", rtol=1e-4, atol=1e-3)
+    square = check.run(int8_linear, xs[:, :5], q[:, :5], s)
+    sums = (xs[:, :5].double() @ q[:, :5].double().T * s.double()).float()
+    check.close(square, sums, "with as many inputs as outputs the output is not s · Σ q x", rtol=1e-4, atol=1e-3)
     ### END HIDDEN TESTS
 with check.part("stored in eight bits"):
     stored = "store q in eight bits: dtype torch.int8"
@@ -899,14 +907,6 @@ with check.idea("weighted by the examples"):
         (grads * heavy).sum(0) / 12,
         "for three workers with 2, 3 and 7 examples the average is wrong",
         rtol=5e-3,
-        wrong={
-            "this is divided by this worker's own count times the number of workers: the total goes through all_sum": (grads * heavy).sum(0)
-            / 6,
-            "the gradients are weighted, but the sum is divided by the number of workers: divide by the number of examples": (
-                grads * heavy
-            ).sum(0)
-            / 3,
-        },
     )
     asked = checks.Counted(lambda tensor: 3 * tensor)  # three workers that happen to be alike
     alike = check.run(lambda: average_gradients([torch.tensor([1.5, -2.0])], 4, asked))
@@ -932,6 +932,9 @@ with check.part("several layers"):
 with check.edge("digits"):
     lost_digits = "digits are lost on the way: exchange the gradients in their own dtype"
     check.close(flat, torch.cat([g.flatten() for g in exact]), lost_digits, rtol=1e-5, atol=1e-6)
+    quarters = craft.then(check.run(all_workers, given, [1, 1, 2]), lambda r: torch.cat([g.flatten() for g in r[0]]))  # exact in float32
+    exact = [(given[0][i] + given[1][i] + 2 * given[2][i]) / 4 for i in range(3)]
+    check.close(quarters, torch.cat([g.flatten() for g in exact]), lost_digits, rtol=1e-12, atol=1e-14)
 with check.edge("no examples, one worker"):
     given = [[torch.full((2,), 6.0)], [torch.zeros(2)], [torch.full((2,), 3.0)]]
     idle = "a worker without examples (count 0, gradients 0) takes part: all must call `all_sum` equally often"
@@ -1089,9 +1092,6 @@ with check.part("the nearest multiple"):
             check.run(gated_hidden, given, multiple),
             near,
             "with other sizes the hidden width is wrong: 2/3 of it, to the nearest multiple",
-            wrong={
-                "it is rounded down: to the nearest multiple": multiple * (given * 2 // (3 * multiple)),
-            },
         )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
@@ -1132,12 +1132,10 @@ with check.idea("forward and backward"):
     check.equal(check.run(training_flops, 1000, 0, 0, 0, 1), 6000, six, wrong=slips)
     ### BEGIN HIDDEN TESTS
     for weights, tokens in [(192384, 512), (7, 27)]:
-        lost = {"the tokens are not counted": 6 * weights}
         check.equal(
             check.run(training_flops, weights, 0, 0, 0, tokens),
             6 * weights * tokens,
             "for more weights and tokens the count is wrong",
-            wrong=lost,
         )
     ### END HIDDEN TESTS
 with check.part("attention"):
@@ -1148,21 +1146,15 @@ with check.part("attention"):
     ### BEGIN HIDDEN TESTS
     for layers, width, context, tokens in [(3, 72, 32, 512), (2, 16, 9, 27)]:
         right = tokens * 12 * layers * width * context
-        slips = {
-            "attention is missing": 0,
-        }
-        check.equal(
-            check.run(training_flops, 0, layers, width, context, tokens), right, "attention is miscounted for other sizes", wrong=slips
-        )
+        check.equal(check.run(training_flops, 0, layers, width, context, tokens), right, "attention is miscounted for other sizes")
     together = check.run(training_flops, 50, 3, 8, 4, 2)
     check.equal(together, 2 * (300 + 1152), "weights and attention together: 6 · 50 + 12 · 3 · 8 · 4 FLOPs a token, for two tokens")
-    ### END HIDDEN TESTS
-### BEGIN HIDDEN TESTS
-with check.edge("a whole model"):
     block = models.Shape(13, width=12, heads=2, layers=2, context=8, activation="swiglu", hidden=20, bias=False)
     heavy = two_designs.multiplying_weights(models.LanguageModel(block))
     counted = two_designs.counted_flops(block, 3)
     check.equal(check.run(training_flops, heavy, 2, 12, 8, 3 * 8), counted, "torch's own count of a small model's training step differs")
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
 with check.edge("an int"):
     check.true(check.run(lambda: type(training_flops(7, 2, 4, 8, 3)) is int), "a count of operations is an int")
 ### END HIDDEN TESTS
@@ -1229,7 +1221,7 @@ with check.idea("FLOPs at the same loss"):
     slips = {"this is the inverse: divide A's FLOPs by B's": 0.1, "this compares the losses: compare the FLOPs at the same loss": 2.0 / 1.5}
     check.close(got, 10.0, "B reaches A's last loss, 2, at 10 FLOPs; A took 100", rtol=1e-9, wrong=slips)
     ### BEGIN HIDDEN TESTS
-    got = check.run(times_cheaper, [1.0, 10.0], [4.0, 3.0], [1.0, 100.0], [4.0, 3.0])
+    got = check.run(times_cheaper, [1.0, 10.0], [4.0, 3.0], [1.0, 100.0, 1000.0], [4.0, 3.0, 2.5])
     check.close(got, 0.1, "B needs more FLOPs than A: the answer is below 1", rtol=1e-9)
     got = check.run(times_cheaper, [1.0, 8.0, 64.0], [5.0, 3.0, 2.5], [2.0, 4.0, 16.0, 128.0], [4.5, 3.0, 2.5, 1.9])
     check.close(got, 4.0, "B reaches A's last loss, 2.5, at 16 FLOPs; A took 64", rtol=1e-9)
@@ -1244,10 +1236,9 @@ with check.part("interpolation"):
     got = check.run(times_cheaper, [1.0, 4.0], [4.0, 3.0], [4.0, 64.0], [4.0, 2.0])
     check.close(got, 0.25, "B needs four times A's FLOPs, half-way between its points: the answer is 1/4", rtol=1e-9)
     got = check.run(times_cheaper, [1.0, 64.0], [5.0, 2.25], [4.0, 64.0], [3.0, 2.0])
-    slips = {"the interpolation runs backwards: close to the later loss means close to the later FLOPs": 64 / (4 * 16**0.25)}
     later = check.run(times_cheaper, [1.0, 64.0], [5.0, 2.25], [1.0, 2.0, 4.0, 64.0, 99.0], [4.0, 3.5, 3.0, 2.0, 1.0])
     check.close(later, 64 / (4 * 16**0.75), "between B's third and fourth point: the interpolation is wrong", rtol=1e-9)
-    check.close(got, 64 / (4 * 16**0.75), "three quarters of the way: the interpolation is wrong", rtol=1e-9, wrong=slips)
+    check.close(got, 64 / (4 * 16**0.75), "three quarters of the way: the interpolation is wrong", rtol=1e-9)
     ### END HIDDEN TESTS
 with check.part("never reached"):
     check.equal(
@@ -1267,9 +1258,11 @@ with check.edge("B's very first point"):
     got = check.run(times_cheaper, [1.0, 7.0, 50.0], [4.0, 3.5, 3.0], [5.0, 20.0], [2.0, 1.0])
     check.close(got, 10.0, "B is better at its very first point: use that point's FLOPs", rtol=1e-9)
 with check.edge("all digits"):
-    got = check.run(times_cheaper, [1.0, 7.0], [5.0, 2.3], [3.0, 11.0], [3.1, 1.7])
-    exact = 7 / math.exp((3 * math.log(3) + 4 * math.log(11)) / 7)
-    check.close(got, exact, "the factor is rounded: return all its digits", rtol=1e-9)
+    got = check.run(times_cheaper, [1.0, 7.0], [5.0, 2.5], [3.0, 11.0, 12.0], [3.5, 2.5, 1.5])
+    check.close(got, 7 / 11, "the factor is rounded: return all its digits", rtol=1e-9)
+with check.edge("reached at its last point"):
+    got = check.run(times_cheaper, [1.0, 10.0], [4.0, 3.0], [1.0, 100.0], [4.0, 3.0])
+    check.close(got, 0.1, "B reaches A's last loss exactly, at its very last point: at most counts, not only below", rtol=1e-9)
 ### END HIDDEN TESTS
 check.score()
 

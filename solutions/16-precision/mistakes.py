@@ -137,6 +137,62 @@ VARIANTS = {
             hint="a finite format uses its highest exponent for numbers",
             gravity="part",
         ),
+        Mistake(
+            "fp16 whatever is asked",
+            code="def limits(exponent_bits, mantissa_bits, finite=False):\n    return 65504.0, 2.0**-14, 2.0**-24, 2.0**-10\n",
+            says="these are always the limits of fp16: use the arguments",
+            gravity="idea",
+        ),
+        Mistake(
+            "finite with the lower exponent",
+            change={"2**exponent_bits - 1, 2**mantissa_bits - 2)": "2**exponent_bits - 2, 2**mantissa_bits - 2)"},
+            says="with `finite` the exponent is one too low: the highest exponent, 2^E − 1, is for numbers, too",
+            gravity="part",
+        ),
+        Mistake(
+            "epsilon doubled",
+            change={"2.0**-mantissa_bits\n": "2.0 ** (1 - mantissa_bits)\n"},
+            says="epsilon is twice too large: the mantissa has M bits, so the step next to 1 is 2^−M",
+            gravity="part",
+        ),
+        Mistake(
+            "epsilon of the exponent",
+            change={"2.0**-mantissa_bits\n": "2.0**-exponent_bits\n"},
+            says="epsilon is made with E: the number of mantissa bits decides, 2^−M",
+            gravity="part",
+        ),
+        Mistake(
+            "bias of all bits",
+            change={"2 ** (exponent_bits - 1) - 1": "2**exponent_bits - 1"},
+            says="the bias is 2^E − 1 here: it is 2^(E−1) − 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "no bias",
+            change={"bias = 2 ** (exponent_bits - 1) - 1": "bias = 0"},
+            says="the bias is missing: the exponent of a number is e − b",
+            gravity="idea",
+        ),
+        Mistake(
+            "largest last",
+            change={
+                "return largest, 2.0 ** (1 - bias), 2.0 ** (1 - bias - mantissa_bits), 2.0**-mantissa_bits": "return 2.0 ** (1 - bias), 2.0 ** (1 - bias - mantissa_bits), largest, 2.0**-mantissa_bits"
+            },
+            says="the numbers come in another order: the largest one first, then the smallest normal, the smallest subnormal, epsilon",
+            gravity="idea",
+        ),
+        Mistake(
+            "half a step below two",
+            change={"largest = (1 + mantissa / 2**mantissa_bits)": "largest = (2 - 2.0 ** -(mantissa_bits + 1))"},
+            says="the largest mantissa is half a step too large: it is 1 − 2^(−M), or 1 − 2 · 2^(−M) with `finite`",
+            gravity="idea",
+        ),
+        Mistake(
+            "exponent of finite for all",
+            change={"if finite else (2**exponent_bits - 2, 2**mantissa_bits - 1)": "if True else (0, 0)"},
+            says="every format is taken for a finite one: without `finite` the highest exponent is for infinity and NaN",
+            gravity="idea",
+        ),
         Right(
             "by powers of two",
             code="""
@@ -236,11 +292,16 @@ def limits(exponent_bits, mantissa_bits, finite=False):
             hint="the highest exponent stands for ±infinity",
             gravity="part",
         ),
-        Mistake("finite ignored", change={"if finite:": "if False:"}, hint="a finite format has no infinity", gravity="part"),
+        Mistake(
+            "finite ignored",
+            change={"if finite:": "if False:"},
+            says="`finite` is ignored: a finite format has no infinity, and only the pattern with all bits set is NaN",
+            gravity="part",
+        ),
         Mistake(
             "finite without NaN",
             change={"value[top & (m == 2**mantissa_bits - 1)] = torch.nan": "pass"},
-            hint="its only NaN is all ones",
+            says="a finite format has a NaN, too: the pattern with all bits set",
             gravity="part",
         ),
         Mistake(
@@ -248,6 +309,74 @@ def limits(exponent_bits, mantissa_bits, finite=False):
             change={"    return sign * value": "    return (sign * value).float()"},
             hint="the result is a float64 tensor",
             gravity="edge",
+        ),
+        Mistake(
+            "widths exchanged",
+            change={"    m = bits": "    exponent_bits, mantissa_bits = mantissa_bits, exponent_bits\n    m = bits"},
+            says="the lowest M bits are the mantissa, the next E bits the exponent: yours are exchanged",
+            gravity="idea",
+        ),
+        Mistake(
+            "mantissa over 2^E",
+            change={"m.double() / 2**mantissa_bits": "m.double() / 2**exponent_bits"},
+            says="the mantissa is divided by 2^E: by 2^M",
+            gravity="idea",
+        ),
+        Mistake(
+            "sign turned", change={"1.0 - 2.0 *": "-1.0 + 2.0 *"}, says="the sign is turned round: the bit 1 means negative", gravity="idea"
+        ),
+        Mistake(
+            "no bias",
+            change={"(e.clamp(min=1) - bias)": "e.clamp(min=1)"},
+            says="the bias is missing: the exponent is e − b",
+            gravity="idea",
+        ),
+        Mistake(
+            "mantissa not masked",
+            change={"m = bits & (2**mantissa_bits - 1)": "m = bits"},
+            says="the mantissa still has the bits of exponent and sign in it: keep the lowest M bits only",
+            gravity="idea",
+        ),
+        Mistake(
+            "exponent not masked",
+            change={" & (2**exponent_bits - 1)\n    sign": "\n    sign"},
+            says="the exponent still has the sign bit in it: keep E bits only",
+            gravity="idea",
+        ),
+        Mistake(
+            "sign bit one place off",
+            change={"(bits >> (exponent_bits + mantissa_bits))": "((bits >> (exponent_bits + mantissa_bits - 1)) & 1)"},
+            says="the sign is read one bit too low: it stands above the E + M other bits",
+            gravity="idea",
+        ),
+        Mistake(
+            "no infinity, no NaN",
+            change={
+                "    if finite:\n        value[top & (m == 2**mantissa_bits - 1)] = torch.nan\n    else:\n        value[top] = torch.where(m[top] == 0, torch.inf, torch.nan).double()\n": ""
+            },
+            says="the highest exponent is taken for ordinary numbers everywhere: it stands for infinity and NaN, and in a finite format the pattern with all bits set is NaN",
+            gravity="part",
+        ),
+        Mistake(
+            "hidden one and e for all",
+            change={"+ (e > 0)": "+ 1", "e.clamp(min=1)": "e"},
+            says="e = 0 is treated like all others: there is no hidden one there, and the exponent is 1 − b",
+            gravity="part",
+        ),
+        Mistake(
+            "all of the top are infinite",
+            change={
+                "torch.where(m[top] == 0, torch.inf, torch.nan).double()": "torch.inf",
+                "value[top & (m == 2**mantissa_bits - 1)] = torch.nan": "value[top] = torch.inf",
+            },
+            says="everything with the highest exponent becomes infinite: with m > 0 it is NaN, and a finite format has ordinary numbers there",
+            gravity="part",
+        ),
+        Mistake(
+            "NaN with the sign of zero only",
+            change={"m == 2**mantissa_bits - 1)] = torch.nan": "m == 0)] = torch.nan"},
+            says="in a finite format the wrong pattern is NaN: it is the one with all exponent and mantissa bits set",
+            gravity="part",
         ),
         Right(
             "one at a time",
@@ -345,7 +474,7 @@ def decode_bits(bits, exponent_bits, mantissa_bits, finite=False):
         Mistake(
             "no overflow",
             change={"(y.abs() > largest) | x.isinf()": "x.isinf()"},
-            hint="fp16: what rounds to at most 65504 stays, what rounds above it becomes infinite, with the sign of x",
+            says="finite numbers never overflow: what is above the largest number after rounding becomes infinite (or NaN, or the largest)",
             gravity="part",
         ),
         Mistake(
@@ -360,11 +489,16 @@ def decode_bits(bits, exponent_bits, mantissa_bits, finite=False):
             says="a finite format has no infinity: use NaN instead",
             gravity="part",
         ),
-        Mistake("saturate ignored", change={"largest if saturate else ": ""}, hint="with saturate=True an overflow", gravity="part"),
+        Mistake(
+            "saturate ignored",
+            change={"largest if saturate else ": ""},
+            says="`saturate` is ignored: with it an overflow, and infinity itself, becomes the largest number with the sign of x",
+            gravity="part",
+        ),
         Mistake(
             "bias one too large",
             change={"** (exponent_bits - 1) - 1": "** (exponent_bits - 1)"},
-            hint="below 2^−14 the numbers of fp16 are evenly spaced",
+            says="the smallest exponent is one too low: it is 1 − b, with the bias b = 2^(E−1) − 1",
             gravity="part",
         ),
         Mistake(
@@ -372,6 +506,92 @@ def decode_bits(bits, exponent_bits, mantissa_bits, finite=False):
             change={"x.sign() * over, y)": "x.sign() * over, y).float()"},
             hint="the result is a float64 tensor",
             gravity="edge",
+        ),
+        Mistake(
+            "limits of another format",
+            change={"mantissa_bits, finite)[0]": "mantissa_bits)[0]"},
+            says="the largest number is that of the format with infinity: give `finite` to `limits`",
+            gravity="part",
+        ),
+        Mistake(
+            "smallest exponent -b",
+            change={"min=1 - bias": "min=-bias"},
+            says="the smallest exponent is one too low: it is 1 − b, with the bias b = 2^(E−1) − 1",
+            gravity="part",
+        ),
+        Mistake(
+            "smallest exponent 2 - b",
+            change={"min=1 - bias": "min=2 - bias"},
+            says="the smallest exponent is one too high: it is 1 − b",
+            gravity="part",
+        ),
+        Mistake(
+            "NaN saturates",
+            change={"x.sign() * over, y)": "x.sign() * over, torch.where(x.isnan() & saturate, largest, y))"},
+            says="with `saturate` NaN becomes the largest number: NaN stays NaN",
+            gravity="edge",
+        ),
+        Mistake(
+            "no sign when it saturates",
+            change={"x.sign() * over": "(over if saturate else x.sign() * over)"},
+            says="with `saturate` an overflow loses the sign of x",
+            gravity="part",
+        ),
+        Mistake(
+            "steps by E",
+            change={"(k - mantissa_bits)": "(k - exponent_bits)"},
+            says="the distance between neighbours is made with E: it is 2^(k − M)",
+            gravity="idea",
+        ),
+        Mistake(
+            "steps of 1",
+            change={"(k - mantissa_bits)": "(0 * k - mantissa_bits)"},
+            says="all numbers get the steps 2^−M, those between 1 and 2: the distance is 2^(k − M)",
+            gravity="idea",
+        ),
+        Mistake(
+            "not multiplied back",
+            change={"torch.round(x / gap) * gap": "torch.round(x / gap)"},
+            says="the result counts the steps: multiply by their distance again",
+            gravity="idea",
+        ),
+        Mistake(
+            "two steps",
+            change={"torch.round(x / gap) * gap": "torch.round(x / gap / 2) * gap * 2"},
+            says="the steps are too wide: between 2^k and 2^(k+1) they are 2^(k−M). frexp's mantissa lies in [½, 1)",
+            gravity="idea",
+        ),
+        Mistake(
+            "decimals",
+            change={"torch.round(x / gap) * gap": "torch.round(x, decimals=mantissa_bits)"},
+            says="x is rounded to M decimals: round to multiples of 2^(k − M)",
+            gravity="idea",
+        ),
+        Mistake(
+            "ties away",
+            change={"torch.round(x / gap)": "x.sign() * torch.floor(x.abs() / gap + 0.5)"},
+            says="ties are rounded away from 0: they go to the neighbour whose last bit is 0",
+            gravity="part",
+        ),
+        Mistake(
+            "ties down",
+            change={"torch.round(x / gap)": "torch.ceil(x / gap - 0.5)"},
+            says="ties are rounded down: they go to the neighbour whose last bit is 0",
+            gravity="part",
+        ),
+        Mistake(
+            "the largest number overflows",
+            change={"(y.abs() > largest)": "(y.abs() >= largest)"},
+            says="the largest number itself is taken for an overflow: only what is larger is one",
+            gravity="part",
+        ),
+        Mistake(
+            "saturates at infinity only",
+            change={
+                "x.sign() * over, y)": "torch.where(x.isinf() | (not saturate), x.sign() * (largest if saturate else over), x.sign() * (math.nan if finite else math.inf)), y)"
+            },
+            says="with `saturate` only infinity becomes the largest number: every overflow does",
+            gravity="part",
         ),
         Right(
             "search in the table of all numbers",
@@ -452,7 +672,12 @@ def round_to(x, exponent_bits, mantissa_bits, finite=False, saturate=False):
         ),
         Mistake("ties up", change={"2 ** (drop - 1) - 1 + stays": "2 ** (drop - 1)"}, hint="ties are rounded up", gravity="part"),
         Mistake("ties down", change={" - 1 + stays": " - 1"}, hint="the lowest bit that stays is missing", gravity="part"),
-        Mistake("values for bits", change={"x.view(torch.int32)": "(x * 2**23).int()"}, hint="tf32 keeps 10 mantissa bits", gravity="idea"),
+        Mistake(
+            "values for bits",
+            change={"x.view(torch.int32)": "(x * 2**23).int()"},
+            says="x is multiplied by 2²³ and made an integer: `x.view(torch.int32)` reads the bits of x as they are",
+            gravity="idea",
+        ),
         Mistake(
             "whole numbers",
             change={"rounded.view(torch.float32), x)": "x.int().float(), x)"},
@@ -487,6 +712,68 @@ def round_to(x, exponent_bits, mantissa_bits, finite=False, saturate=False):
             "in float64",
             change={"rounded.view(torch.float32), x)": "rounded.view(torch.float32), x).double()"},
             hint="the result is a float32 tensor",
+            gravity="edge",
+        ),
+        Mistake(
+            "converted back as values",
+            change={"rounded.view(torch.float32)": "rounded.to(torch.float32)"},
+            says="the rounded bits are converted as whole numbers: read them as float32 again with `view(torch.float32)`",
+            gravity="idea",
+        ),
+        Mistake(
+            "the mask turned round",
+            change={"& -(2**drop)": "& (2**drop - 1)"},
+            says="the mask keeps the bits that are to go, and clears the others",
+            gravity="idea",
+        ),
+        Mistake(
+            "the very lowest bit",
+            change={"(bits >> drop) & 1": "bits & 1"},
+            says="ties are rounded down: the lowest bit that stays is missing from the sum",
+            gravity="part",
+        ),
+        Mistake(
+            "masked, then added",
+            change={"(bits + 2 ** (drop - 1) - 1 + stays) & -(2**drop)": "(bits & -(2**drop)) + 2 ** (drop - 1) - 1 + stays"},
+            says="the mask comes first, so that the lowest bits are not 0: add, then mask",
+            gravity="idea",
+        ),
+        Mistake(
+            "a whole step added",
+            change={"2 ** (drop - 1) - 1 + stays": "2**drop - 1"},
+            says="too much is added, so that every number goes up: add 2^(r−1) − 1 and the lowest bit that stays",
+            gravity="idea",
+        ),
+        Mistake(
+            "one too much",
+            change={"2 ** (drop - 1) - 1 + stays": "2 ** (drop - 1) + stays"},
+            says="ties are rounded up: add 2^(r−1) − 1 and the lowest bit that stays",
+            gravity="part",
+        ),
+        Mistake(
+            "the bit turned",
+            change={"(bits >> drop) & 1": "1 - ((bits >> drop) & 1)"},
+            says="ties go to the neighbour whose last bit is 1: add the lowest bit that stays, not its opposite",
+            gravity="part",
+        ),
+        Mistake(
+            "M bits dropped",
+            change={"drop = 23 - mantissa_bits": "drop = mantissa_bits"},
+            says="M bits are dropped: M bits stay, and r = 23 − M go",
+            gravity="idea",
+        ),
+        Mistake(
+            "sixteen dropped",
+            change={"drop = 23 - mantissa_bits": "drop = 16"},
+            says="this is always bfloat16, with 7 bits: use `mantissa_bits`",
+            gravity="idea",
+        ),
+        Mistake(
+            "infinity for NaN",
+            change={
+                "x.isfinite(), rounded.view(torch.float32), x)": "x.isfinite(), rounded.view(torch.float32), torch.where(x.isnan(), torch.inf, x))"
+            },
+            says="NaN becomes infinite: NaN stays NaN",
             gravity="edge",
         ),
         Right(
@@ -588,7 +875,7 @@ def round_by_mask(x, mantissa_bits):
         Mistake(
             "no gradients",
             change={"return overflow, [g": "return overflow, [] if overflow else [g"},
-            hint="after an overflow the gradients come back, too",
+            says="after an overflow no gradients come back: return them, too, divided by the scale",
             gravity="edge",
         ),
         Mistake(
@@ -610,7 +897,7 @@ def round_by_mask(x, mantissa_bits):
         Mistake(
             "the first tensor only",
             change={"for g in gradients)": "for g in gradients[:1])"},
-            hint="an overflow in the last tensor is missed",
+            says="only the first tensor is looked at: an overflow may be in any of them",
             gravity="part",
         ),
         Mistake(
@@ -634,7 +921,7 @@ def round_by_mask(x, mantissa_bits):
         Mistake(
             "one step too late",
             change={"if good == interval": "if good > interval"},
-            hint="the scale grows one step too late",
+            says="the scale grows one step too late: count the good step before you compare",
             gravity="part",
         ),
         Mistake(
@@ -646,8 +933,150 @@ def round_by_mask(x, mantissa_bits):
         Mistake(
             "own constants",
             change={"scale * backoff": "scale * 0.5", "scale * growth": "scale * 2.0"},
-            hint="the argument `growth` is not used: with 3, 64 becomes 192",
+            says="the factors are always 2 and ½: use `growth` and `backoff`",
             gravity="part",
+        ),
+        Mistake(
+            "None for the gradients",
+            change={"return overflow, [g": "return overflow, None if overflow else [g"},
+            says="after an overflow no gradients come back: return them, too, divided by the scale",
+            gravity="edge",
+        ),
+        Mistake(
+            "only NaN",
+            change={"not bool(g.isfinite().all())": "bool(g.isnan().any())"},
+            says="only NaN is taken for an overflow: infinity is one, too",
+            gravity="part",
+        ),
+        Mistake(
+            "all is well",
+            change={"any(not bool(g.isfinite().all()) for g in gradients)": "all(bool(g.isfinite().all()) for g in gradients)"},
+            says="the flag is turned round: it is True where something is infinite or NaN",
+            gravity="part",
+        ),
+        Mistake(
+            "every entry",
+            change={"g.isfinite().all()": "g.isfinite().any()"},
+            says="an overflow counts only if every entry of a tensor is infinite or NaN: one is enough",
+            gravity="part",
+        ),
+        Mistake(
+            "never an overflow",
+            change={"any(not bool(g.isfinite().all()) for g in gradients)": "False"},
+            says="an overflow is never found: look for entries that are not finite",
+            gravity="part",
+        ),
+        Mistake(
+            "after the division in fp16",
+            change={"not bool(g.isfinite().all())": "not bool((g * scale).isfinite().all())"},
+            says="what would overflow if it were scaled again is taken for an overflow: look at the gradients as they are",
+            gravity="part",
+        ),
+        Mistake(
+            "always 1024",
+            change={"g.float() / scale": "g.float() / 1024"},
+            says="the scale is always 1024: use the argument",
+            gravity="idea",
+        ),
+        Mistake(
+            "clean gradients",
+            change={"g.float() / scale": "g.float().nan_to_num(0.0, 0.0, 0.0) / scale"},
+            says="infinity and NaN become 0: the gradients come back as they are, divided by the scale",
+            gravity="edge",
+        ),
+        Mistake(
+            "count never grows", change={"    good += 1\n": ""}, says="good steps are not counted: the count grows by one", gravity="idea"
+        ),
+        Mistake(
+            "own interval",
+            change={"good == interval": "good == 2000"},
+            says="the interval is always 2000: use the argument",
+            gravity="part",
+        ),
+        Mistake(
+            "growth and backoff exchanged",
+            change={"scale * backoff": "scale * growth", "scale * growth, 0)": "scale * backoff, 0)"},
+            says="`growth` and `backoff` are exchanged: after an overflow the scale is multiplied by `backoff`",
+            gravity="idea",
+        ),
+        Mistake(
+            "grows at every good step",
+            change={"(scale * growth, 0) if good == interval else (scale, good)": "(scale * growth, good)"},
+            says="the scale grows at every good step: only when the count reaches `interval`",
+            gravity="idea",
+        ),
+        Mistake(
+            "grows at every good step, from 0",
+            change={"(scale * growth, 0) if good == interval else (scale, good)": "(scale * growth, 0)"},
+            says="the scale grows at every good step: only when the count reaches `interval`",
+            gravity="idea",
+        ),
+        Mistake(
+            "never grows",
+            change={"(scale * growth, 0) if good == interval else (scale, good)": "(scale, good)"},
+            says="the scale never grows: when the count reaches `interval`, multiply by `growth`",
+            gravity="part",
+        ),
+        Mistake(
+            "shrinks when it should grow",
+            change={"scale * growth": "scale * backoff"},
+            says="when the count reaches `interval` the scale is multiplied by `backoff`: by `growth`",
+            gravity="part",
+        ),
+        Mistake(
+            "always doubled",
+            change={"scale * growth": "scale * 2"},
+            says="the scale is always doubled: multiply by `growth`",
+            gravity="part",
+        ),
+        Mistake(
+            "divided by backoff",
+            change={"scale * backoff": "scale / backoff"},
+            says="after an overflow the scale is divided by `backoff`: multiply by it",
+            gravity="idea",
+        ),
+        Mistake(
+            "one step too late, counted before",
+            change={
+                "    good += 1\n    return (scale * growth, 0) if good == interval else (scale, good)": "    return (scale * growth, 0) if good == interval else (scale, good + 1)"
+            },
+            says="the scale grows one step too late: count the good step before you compare",
+            gravity="part",
+        ),
+        Mistake(
+            "one step too early",
+            change={"good == interval": "good == interval - 1"},
+            says="the scale grows one step too early: when the count reaches `interval`",
+            gravity="part",
+        ),
+        Mistake(
+            "count from 1",
+            change={"scale * backoff, 0": "scale * backoff, 1"},
+            says="after an overflow the count starts from 1: from 0",
+            gravity="idea",
+        ),
+        Mistake(
+            "an overflow counts",
+            change={
+                "    if overflow:\n        return scale * backoff, 0\n    good += 1": "    good += 1\n    if overflow:\n        return scale * backoff, good"
+            },
+            says="an overflow is counted as a good step: the count restarts from 0",
+            gravity="idea",
+        ),
+        Mistake(
+            "an overflow changes nothing",
+            change={"return scale * backoff, 0": "return scale, 0"},
+            says="after an overflow the scale stays: multiply it by `backoff`",
+            gravity="idea",
+        ),
+        Mistake(
+            "order of the results",
+            change={
+                "return scale * backoff, 0": "return 0, scale * backoff",
+                "(scale * growth, 0) if good == interval else (scale, good)": "(0, scale * growth) if good == interval else (good, scale)",
+            },
+            says="the two results of `next_scale` are exchanged: first the scale, then the count",
+            gravity="idea",
         ),
         Right("loops", code=UNSCALE + NEXT_SCALE),
         Right("in float64 on the way", change={"g.float() / scale": "(g.double() / scale).float()"}),
@@ -746,7 +1175,7 @@ def round_by_mask(x, mantissa_bits):
         Mistake(
             "own count",
             change={"total = all_sum(torch.tensor(float(count), dtype=torch.float64))": "total = torch.tensor(2.0 * count)"},
-            hint="one worker has 2 examples, the other 6: (2 · 4 + 6 · 8) / 8 = 7. Each worker's mean counts as often as it has examples",
+            says="you divide by twice this worker's own count: the total of all counts comes from all_sum",
             gravity="idea",
         ),
         Mistake(
@@ -766,7 +1195,7 @@ def round_by_mask(x, mantissa_bits):
             change={
                 "return [all_sum(g * count)": "if count == 0:\n        return [torch.zeros_like(g) for g in gradients]\n    return [all_sum(g * count)"
             },
-            hint="takes part: all must call `all_sum` equally often",
+            says="a worker without examples does not call `all_sum`: the others wait for it",
             gravity="edge",
         ),
         Mistake("in place", change={"all_sum(g * count)": "all_sum(g.mul_(count))"}, hint=IN_PLACE, gravity="edge"),
@@ -776,8 +1205,59 @@ def round_by_mask(x, mantissa_bits):
                 "/ total.to(g.dtype) for": "/ total.to(g.dtype).reshape(1) for",
                 "all_sum(g * count)": "all_sum((g * count).flatten())",
             },
-            hint="the gradients must keep their shapes",
+            says="the gradients come back flat: they must keep their shapes",
             gravity="part",
+        ),
+        Mistake(
+            "total without weights",
+            change={"all_sum(g * count)": "all_sum(g)"},
+            says="the gradients are not weighted: multiply each by `count` before all_sum",
+            gravity="idea",
+        ),
+        Mistake(
+            "by the tensors",
+            change={"all_sum(g * count)": "all_sum(g * count / len(gradients))"},
+            says="the averages are divided by the number of tensors as well: only by the number of examples",
+            gravity="part",
+        ),
+        Mistake(
+            "two workers",
+            change={
+                "total = all_sum(torch.tensor(float(count), dtype=torch.float64))": "total = torch.tensor(2.0)",
+                "all_sum(g * count)": "all_sum(g)",
+            },
+            says="two workers are assumed, and no weights: weight by `count`, and divide by the sum of all counts",
+            gravity="idea",
+        ),
+        Mistake(
+            "weighted, by the workers",
+            change={"torch.tensor(float(count), dtype=torch.float64)": "torch.tensor(1.0)"},
+            says="the gradients are weighted, but the sum is divided by the number of workers: divide by the number of examples",
+            gravity="idea",
+        ),
+        Mistake(
+            "own count times the workers",
+            change={"total = all_sum(torch.tensor(float(count), dtype=torch.float64))": "total = all_sum(torch.tensor(1.0)) * count"},
+            says="this is divided by this worker's own count times the number of workers: the sum of all counts goes through all_sum",
+            gravity="idea",
+        ),
+        Mistake(
+            "only for one worker",
+            change={"all_sum(g * count) / total.to(g.dtype)": "(all_sum(g) * 0 + g * count / total.to(g.dtype))"},
+            says="only this worker's share is there: the weighted gradients go through all_sum, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "by the count twice",
+            change={"all_sum(g * count) / total.to(g.dtype)": "all_sum(g * count) / total.to(g.dtype) / max(count, 1)"},
+            says="this is divided by this worker's own count as well: only by the number of all examples",
+            gravity="idea",
+        ),
+        Mistake(
+            "the total to each tensor's mean",
+            change={"all_sum(g * count)": "all_sum(g * count).mean()"},
+            says="each gradient becomes its own mean, one number: the average runs over workers, not over the entries",
+            gravity="idea",
         ),
         Right(
             "weights first",
@@ -887,7 +1367,7 @@ def average_gradients(gradients, count, all_sum):
         Mistake(
             "a step for each column",
             change={"    return torch.round(W / step[:, None])": "    step = W.abs().amax(dim=0) / 127\n    return torch.round(W / step)"},
-            hint="the largest weight of a row becomes 127 or −127",
+            says="each column gets its own step, and q is made with it: each row has its own",
             gravity="idea",
         ),
         Mistake("to 128", change={"/ 127": "/ 128"}, hint="these are the steps to 128, which int8 does not have", gravity="idea"),
@@ -897,7 +1377,7 @@ def average_gradients(gradients, count, all_sum):
         Mistake(
             "the largest, not the largest in absolute value",
             change={"W.abs().amax(dim=1)": "W.amax(dim=1)"},
-            hint="the largest weight of a row becomes 127 or −127",
+            says="the largest weight decides here, not the largest absolute value: negative weights do not fit",
             gravity="idea",
         ),
         Mistake(
@@ -945,6 +1425,55 @@ def average_gradients(gradients, count, all_sum):
             "steps in float32",
             change={", step\n    ### END": ", step.float()\n    ### END"},
             hint="a float64 weight has float64 steps: digits are lost",
+            gravity="edge",
+        ),
+        Mistake(
+            "mean of the row",
+            change={"W.abs().amax(dim=1)": "W.abs().mean(dim=1)"},
+            says="the mean of the absolute values decides: take the largest",
+            gravity="idea",
+        ),
+        Mistake(
+            "smallest of the row",
+            change={"W.abs().amax(dim=1)": "W.abs().amin(dim=1)"},
+            says="the smallest absolute value decides: take the largest",
+            gravity="idea",
+        ),
+        Mistake(
+            "steps on x",
+            change={"(x @ q.to(x.dtype).T) * step": "(x * step) @ q.to(x.dtype).T"},
+            says="the steps multiply x: each belongs to a row of q, so it multiplies an output",
+            gravity="idea",
+        ),
+        Mistake(
+            "divided by the steps",
+            change={"(x @ q.to(x.dtype).T) * step": "(x @ q.to(x.dtype).T) / step"},
+            says="the output is divided by the steps: multiply",
+            gravity="idea",
+        ),
+        Mistake(
+            "x in int8",
+            change={"(x @ q.to(x.dtype).T)": "(x.round().to(torch.int8) @ q.T).to(x.dtype)"},
+            says="x is rounded and summed in eight bits: convert q to the dtype of x, not x to that of q",
+            gravity="idea",
+        ),
+        Mistake(
+            "not transposed",
+            change={"q.to(x.dtype).T": "q.to(x.dtype)"},
+            says="q is not transposed: its rows belong to the outputs",
+            gravity="idea",
+        ),
+        Mistake(
+            "multiplied by the steps",
+            change={"torch.round(W / step[:, None])": "torch.round(W * step[:, None])"},
+            says="q is W times the step: divide W by it",
+            gravity="idea",
+        ),
+        Mistake("bias subtracted", change={"y + bias": "y - bias"}, says="the bias is subtracted: add it", gravity="part"),
+        Mistake(
+            "a step of 0 becomes 1e-8",
+            change={"step = torch.where(step > 0, step, torch.ones_like(step))": "step = step + 1e-8"},
+            says="a row of zeros gets a tiny step: the text gives it the step 1",
             gravity="edge",
         ),
         Right(
@@ -1044,6 +1573,36 @@ def average_in_one_call(gradients, count, all_sum):
             gravity="edge",
         ),
         Mistake("in place", change={"g.flatten() * count for": "g.mul_(count).flatten() for"}, hint=IN_PLACE, gravity="edge"),
+        Mistake(
+            "mean of two",
+            change={"packed[:-1] / packed[-1]": "packed[:-1] / 2"},
+            says="the sum is divided by 2: the total is the last entry of the packet",
+            gravity="idea",
+        ),
+        Mistake(
+            "one entry late",
+            change={"packed[:-1] / packed[-1]": "packed[1:] / packed[-1]"},
+            says="the packet is cut at the wrong end: the count is its last entry here, so the gradients end before it",
+            gravity="idea",
+        ),
+        Mistake(
+            "no talk",
+            change={"packed = all_sum(packed)": "pass"},
+            says="all_sum is never called: the workers do not talk to each other",
+            gravity="idea",
+        ),
+        Mistake(
+            "weighted by the packet",
+            change={"g.flatten() * count for": "g.flatten() / max(count, 1) for"},
+            says="the weights are inverted: more examples, more weight",
+            gravity="idea",
+        ),
+        Mistake(
+            "by the tensors",
+            change={"packed[:-1] / packed[-1]": "packed[:-1] / packed[-1] / len(gradients)"},
+            says="the averages are divided by the number of tensors as well: only by the number of examples",
+            gravity="idea",
+        ),
         Right(
             "slices",
             code="""
@@ -1096,7 +1655,7 @@ def average_in_one_call(gradients, count, all_sum):
         Mistake(
             "always the nearest integer",
             change={"multiple * max(1, round(hidden * 2 / 3 / multiple))": "max(1, round(hidden * 2 / 3))"},
-            hint="the result is a multiple of `multiple`",
+            says="`multiple` is ignored: the width is the nearest multiple of it",
             gravity="part",
         ),
         Mistake("unchanged", change={"hidden * 2 / 3 / multiple": "hidden / multiple"}, hint="it does not stay", gravity="idea"),
@@ -1107,14 +1666,44 @@ def average_in_one_call(gradients, count, all_sum):
         Mistake(
             "no multiple",
             change={"return multiple * max(1, round(hidden * 2 / 3 / multiple))": "return max(multiple, round(hidden * 2 / 3))"},
-            hint="the result is a multiple of `multiple`",
+            says="the width is at least `multiple`, but no multiple of it: round to the nearest one",
             gravity="part",
         ),
         Mistake(
             "width zero",
             change={"max(1, round(hidden * 2 / 3 / multiple))": "round(hidden * 2 / 3 / multiple)"},
-            hint="not below one `multiple`",
+            says="the width may become 0: it is at least one `multiple`",
             gravity="edge",
+        ),
+        Mistake(
+            "a third",
+            change={"hidden * 2 / 3": "hidden / 3"},
+            says="the factor is 1/3: two matrices and three of them, so it is 2/3",
+            gravity="idea",
+        ),
+        Mistake(
+            "three quarters",
+            change={"hidden * 2 / 3": "hidden * 3 / 4"},
+            says="the factor is 3/4: two matrices and three of them, so it is 2/3",
+            gravity="idea",
+        ),
+        Mistake(
+            "at least one",
+            change={"multiple * max(1, round(hidden * 2 / 3 / multiple))": "max(1, multiple * round(hidden * 2 / 3 / multiple))"},
+            says="the smallest width is 1: it is one `multiple`",
+            gravity="edge",
+        ),
+        Mistake(
+            "whole two thirds first",
+            change={"round(hidden * 2 / 3 / multiple)": "round(hidden * 2 // 3 / multiple)"},
+            says="the two thirds are cut to a whole number before you round to multiples: round once, at the end",
+            gravity="part",
+        ),
+        Mistake(
+            "the count of multiples",
+            change={"return multiple * max": "return max"},
+            says="this counts the multiples: multiply by `multiple` again",
+            gravity="part",
         ),
         Right("whole numbers", change={"round(hidden * 2 / 3 / multiple)": "(4 * hidden + 3 * multiple) // (6 * multiple)"}),
         Right(
@@ -1198,6 +1787,66 @@ def average_in_one_call(gradients, count, all_sum):
         ),
         Mistake("one layer", change={"12 * layers * width": "12 * width"}, says="attention is counted for one layer only", gravity="part"),
         Mistake("a float", change={"return tokens": "return 1.0 * tokens"}, hint="a count of operations is an int", gravity="edge"),
+        Mistake(
+            "tokens not counted",
+            change={"return tokens * (6": "return (6"},
+            says="the tokens are not counted: each costs the same",
+            gravity="idea",
+        ),
+        Mistake(
+            "no attention",
+            change={" + 12 * layers * width * context": ""},
+            says="attention is missing: scores and weighted sum, in each layer",
+            gravity="part",
+        ),
+        Mistake(
+            "what lies before",
+            change={"12 * layers * width * context": "6 * layers * width * (context + 1)"},
+            says="only the keys that a token may see are counted: count all T keys, the masked ones, too",
+            gravity="part",
+        ),
+        Mistake(
+            "layers for weights only",
+            change={"12 * layers * width * context": "12 * width * context"},
+            says="attention is counted for one layer only",
+            gravity="part",
+        ),
+        Mistake(
+            "tokens twice",
+            change={"12 * layers * width * context": "12 * layers * width * tokens"},
+            says="attention: every query meets T keys, the context, not all tokens",
+            gravity="part",
+        ),
+        Mistake(
+            "a multiply only",
+            change={"6 * weights + 12 *": "3 * weights + 6 *"},
+            says="a multiply and an add are two operations",
+            gravity="idea",
+        ),
+        Mistake(
+            "no width",
+            change={"12 * layers * width * context": "12 * layers * context"},
+            says="attention: the width is missing: each score is a product over D entries",
+            gravity="part",
+        ),
+        Mistake(
+            "square of the context",
+            change={"width * context)": "width * context * context)"},
+            says="attention grows with T² for one token: a token has only T keys",
+            gravity="part",
+        ),
+        Mistake(
+            "twice as much",
+            change={"12 * layers": "24 * layers"},
+            says="attention is counted twice: scores and weighted sum together are 4 · T · D forward, 12 · T · D with the backward pass",
+            gravity="part",
+        ),
+        Mistake(
+            "attention: backward as forward",
+            change={"12 * layers": "8 * layers"},
+            says="attention: backward is counted like the forward pass: it costs twice as much",
+            gravity="part",
+        ),
         Right(
             "forward, then three times",
             change={
@@ -1276,7 +1925,7 @@ def times_cheaper(flops_a, losses_a, flops_b, losses_b):
             "strictly below",
             change={"if loss <= goal": "if loss < goal"},
             says="a point whose loss equals the goal has reached it: at most, not below",
-            gravity="idea",
+            gravity="edge",
         ),
         Mistake(
             "powers of ten",
@@ -1344,8 +1993,62 @@ def times_cheaper(flops_a, losses_a, flops_b, losses_b):
             change={
                 "            if i == 0:\n                return flops_a[-1] / flops_b[0]\n": "            if i == 0:\n                continue\n"
             },
-            hint="use that point's FLOPs",
+            says="where B is better at its very first point, you look further on: use that point's FLOPs",
             gravity="edge",
+        ),
+        Mistake(
+            "B's last FLOPs",
+            change={"flops_a[-1] / math.exp(log_flops)": "flops_a[-1] / flops_b[-1]"},
+            says="B's last FLOPs are used: use those at which it reaches A's last loss",
+            gravity="idea",
+        ),
+        Mistake(
+            "two logarithms",
+            change={"math.log(flops_b[i - 1])": "math.log10(flops_b[i - 1])", "math.log(flops_b[i])": "math.log10(flops_b[i])"},
+            says="the logarithm has the base 10, and you use `exp`: take the natural logarithm",
+            gravity="idea",
+        ),
+        Mistake(
+            "base two",
+            change={"math.log(flops_b[i - 1])": "math.log2(flops_b[i - 1])", "math.log(flops_b[i])": "math.log2(flops_b[i])"},
+            says="the logarithm has the base 2, and you use `exp`: take the natural logarithm",
+            gravity="idea",
+        ),
+        Mistake(
+            "backwards",
+            change={"share = (losses_b[i - 1] - goal) /": "share = (goal - loss) /"},
+            says="the interpolation runs backwards: close to the later loss means close to the later FLOPs",
+            gravity="idea",
+        ),
+        Mistake(
+            "the logarithm itself",
+            change={"math.exp(log_flops)": "log_flops"},
+            says="you divide by the logarithm of B's FLOPs: take `exp` of it",
+            gravity="idea",
+        ),
+        Mistake(
+            "A's first loss",
+            change={"goal = losses_a[-1]": "goal = losses_a[0]"},
+            says="A's first loss is the goal: its last one is",
+            gravity="idea",
+        ),
+        Mistake(
+            "B's last loss",
+            change={"goal = losses_a[-1]": "goal = losses_b[-1]"},
+            says="B's last loss is the goal: A's last one is",
+            gravity="idea",
+        ),
+        Mistake(
+            "difference",
+            change={"return flops_a[-1] / math.exp(log_flops)": "return flops_a[-1] - math.exp(log_flops)"},
+            says="this is a difference: how many times fewer is a quotient",
+            gravity="idea",
+        ),
+        Mistake(
+            "in the middle",
+            change={"share = (losses_b[i - 1] - goal) / (losses_b[i - 1] - loss)": "share = 0.5"},
+            says="the middle between the two points is taken, wherever A's last loss lies between them",
+            gravity="idea",
         ),
         Right(
             "numpy",

@@ -14,8 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from autograder.inside.shell import new_shell, run_cell
-from helpers.checks import Check, credit, report
+from helpers.checks import Check, credit, report, student_side
 from helpers.checks.compare import difference
+from helpers.checks.recording import first_causes
 
 GRAVITIES = ("idea", "part", "edge")
 
@@ -199,6 +200,24 @@ def test_an_input_changed_in_place_speaks_alone_for_an_idea_that_fails() -> None
         check.unchanged(lambda x: x.add_(1), torch.ones(2))
     check.score()
     assert [finding.requirement for finding in check.outcome.findings] == ["inputs unchanged"]
+
+
+def test_a_recognised_mistake_speaks_alone_for_all_that_the_results_showed(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Link:
+        def recognised(self) -> str:
+            return "the tokens are not counted"
+
+    check = cell(4, [("idea", [True]), ("part", [False])])
+    with check.edge("other sizes"):
+        check.equal(8.0, 6.0, "generic", wrong={"the factor is rounded": 8.0})
+    with check.edge("inputs unchanged"):
+        check.unchanged(lambda x: x.add_(1), torch.ones(2))
+    check._name_the_mistake()  # where nothing is recognised, nothing changes
+    assert len(check.outcome.findings) == 3
+    monkeypatch.setattr(student_side, "remote", Link())
+    check._name_the_mistake()
+    told = [(finding.requirement, finding.hint[:26]) for finding in first_causes(check.outcome)]
+    assert told == [("part 1", "the tokens are not counted"), ("inputs unchanged", "your code changes its inpu")]
 
 
 def test_every_part_and_edge_that_fails_speaks_once() -> None:

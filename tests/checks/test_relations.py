@@ -66,6 +66,11 @@ def test_float32_is_no_fault_where_float32_is_right() -> None:
     assert relation(want * (1 + 1e-6), want) == NEARLY
 
 
+def test_a_small_count_beside_a_large_number_has_not_lost_digits() -> None:
+    assert relation([2.0**25, 5], [2.0**25, 0]) == ""
+    assert "float32" in relation([2.0**25 + 0.5, 0.125], [2.0**25, 0.125])
+
+
 def test_masks_are_turned_round_or_exchanged() -> None:
     rule = torch.ones(4, 4, dtype=torch.bool).tril()
     assert relation(~rule, rule) == "True and False are exchanged"
