@@ -71,10 +71,13 @@ def of_digits(got: torch.Tensor, want: torch.Tensor, precise: bool) -> str:
     """The right values with fewer digits: rounded to decimals, or to a format; `precise` says that float64 is right."""
     if bool(got.eq(want).all()) or not bool(want.any()):
         return ""
+    largest = float((got - want).abs().max())
+    slack = 0.0 if precise else 1e-7 * float(want.abs().max())  # a rounded number has its own last digit in float32
     for decimals in range(2, 7):
-        if bool(got.eq(want.round(decimals=decimals)).all()) and bool(got.any()):
+        near = bool(((got - want.round(decimals=decimals)).abs() <= slack).all())
+        if near and largest > 4 * slack and bool(got.any()):
             return f"the values are rounded to {decimals} decimals"
-    gap = float((got - want).abs().max() / want.abs().max())
+    gap = largest / float(want.abs().max())
     whole = bool(got.eq(got.round()).all() and want.eq(want.round()).all())  # counts lose no digits: one is wrong
     if precise and not whole and FLOAT32[0] < gap < FLOAT32[1]:
         return "the values have the digits of float32 only: something on the way is not float64"

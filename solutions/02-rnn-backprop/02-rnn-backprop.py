@@ -948,10 +948,10 @@ W = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 rows = torch.tensor([[0.9, -0.9], [0.6, 0.8], [0.0, 0.6]])  # h_i and two states after it
 with check.idea("slopes times weights"):
     one = check.run(state_jacobian, W, rows[:2], shape=(2, 2), hint="rows belong to entries of h_t, columns to entries of h_i")
-    slopes = "one step to h = (0.6, 0.8): the slopes of tanh are 0.64 and 0.36, and slope a belongs to row a of W_hh"
+    slopes = "one step to h = (0.6, 0.8), where tanh has the slopes 0.64 and 0.36: does a slope belong to a row of W_hh, or to a column?"
     check.close(one, [[0.64, 1.28], [1.08, 1.44]], slopes)
     two = check.run(state_jacobian, W, rows)
-    order = "a second step to h = (0, 0.6), with slopes 1 and 0.64: its factor goes to the left of the first step's"
+    order = "a second step to h = (0, 0.6), with slopes 1 and 0.64: which of the two factors acts first on a change of h_i?"
     check.close(two, [[2.8, 4.16], [3.9936, 6.144]], order)
     ### BEGIN HIDDEN TESTS
 
@@ -1136,6 +1136,11 @@ with check.idea("one factor for all"):
     g = [randn(3, 4), 2 * randn(4, 2), randn(5)]
     whole = torch.cat([v.flatten() for v in g])
     norm = whole.norm()
+    below_one = [0.8 * v / norm for v in g]  # a joint norm of 0.8, and a limit below it
+    between = check.run(flat(4.5), three, four)
+    check.close(between, [2.7, 0.0, 0.0, 3.6, 0.0], "norms 3 and 4 stay below a limit of 4.5, their joint norm of 5 does not: it decides")
+    shorter = check.run(flat(0.2), *below_one)
+    check.close(shorter, 0.2 * whole / norm, "a joint norm below 1 is clipped as well, if it is above the limit")
     for bound in (0.5, 2.5, 40.0):
         for place in range(3):
             got = check.run(

@@ -77,13 +77,13 @@ VARIANTS = {
         Mistake(
             "h_{t-1} to h_t directly",
             change={'(f"h{t - 1}", f"z{t}")': '(f"h{t - 1}", f"h{t}")'},
-            hint="count the arrows into z2, h2, x2, h0: one for each thing on the right-hand side of its formula",
+            says="an arrow leads from h_{t−1} to h_t: the past acts through z_t",
             gravity="idea",
         ),
         Mistake(
             "h0 left out",
             change={"return edges": 'return [e for e in edges if e[0] != "h0"]'},
-            hint="z_t is computed from W_hh, h_{t−1}, W_hx and x_t, and from nothing else",
+            says="h_0 is left out: it leads to z_1",
             gravity="idea",
         ),
         Mistake("duplicate arrows", change={"return edges": "return edges + edges[:1]"}, hint="an arrow is listed twice", gravity="edge"),
@@ -123,6 +123,62 @@ def graph_edges(T):
         ),
         Mistake(
             "one step short", change={"range(1, T + 1)": "range(1, T)"}, says="the last step is missing: t runs from 1 to T", gravity="idea"
+        ),
+        Mistake(
+            "x goes into h as well",
+            change={'(f"z{t}", f"h{t}")': '(f"z{t}", f"h{t}"), (f"x{t}", f"h{t}")'},
+            says="x_t goes into h_t as well: it goes into z_t only",
+            gravity="idea",
+        ),
+        Mistake(
+            "weights go into h",
+            change={'(f"z{t}", f"h{t}")': '(f"z{t}", f"h{t}"), ("W_hh", f"h{t}")'},
+            says="W_hh goes into h_t as well: it goes into z_t only",
+            gravity="idea",
+        ),
+        Mistake(
+            "always h_0",
+            change={'(f"h{t - 1}", f"z{t}")': '("h0", f"z{t}")'},
+            says="every step starts from h_0: z_t contains the state just before, h_{t−1}",
+            gravity="idea",
+        ),
+        Mistake("no arrow from z to h", change={'(f"z{t}", f"h{t}"), ': ""}, says="no arrow leads from z_t to h_t", gravity="idea"),
+        Mistake(
+            "J in a chain",
+            change={'(f"J{t}", "J")]': '(f"J{t}", f"J{t + 1}" if t < T else "J")]'},
+            says="the losses form a chain: every J_t leads to J directly",
+            gravity="part",
+        ),
+        Mistake(
+            "only the last loss",
+            change={'(f"J{t}", "J")]': "]", "return edges": 'return [*edges, (f"J{T}", "J")]'},
+            says="only the last loss leads to J: J is the sum of all J_t",
+            gravity="part",
+        ),
+        Mistake("no sum", change={', (f"J{t}", "J")]': "]"}, says="no arrow leads into J: it is the sum of all J_t", gravity="part"),
+        Mistake(
+            "state and input into o",
+            change={'(f"h{t}", f"o{t}")': '(f"h{t}", f"o{t}"), (f"x{t}", f"o{t}")'},
+            says="x_t goes into o_t: the output is computed from the state and W_yh alone",
+            gravity="part",
+        ),
+        Mistake(
+            "the state before goes into o",
+            change={'(f"h{t}", f"o{t}")': '(f"h{t - 1}", f"o{t}")'},
+            says="o_t is computed from the state of the same step, h_t, not from h_{t−1}",
+            gravity="part",
+        ),
+        Mistake(
+            "starts at step 2",
+            change={"range(1, T + 1)": "range(2, T + 1)"},
+            says="the first step is missing: t runs from 1 to T",
+            gravity="idea",
+        ),
+        Mistake(
+            "from 0",
+            change={"range(1, T + 1)": "range(0, T)", 'f"h{t - 1}"': 'f"h{max(t - 1, 0)}"'},
+            says="time is counted from 0: t runs from 1 to T",
+            gravity="idea",
         ),
     ],
     "paths": [
@@ -164,6 +220,42 @@ def graph_edges(T):
             "twice as many",
             change={"T * (T + 1) // 2": "T * (T + 1)"},
             says="twice as many as there are: 1 + 2 + … + T is T (T + 1) / 2",
+            gravity="idea",
+        ),
+        Mistake(
+            "factorial",
+            change={"T * (T + 1) // 2": "math.factorial(T)"},
+            says="that is T!: the paths to J_1, J_2, … add up, they do not multiply",
+            gravity="idea",
+        ),
+        Mistake(
+            "a line",
+            change={"T * (T + 1) // 2": "3 * T - 3"},
+            says="this is a straight line that fits T = 3: every further loss brings more paths than the one before",
+            gravity="idea",
+        ),
+        Mistake(
+            "twice T",
+            change={"T * (T + 1) // 2": "2 * T"},
+            says="this is a straight line that fits T = 3: every further loss brings more paths than the one before",
+            gravity="idea",
+        ),
+        Mistake(
+            "powers of two",
+            change={"T * (T + 1) // 2": "2**T"},
+            says="paths do not double with every step: each path enters at one step and then goes straight on",
+            gravity="idea",
+        ),
+        Mistake(
+            "plus one",
+            change={"T * (T + 1) // 2": "T * (T + 1) // 2 + 1"},
+            says="one too many: 1 + 2 + … + T is T (T + 1) / 2",
+            gravity="idea",
+        ),
+        Mistake(
+            "cubes",
+            change={"T * (T + 1) // 2": "T * (T + 1) * (T + 2) // 6"},
+            says="that adds up 1, 3, 6, …: only t paths lead to J_t",
             gravity="idea",
         ),
     ],
@@ -323,6 +415,51 @@ def forward(x, h0, W_hh, W_hx, W_yh):
             says="all earlier states are added up: h_t is computed from h_{t−1} alone",
             gravity="idea",
         ),
+        Mistake(
+            "outputs of the sum",
+            change={"h[1:] @ W_yh.T": "h[1:].cumsum(0) @ W_yh.T"},
+            says="the outputs are made of the sum of all states up to t: o_t = W_yh h_t",
+            gravity="idea",
+        ),
+        Mistake(
+            "tanh before the outputs",
+            change={"h[1:] @ W_yh.T": "torch.tanh(h[1:]) @ W_yh.T"},
+            says="the outputs are made of tanh(h_t): ψ is the identity here, and o_t = W_yh h_t",
+            gravity="idea",
+        ),
+        Mistake(
+            "outputs divided by their sum",
+            change={"(h[1:] @ W_yh.T).softmax(dim=-1)": "(h[1:] @ W_yh.T) / (h[1:] @ W_yh.T).sum(-1, keepdim=True)"},
+            says="the outputs are divided by their sum: softmax takes exp first",
+            gravity="idea",
+        ),
+        Mistake(
+            "the last state for all",
+            change={"h[1:] @ W_yh.T": "h[-1:].expand(len(x), -1) @ W_yh.T"},
+            says="every prediction is made from the last state: ŷ_t belongs to h_t",
+            gravity="idea",
+        ),
+        Mistake(
+            "state twice",
+            change={"W_hh @ h[-1]": "h[-1] + W_hh @ h[-1]"},
+            says="the state before is added once more: h_t = W_hh h_{t−1} + W_hx x_t",
+            gravity="idea",
+        ),
+        Mistake(
+            "state not multiplied", change={"W_hh @ h[-1]": "h[-1]"}, says="W_hh is not used: h_t = W_hh h_{t−1} + W_hx x_t", gravity="idea"
+        ),
+        Mistake(
+            "the input of the next step",
+            change={"for x_t in x:": "for x_t in x.roll(-1, 0):"},
+            says="every step reads the next input: h_t takes x_t, which is `x[t - 1]`",
+            gravity="idea",
+        ),
+        Mistake(
+            "the input of the step before",
+            change={"for x_t in x:": "for x_t in x.roll(1, 0):"},
+            says="every step reads the input before: h_t takes x_t, which is `x[t - 1]`",
+            gravity="idea",
+        ),
     ],
     "grad-o": [
         Mistake(
@@ -367,7 +504,7 @@ def forward(x, h0, W_hh, W_hx, W_yh):
         Mistake(
             "softmax again",
             change={"p - y": "p.softmax(0) - y"},
-            hint="a prediction that equals the target has the lowest loss: its gradient is zero",
+            says="softmax is applied to p: it is the prediction already",
             gravity="idea",
         ),
         Mistake(
@@ -395,6 +532,37 @@ def forward(x, h0, W_hh, W_hx, W_yh):
             "absolute value",
             change={"p - y": "(p - y).abs()"},
             says="the sign is lost: the gradient is negative for a class that is too unlikely",
+            gravity="idea",
+        ),
+        Mistake(
+            "squared",
+            change={"p - y": "(p - y) ** 2"},
+            says="the difference is squared: that is a squared error, not the gradient of the cross-entropy",
+            gravity="idea",
+        ),
+        Mistake(
+            "logarithms",
+            change={"p - y": "p.log() - y.log()"},
+            says="that is the difference of the logarithms: differentiate −Σ y_j o_j + log Σ e^{o_k}",
+            gravity="idea",
+        ),
+        Mistake("quotient", change={"p - y": "p / y - 1"}, says="the difference is divided by y", gravity="idea"),
+        Mistake(
+            "times y",
+            change={"p - y": "y * (p - 1)"},
+            says="each entry is multiplied by y: the log of the sum acts on all classes, whatever their target is",
+            gravity="idea",
+        ),
+        Mistake(
+            "cross-entropy",
+            change={"p - y": "-y * p.log()"},
+            says="those are the terms of J_t itself: its derivative was asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "one more",
+            change={"p - y": "p - y + 1"},
+            says="every entry is too large by one: y sums to one, so a constant does not drop out of a gradient",
             gravity="idea",
         ),
     ],
@@ -503,6 +671,38 @@ def grad_h(g_o, W_hh, W_yh, steps):
             says="there is no slope here: in this part ψ is the identity",
             gravity="idea",
         ),
+        Mistake(
+            "inverse",
+            change={"W_hh.T @ g": "torch.linalg.solve(W_hh, g)"},
+            says="the inverse of W_hh takes the place of its transpose",
+            gravity="idea",
+        ),
+        Mistake(
+            "times the number of steps",
+            change={
+                "    g = W_yh.T @ g_o\n    for _ in range(steps):\n        g = W_hh.T @ g\n    return g": "    g = W_yh.T @ g_o\n    if steps:\n        g = steps * (W_hh.T @ g)\n    return g"
+            },
+            says="one factor is multiplied by the number of steps: each step back is a factor of its own",
+            gravity="idea",
+        ),
+        Mistake(
+            "W_yh at every step",
+            change={"g = W_hh.T @ g\n": "g = W_hh.T @ g + W_yh.T @ g_o\n"},
+            says="g_o arrives again at every step: this is the gradient of J_t alone, which sees the past through h_t only",
+            gravity="idea",
+        ),
+        Mistake(
+            "norm of W_hh",
+            change={"W_hh.T @ g": "torch.linalg.matrix_norm(W_hh, 2) * g"},
+            says="W_hh is replaced by its norm: a gradient goes back through the whole matrix",
+            gravity="idea",
+        ),
+        Mistake(
+            "column sums",
+            change={"W_hh.T @ g": "W_hh.sum(0) * g"},
+            says="the columns of W_hh are added up before: every entry of the gradient has its own factor in every row",
+            gravity="idea",
+        ),
     ],
     "grad-w": [
         Mistake(
@@ -566,7 +766,7 @@ def grad_W_one(h, g_h):
         Mistake(
             "elementwise",
             change={"torch.outer(g_h[i - 1], h[i - 1])": "g_h[i - 1] * h[i - 1]"},
-            hint="t = 1: W_hh multiplied h_0 = (1, 2), and (5, 6) arrives at h_1",
+            says="the two vectors are multiplied entry by entry: every entry of one meets every entry of the other",
             gravity="idea",
         ),
         Right("matrix product", change={"return total": "return g_h.T @ h[:-1]"}),
@@ -602,6 +802,38 @@ def grad_W_one(h, g_h):
             says="that is one product of two sums: the products of each step are added up",
             gravity="idea",
         ),
+        Mistake(
+            "gradients added up",
+            change={"torch.outer(g_h[i - 1], h[i - 1])": "torch.outer(g_h[:i].sum(0), h[i - 1])"},
+            says="the gradients of all steps so far are added up before the product: each step has its own row of g_h",
+            gravity="idea",
+        ),
+        Mistake(
+            "later gradients added up",
+            change={"torch.outer(g_h[i - 1], h[i - 1])": "torch.outer(g_h[i - 1 :].sum(0), h[i - 1])"},
+            says="the gradients of all later steps are added up before the product: each step has its own row of g_h",
+            gravity="idea",
+        ),
+        Mistake(
+            "product of all",
+            change={
+                "total + torch.outer(g_h[i - 1], h[i - 1])": "total @ torch.outer(g_h[i - 1], h[i - 1]) if i > 1 else torch.outer(g_h[i - 1], h[i - 1])"
+            },
+            says="the steps are multiplied: contributions of all uses of W_hh add up",
+            gravity="idea",
+        ),
+        Mistake(
+            "diagonal",
+            change={"torch.outer(g_h[i - 1], h[i - 1])": "torch.diag(g_h[i - 1] * h[i - 1])"},
+            says="the two vectors are multiplied entry by entry: every entry of one meets every entry of the other",
+            gravity="idea",
+        ),
+        Mistake(
+            "inner product",
+            change={"torch.outer(g_h[i - 1], h[i - 1])": "(g_h[i - 1] @ h[i - 1]) * torch.eye(len(h[0]), dtype=h.dtype)"},
+            says="that is the inner product of the two vectors: the gradient holds all products of their entries",
+            gravity="idea",
+        ),
     ],
     "grad-total": [
         Mistake(
@@ -623,7 +855,12 @@ def grad_W_one(h, g_h):
             gravity="idea",
         ),
         Mistake("sign flip", change={"g_W.sum(0)": "-g_W.sum(0)"}, hint="the sign is flipped", gravity="idea"),
-        Mistake("wrong axis", change={"g_W.sum(0)": "g_W.sum(1)"}, hint="one matrix of the shape of W_hh", gravity="idea"),
+        Mistake(
+            "wrong axis",
+            change={"g_W.sum(0)": "g_W.sum(1)"},
+            says="the sum runs over an axis of the matrices: add up the T matrices, along axis 0",
+            gravity="idea",
+        ),
         Mistake("transposed", change={"g_W.sum(0)": "g_W.sum(0).T"}, hint="the sum is transposed", gravity="idea"),
         Mistake(
             "in place",
@@ -649,6 +886,46 @@ def grad_W_total(g_W):
             "the first three",
             change={"g_W.sum(0)": "g_W[:3].sum(0)"},
             says="only the first three are added up: there are T of them",
+            gravity="idea",
+        ),
+        Mistake(
+            "sum of all entries",
+            change={"g_W.sum(0)": "g_W.sum()"},
+            says="everything is added up to one number: the T matrices add up, entry by entry",
+            gravity="idea",
+        ),
+        Mistake(
+            "entries multiplied", change={"g_W.sum(0)": "g_W.prod(0)"}, says="the gradients are multiplied: they add up", gravity="idea"
+        ),
+        Mistake(
+            "matrices multiplied",
+            change={"g_W.sum(0)": "torch.linalg.multi_dot(list(g_W)) if len(g_W) > 1 else g_W[0]"},
+            says="the gradients are multiplied: they add up",
+            gravity="idea",
+        ),
+        Mistake("sizes added", change={"g_W.sum(0)": "g_W.abs().sum(0)"}, says="the signs are lost before the sum", gravity="idea"),
+        Mistake(
+            "all but the last",
+            change={"g_W.sum(0)": "g_W[:-1].sum(0)"},
+            says="the last loss is left out: J adds up J_1 … J_T",
+            gravity="idea",
+        ),
+        Mistake(
+            "all but the first",
+            change={"g_W.sum(0)": "g_W[1:].sum(0)"},
+            says="the first loss is left out: J adds up J_1 … J_T",
+            gravity="idea",
+        ),
+        Mistake(
+            "sums of sums",
+            change={"g_W.sum(0)": "g_W.cumsum(0).sum(0)"},
+            says="earlier losses are counted several times: each J_t counts once in J",
+            gravity="idea",
+        ),
+        Mistake(
+            "root of T",
+            change={"g_W.sum(0)": "g_W.sum(0) / len(g_W) ** 0.5"},
+            says="the sum is divided by the root of T: J is the plain sum",
             gravity="idea",
         ),
     ],
@@ -882,6 +1159,62 @@ def numerical_gradient(f, W, eps=1e-5):
             says="only the first row is shifted: every entry has its derivative",
             gravity="idea",
         ),
+        Mistake(
+            "a factor for one ε only",
+            change={"(2 * eps)": "2e-5"},
+            says="ε shifts the entries, but the result is divided by a fixed number: use `eps` for both",
+            gravity="part",
+        ),
+        Mistake(
+            "shifts pile up",
+            change={
+                "    for index in range(W.numel()):\n        shift = torch.zeros_like(W)\n": "    shift = torch.zeros_like(W)\n    for index in range(W.numel()):\n"
+            },
+            says="the shifts pile up: earlier entries stay shifted while the next one is",
+            gravity="idea",
+        ),
+        Mistake(
+            "uneven shifts",
+            change={"f(W - shift)) / (2 * eps)": "f(W - 2 * shift)) / (3 * eps)"},
+            says="the two shifts have different sizes: W + ε and W − ε lie at the same distance",
+            gravity="idea",
+        ),
+        Mistake(
+            "only a double step",
+            change={"f(W + shift) - f(W - shift)": "f(W + 2 * shift) - f(W)"},
+            says="that is a one-sided difference with a double step: use f(W + ε) and f(W − ε)",
+            gravity="idea",
+        ),
+        Mistake(
+            "ε grows with W",
+            change={"shift.view(-1)[index] = eps": "shift.view(-1)[index] = eps * (1 + W.view(-1)[index].abs())"},
+            says="the shift depends on the entry, and the result is divided by 2ε all the same",
+            gravity="idea",
+        ),
+        Mistake(
+            "W in place of f",
+            change={"(f(W + shift) - f(W - shift)) / (2 * eps)": "f(W) / eps"},
+            says="only f(W) is used: a derivative is a difference of two values",
+            gravity="idea",
+        ),
+        Mistake(
+            "sum of both",
+            change={"f(W + shift) - f(W - shift)": "f(W + shift) + f(W - shift)"},
+            says="the two values are added: a derivative is made of their difference",
+            gravity="idea",
+        ),
+        Mistake(
+            "transposed",
+            change={"return gradient": "return gradient.mT if W.dim() > 1 else gradient"},
+            says="the result is transposed: it is shaped like W",
+            gravity="idea",
+        ),
+        Mistake(
+            "second difference",
+            change={"(f(W + shift) - f(W - shift)) / (2 * eps)": "(f(W + shift) - 2 * f(W) + f(W - shift)) / eps**2"},
+            says="that is the second derivative",
+            gravity="idea",
+        ),
     ],
     "rnn-forward": [
         Mistake(
@@ -932,13 +1265,13 @@ def numerical_gradient(f, W, eps=1e-5):
         Mistake(
             "tanh of h0",
             change={"h = [h0]": "h = [torch.tanh(h0)]"},
-            hint="h_0 = (0, 1), z_1 = (log 2, log 3), h_1 = (0.6, 0.8), z_2 = (0.8 log 2, 0)",
+            says="tanh is applied to h_0: it is given as it is",
             gravity="idea",
         ),
         Mistake(
             "first sequence only",
             change={"h = [h0]": "h = [h0[:1].expand_as(h0)]"},
-            hint="a sequence has the same states in a batch as when it runs alone",
+            says="the first sequence's h_0 is used for all: each sequence has its own",
             gravity="part",
         ),
         Mistake(
@@ -996,6 +1329,69 @@ def rnn_forward(x, h0, W_hh, W_hx, W_yh):
             "softmax over the batch",
             change={".softmax(dim=-1)": ".softmax(dim=0)"},
             says="softmax runs over the sequences of the batch; it must run over the classes",
+            gravity="idea",
+        ),
+        Mistake(
+            "tanh of both parts",
+            change={"torch.tanh(h[-1] @ W_hh.T + from_input[:, t])": "torch.tanh(h[-1] @ W_hh.T) + torch.tanh(from_input[:, t])"},
+            says="tanh is taken of each part; it must be taken of their sum",
+            gravity="idea",
+        ),
+        Mistake(
+            "residual",
+            change={"torch.tanh(h[-1] @ W_hh.T + from_input[:, t])": "h[-1] + torch.tanh(h[-1] @ W_hh.T + from_input[:, t])"},
+            says="the state before is added to tanh: h_t = tanh(z_t)",
+            gravity="idea",
+        ),
+        Mistake(
+            "inputs averaged over the batch",
+            change={"from_input[:, t]": "from_input[:, t].mean(0)"},
+            says="the inputs are averaged over the batch: each sequence has its own",
+            gravity="part",
+        ),
+        Mistake(
+            "the first sequence's inputs",
+            change={"from_input[:, t]": "from_input[:1, t]"},
+            says="the first sequence's inputs are used for all: each sequence has its own",
+            gravity="part",
+        ),
+        Mistake(
+            "the first sequence's h_0",
+            change={"h = [h0]": "h = [h0[:1].expand_as(h0)]"},
+            says="the first sequence's h_0 is used for all: each sequence has its own",
+            gravity="part",
+        ),
+        Mistake(
+            "W_hx transposed where it fits",
+            change={"x @ W_hx.T": "x @ (W_hx if W_hx.shape[0] == W_hx.shape[1] else W_hx.T)"},
+            says="W_hx is not transposed where it is square: with rows as states, W x is x @ W.T",
+            gravity="part",
+        ),
+        Mistake(
+            "identity and tanh at the end",
+            change={
+                "h.append(torch.tanh(h[-1] @ W_hh.T + from_input[:, t]))": "h.append(h[-1] @ W_hh.T + from_input[:, t])",
+                "h = torch.stack(h, dim=1)": "h = torch.tanh(torch.stack(h, dim=1))",
+            },
+            says="tanh is taken once, of all states at the end: each state goes through it before the next step",
+            gravity="idea",
+        ),
+        Mistake(
+            "log-probabilities",
+            change={".softmax(dim=-1)": ".log_softmax(dim=-1)"},
+            says="those are the logarithms of the predictions",
+            gravity="idea",
+        ),
+        Mistake(
+            "sigmoid outputs",
+            change={".softmax(dim=-1)": ".sigmoid()"},
+            says="the outputs go through a sigmoid: a prediction is the softmax, and sums to one over the classes",
+            gravity="idea",
+        ),
+        Mistake(
+            "outputs of the last state",
+            change={"h[:, 1:] @ W_yh.T": "h[:, -1:].expand(-1, x.shape[1], -1) @ W_yh.T"},
+            says="every prediction is made from the last state: ŷ_t belongs to h_t",
             gravity="idea",
         ),
     ],
@@ -1145,7 +1541,7 @@ def rnn_bptt(x, y, h, p, W_hh, W_yh):
         Mistake(
             "only the first sequence",
             change={"g_o = p - y ": "g_o = (p - y) * (torch.arange(len(p)) == 0)[:, None, None] "},
-            hint="with five sequences the gradient of W_hh is wrong: J sums over the batch",
+            says="only the first sequence counts: J sums over the batch",
             gravity="part",
         ),
         Mistake(
@@ -1238,6 +1634,92 @@ def rnn_bptt(x, y, h, p, W_hh, W_yh):
             says="the results are in another order: W_hh, then W_hx, then W_yh",
             gravity="idea",
         ),
+        Mistake(
+            "slope of the sigmoid",
+            change={"(1 - h[:, t + 1] ** 2)": "h[:, t + 1] * (1 - h[:, t + 1])"},
+            says="that is the slope of the sigmoid, h (1 − h); the slope of tanh is 1 − h²",
+            gravity="idea",
+        ),
+        Mistake(
+            "slope for the output only",
+            change={"(from_output[:, t] + later) * (1 - h[:, t + 1] ** 2)": "from_output[:, t] * (1 - h[:, t + 1] ** 2) + later"},
+            says="the slope is missing where something comes back from step t + 1: both terms go through tanh",
+            gravity="idea",
+        ),
+        Mistake(
+            "slope for what comes back only",
+            change={"(from_output[:, t] + later) * (1 - h[:, t + 1] ** 2)": "from_output[:, t] + later * (1 - h[:, t + 1] ** 2)"},
+            says="the slope is missing where the gradient comes from the output: both terms go through tanh",
+            gravity="idea",
+        ),
+        Mistake(
+            "slope twice at the output",
+            change={"from_output = g_o @ W_yh": "from_output = g_o @ W_yh * (1 - h[:, 1:] ** 2)"},
+            says="the slope acts twice on what comes from the output",
+            gravity="idea",
+        ),
+        Mistake(
+            "slope twice", change={"(1 - h[:, t + 1] ** 2)": "(1 - h[:, t + 1] ** 2) ** 2"}, says="the slope is squared", gravity="idea"
+        ),
+        Mistake(
+            "slope upside down", change={"(1 - h[:, t + 1] ** 2)": "h[:, t + 1] ** 2"}, says="the slope is 1 − h², not h²", gravity="idea"
+        ),
+        Mistake(
+            "ŷ (ŷ − y)",
+            change={"g_o = p - y": "g_o = p * (p - y)"},
+            says="the gradient at o_t is multiplied by ŷ once more: it is ŷ − y",
+            gravity="idea",
+        ),
+        Mistake(
+            "−y/ŷ",
+            change={"g_o = p - y": "g_o = -y / p"},
+            says="the gradient at ŷ_t is used where that at o_t belongs: the softmax is missing",
+            gravity="idea",
+        ),
+        Mistake(
+            "only the last loss",
+            change={"(from_output[:, t] + later)": "((from_output[:, t] if t == x.shape[1] - 1 else 0) + later)"},
+            says="only the last loss is sent back: every J_t is",
+            gravity="idea",
+        ),
+        Mistake(
+            "the last loss at all steps",
+            change={"(from_output[:, t] + later)": "(from_output[:, -1] + later)"},
+            says="the last step's gradient arrives at every step: each has its own",
+            gravity="idea",
+        ),
+        Mistake(
+            "factor two",
+            change={"g_o = p - y": "g_o = 2 * (p - y)"},
+            says="a factor of two: that is the gradient of a squared error; J_t is a cross-entropy",
+            gravity="idea",
+        ),
+        Mistake(
+            "g_yh with the slope",
+            change={
+                'g_yh = torch.einsum("bta,btc->ac", g_o, h[:, 1:])': 'g_yh = torch.einsum("bta,btc->ac", g_o, h[:, 1:] * (1 - h[:, 1:] ** 2))'
+            },
+            says="the slope of tanh acts on the gradient of W_yh: o_t = W_yh h_t needs none",
+            gravity="idea",
+        ),
+        Mistake(
+            "g_hh with tanh of h",
+            change={"g_z, h[:, :-1])": "g_z, torch.tanh(h[:, :-1]))"},
+            says="the gradient of W_hh is paired with tanh(h_{t−1}): W_hh multiplied h_{t−1} itself",
+            gravity="idea",
+        ),
+        Mistake(
+            "the first sequence for the inputs",
+            change={'"bta,btc->ac", g_z, x)': '"bta,btc->ac", g_z[:1], x[:1])'},
+            says="only the first sequence counts in the gradient of W_hx: J sums over the batch",
+            gravity="part",
+        ),
+        Mistake(
+            "what comes back is not multiplied",
+            change={"later = g_z[:, t] @ W_hh": "later = g_z[:, t]"},
+            says="W_hh is missing on the way back: h_t acts on z_{t+1} through it",
+            gravity="idea",
+        ),
     ],
     "jacobian": [
         Mistake(
@@ -1315,6 +1797,61 @@ def state_jacobian(W_hh, h):
             says="the matrices are multiplied entry by entry: use the matrix product",
             gravity="idea",
         ),
+        Mistake(
+            "mean slope",
+            change={"(1 - state**2)[:, None]": "(1 - state**2).mean()"},
+            says="the slopes are averaged: slope a belongs to row a of W_hh",
+            gravity="idea",
+        ),
+        Mistake(
+            "slope of the last state",
+            change={"(1 - state**2)": "(1 - h[-1] ** 2)"},
+            says="the last state's slopes are used at every step: each step has its own",
+            gravity="idea",
+        ),
+        Mistake(
+            "slope of the first state",
+            change={"(1 - state**2)": "(1 - h[1] ** 2)"},
+            says="the first step's slopes are used at every step: each step has its own",
+            gravity="idea",
+        ),
+        Mistake("slope h squared", change={"(1 - state**2)": "state**2"}, says="the slope is 1 − h², not h²", gravity="idea"),
+        Mistake(
+            "starts with zeros",
+            change={"torch.eye(len(W_hh), dtype=W_hh.dtype)": "torch.zeros_like(W_hh)"},
+            says="the product starts with zeros, and stays zero: start with the identity",
+            gravity="idea",
+        ),
+        Mistake(
+            "starts with W",
+            change={"torch.eye(len(W_hh), dtype=W_hh.dtype)": "W_hh"},
+            says="there is one factor W_hh too many: start with the identity",
+            gravity="idea",
+        ),
+        Mistake(
+            "a vector of slopes only",
+            change={"(1 - state**2)[:, None] * W_hh @ jacobian": "(1 - state**2)[:, None] * jacobian"},
+            says="W_hh is missing: the step from h_{j−1} to h_j goes through it",
+            gravity="idea",
+        ),
+        Mistake(
+            "slope of the sigmoid",
+            change={"(1 - state**2)": "(state * (1 - state))"},
+            says="that is the slope of the sigmoid, h (1 − h); the slope of tanh is 1 − h²",
+            gravity="idea",
+        ),
+        Mistake(
+            "slope on both sides",
+            change={"(1 - state**2)[:, None] * W_hh @ jacobian": "(1 - state**2)[:, None] * W_hh * (1 - state**2) @ jacobian"},
+            says="the slopes act on rows and on columns: they belong to the rows",
+            gravity="idea",
+        ),
+        Mistake(
+            "first step only",
+            change={"for state in h[1:]": "for state in h[1:2]"},
+            says="only the first step is there: multiply all of them",
+            gravity="idea",
+        ),
     ],
     "overflow": [
         Mistake(
@@ -1335,7 +1872,7 @@ def state_jacobian(W_hh, h):
         Mistake(
             "no end",
             change={"    if rho <= 1:\n        return math.inf\n": ""},
-            hint="your code raised ZeroDivisionError",
+            says="ρ = 1 or ρ < 1 divides by zero, or never ends: such a gradient never overflows, so return math.inf",
             gravity="part",
         ),
         Mistake(
@@ -1389,6 +1926,70 @@ def steps_to_overflow(rho):
             change={"math.log(rho)) + 1": "math.log(rho)) + 2"},
             says="one more than the smallest k that no longer fits",
             gravity="idea",
+        ),
+        Mistake(
+            "not a whole number",
+            change={
+                "math.floor(math.log(torch.finfo(torch.float32).max) / math.log(rho)) + 1": "math.log(torch.finfo(torch.float32).max) / math.log(rho)"
+            },
+            says="the result is not a whole number: the smallest whole k above it was asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "log to base 10 of the limit",
+            change={"math.log(torch.finfo(torch.float32).max)": "math.log10(torch.finfo(torch.float32).max)"},
+            says="the two logarithms have different bases",
+            gravity="idea",
+        ),
+        Mistake(
+            "log to base 2 of rho",
+            change={"math.log(rho)": "math.log2(rho)"},
+            says="log ρ is missing, or of another base than the other logarithm",
+            gravity="idea",
+        ),
+        Mistake(
+            "half precision",
+            change={"torch.float32": "torch.float16"},
+            says="that is the limit of float16; here it is float32",
+            gravity="idea",
+        ),
+        Mistake(
+            "rough limit",
+            change={"torch.finfo(torch.float32).max": "1e38"},
+            says="the limit is taken as 10^38: float32 goes up to 3.4 · 10^38",
+            gravity="idea",
+        ),
+        Mistake(
+            "2^127",
+            change={"torch.finfo(torch.float32).max": "2.0**127"},
+            says="the limit is taken as 2^127, which still fits: float32 ends just below 2^128",
+            gravity="idea",
+        ),
+        Mistake(
+            "quotient",
+            change={
+                "math.floor(math.log(torch.finfo(torch.float32).max) / math.log(rho)) + 1": "math.floor(torch.finfo(torch.float32).max / rho) + 1"
+            },
+            says="the limit is divided by ρ: k is an exponent, so divide logarithms",
+            gravity="idea",
+        ),
+        Mistake(
+            "smallest number",
+            change={"torch.finfo(torch.float32).max": "(1 / torch.finfo(torch.float32).tiny)"},
+            says="that is where numbers become too small for float32; here they become too large",
+            gravity="idea",
+        ),
+        Mistake(
+            "None for small rho",
+            change={"return math.inf": "return None"},
+            says="for ρ ≤ 1 the result is None: return math.inf",
+            gravity="part",
+        ),
+        Mistake(
+            "zero for all small rho",
+            change={"return math.inf": "return 0"},
+            says="for ρ ≤ 1 the result is 0, which says that it overflows at once: return math.inf",
+            gravity="part",
         ),
     ],
     "clip": [
@@ -1534,6 +2135,57 @@ def clip_gradients(grads, limit):
             says="the factor is limit / norm, with the limit as it is: not squared",
             gravity="idea",
         ),
+        Mistake(
+            "all entries at the limit",
+            change={"[g * factor for g in grads]": "[g * factor if norm <= limit else torch.full_like(g, limit) for g in grads]"},
+            says="all entries become the limit: keep the direction, and cut the length",
+            gravity="idea",
+        ),
+        Mistake(
+            "sum of sizes",
+            change={"(g**2).sum()": "g.abs().sum()"},
+            says="the sizes of the entries are added up: the norm is the root of the sum of squares",
+            gravity="idea",
+        ),
+        Mistake(
+            "something in the denominator",
+            change={"norm.item())": "(norm.item() + 0.1))"},
+            says="something is added to the norm before the division: the joint norm then stays below the limit",
+            gravity="idea",
+        ),
+        Mistake(
+            "one long vector",
+            change={"return [g * factor for g in grads]": "return torch.cat([g.flatten() * factor for g in grads])"},
+            says="the result is one long vector: a list with a tensor for each gradient was asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "half the limit",
+            change={"limit / norm.item()": "0.5 * limit / norm.item()"},
+            says="a long gradient is cut to half of the limit",
+            gravity="idea",
+        ),
+        Mistake(
+            "multiplied by the limit",
+            change={"min(1.0, limit / norm.item())": "limit"},
+            says="every gradient is multiplied by the limit, whatever its norm is",
+            gravity="idea",
+        ),
+        Mistake(
+            "not clipped", change={"min(1.0, limit / norm.item())": "1.0"}, says="nothing is clipped: the limit is not used", gravity="idea"
+        ),
+        Mistake(
+            "largest norm of all",
+            change={"min(1.0, limit / norm.item())": "(1.0 if max(g.norm() for g in grads) <= limit else limit / norm.item())"},
+            says="the joint norm decides how much is cut, but a single tensor's norm whether: compare the joint norm with the limit",
+            gravity="idea",
+        ),
+        Mistake(
+            "root of the factor",
+            change={"limit / norm.item()": "(limit / norm.item()) ** 0.5"},
+            says="the root of the factor is taken: the factor is limit / norm",
+            gravity="idea",
+        ),
     ],
     "chunk": [
         Mistake(
@@ -1575,7 +2227,7 @@ def clip_gradients(grads, limit):
         Mistake(
             "next stream",
             change={"streams[:, start + 1 : start + T + 1]": "streams.roll(-1, 0)[:, start : start + T]"},
-            hint="the target at each position is the next character of the same stream",
+            says="the targets come from the next stream: a target is the next character of the same stream",
             gravity="idea",
         ),
         Mistake(
@@ -1627,6 +2279,46 @@ def next_chunk(streams, start, T):
             "start counts chunks",
             change={"    return": "    start = start * T\n    return"},
             says="`start` is a position, not the number of a chunk",
+            gravity="idea",
+        ),
+        Mistake(
+            "rows for columns",
+            change={
+                "return streams[:, start : start + T], streams[:, start + 1 : start + T + 1]": "return streams[start : start + T], streams[start + 1 : start + T + 1]"
+            },
+            says="the cut is made through the streams: positions are the second axis",
+            gravity="idea",
+        ),
+        Mistake(
+            "up to T",
+            change={"streams[:, start : start + T]": "streams[:, start:T]"},
+            says="the slice ends at T: it ends T positions after `start`",
+            gravity="idea",
+        ),
+        Mistake(
+            "last target only",
+            change={"streams[:, start + 1 : start + T + 1]": "streams[:, start + T]"},
+            says="only one target for each stream is given: there is one for every position",
+            gravity="idea",
+        ),
+        Mistake(
+            "one position too many",
+            change={"streams[:, start : start + T]": "streams[:, start : start + T + 1]"},
+            says="one input too many: Python leaves out the end of a slice",
+            gravity="idea",
+        ),
+        Mistake(
+            "from start on, all",
+            change={
+                "return streams[:, start : start + T], streams[:, start + 1 : start + T + 1]": "return streams[:, start:-1], streams[:, start + 1 :]"
+            },
+            says="everything to the end of the streams is returned: T positions were asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "from the end",
+            change={"streams[:, start : start + T]": "streams[:, start : start + T].flip(1)"},
+            says="the inputs are in reverse order",
             gravity="idea",
         ),
     ],
@@ -1682,7 +2374,7 @@ def next_chunk(streams, start, T):
         Mistake(
             "targets as inputs",
             change={"for indices in (inputs, targets)": "for indices in (targets, inputs)"},
-            hint="the loss is not the mean of −log ŷ at the right characters",
+            says="inputs and targets are exchanged: the network reads the inputs",
             gravity="idea",
         ),
         Mistake(
@@ -1780,6 +2472,75 @@ def training_step(weights, h0, inputs, targets, limit):
             "squared error",
             change={"-(y * p.clamp_min(1e-30).log()).sum().item()": "(p - y).square().sum().item()"},
             says="that is a squared error: the loss is −log ŷ at the right character",
+            gravity="idea",
+        ),
+        Mistake(
+            "inputs as targets",
+            change={"in (inputs, targets))": "in (inputs, inputs))"},
+            says="the loss is compared with the inputs: use the targets",
+            gravity="idea",
+        ),
+        Mistake(
+            "last position only",
+            change={
+                "-(y * p.clamp_min(1e-30).log()).sum().item() / inputs.numel()": "-(y * p.clamp_min(1e-30).log())[:, -1].sum().item() / len(inputs)"
+            },
+            says="the loss looks at the last position only: it is a mean over all B · T",
+            gravity="idea",
+        ),
+        Mistake(
+            "perplexity",
+            change={"return loss,": "return math.exp(loss),"},
+            says="that is the perplexity, e to the loss: the mean of −log ŷ was asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "loss over the batch only",
+            change={"sum().item() / inputs.numel()": "sum().item() / len(inputs)"},
+            says="the loss is divided by B only: there are B · T positions",
+            gravity="idea",
+        ),
+        Mistake(
+            "gradients over the batch only",
+            change={"g / inputs.numel()": "g / len(inputs)"},
+            says="the gradients are divided by B only: there are B · T positions",
+            gravity="idea",
+        ),
+        Mistake(
+            "gradients over time only",
+            change={"g / inputs.numel()": "g / inputs.shape[1]"},
+            says="the gradients are divided by T only: there are B · T positions",
+            gravity="idea",
+        ),
+        Mistake(
+            "zero state at the end",
+            change={"h[:, -1]": "torch.zeros_like(h0)"},
+            says="h_last is zero: the next chunk starts from the state after this one",
+            gravity="part",
+        ),
+        Mistake("all states", change={"h[:, -1]": "h"}, says="all states are returned: h_last is the last one", gravity="part"),
+        Mistake(
+            "limit of one",
+            change={"clip_gradients(grads, limit)": "clip_gradients(grads, 1.0)"},
+            says="`limit` has no effect: clip the gradients",
+            gravity="part",
+        ),
+        Mistake(
+            "no logarithm",
+            change={"p.clamp_min(1e-30).log()": "p.clamp_min(1e-30)"},
+            says="that is the mean of ŷ at the right character: the logarithm is missing",
+            gravity="idea",
+        ),
+        Mistake(
+            "accuracy",
+            change={"-(y * p.clamp_min(1e-30).log()).sum().item() / inputs.numel()": "(p.argmax(-1) == targets).double().mean().item()"},
+            says="that is the share of right guesses: the mean of −log ŷ was asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "half of the gradient",
+            change={"g / inputs.numel()": "g / (2 * inputs.numel())"},
+            says="the gradients are half of what they should be",
             gravity="idea",
         ),
     ],
@@ -1958,7 +2719,7 @@ def rtrl(x, y, h0, W_hh, W_hx, W_yh):
         Mistake(
             "last loss only",
             change={"gradient = gradient + torch": "gradient = torch"},
-            hint="the gradient over 4 steps differs from autograd's",
+            says="only the last loss counts: add to the gradient as soon as J_t is known",
             gravity="idea",
         ),
         Mistake(
@@ -2052,26 +2813,66 @@ def rtrl(x, y, h0, W_hh, W_hx, W_yh):
             says="the last loss is missing: J adds up J_1 … J_T",
             gravity="idea",
         ),
+        Mistake(
+            "slope of the state before",
+            change={"1 - new_h**2": "1 - h**2"},
+            says="the slope is taken at the state before: z_t has the slope 1 − h_t²",
+            gravity="idea",
+        ),
+        Mistake(
+            "no direct term",
+            change={"(direct + torch": "(0 * direct + torch"},
+            says="the direct term is missing: z_t depends on W_hh itself, through W_hh h_{t−1}",
+            gravity="idea",
+        ),
+        Mistake(
+            "sum of S",
+            change={"S = (1 - new_h**2)": "S = S + (1 - new_h**2)"},
+            says="S_t is added to S_{t−1}: it takes its place",
+            gravity="idea",
+        ),
+        Mistake(
+            "factor two",
+            change={".softmax(dim=0) - y_t": ".softmax(dim=0) * 2 - 2 * y_t"},
+            says="a factor of two: that is the gradient of a squared error; J_t is a cross-entropy",
+            gravity="idea",
+        ),
     ],
 }
 
 # Mutants that `course verify --mutate` makes and that are no mistakes.
 FLOAT32 = "the tolerance is what float32 keeps, and the text promises no more digits"
 ZERO = "zero and one are the same numbers in every dtype, and sums with float64 are float64"
+SHAPE = "only the shape and the type of this tensor are used"
+LAST = "of a tensor with this many axes it is the same axis"
 EQUIVALENT = {
+    "paths": {"sign: *": "a whole number, as a float"},
+    "forward": {"sign: -1 → 1 #2": LAST},
     "grad-o": {"dtype: * rounded to float32": FLOAT32},
     "grad-h": {"dtype: * rounded to float32": FLOAT32},
-    "grad-w": {"dtype: * rounded to float32": FLOAT32, "dtype: torch.zeros_like(*": ZERO},
+    "grad-w": {"dtype: * rounded to float32": FLOAT32, "dtype: torch.zeros_like(*": ZERO, "number: 0 → *": SHAPE},
     "grad-total": {"dtype: * rounded to float32": FLOAT32},
     "numerical": {
         "dtype: * rounded to float32": FLOAT32,
         "dtype: torch.zeros_like(W) *": FLOAT32,
         "state: *, the first result of these shapes": "the function is part of what is remembered, and every call has another one",
     },
-    "bptt": {"dtype: * rounded to float32": FLOAT32, "dtype: torch.zeros_like(*": ZERO},
-    "clip": {"dtype: torch.zeros_like(*": ZERO},
-    "train-step": {"dtype: * rounded to float32": FLOAT32},
+    "rnn-forward": {"axis: torch.stack, dim=1 → -2": LAST},
+    "bptt": {"number: 0 → *": SHAPE, "dtype: * rounded to float32": FLOAT32, "dtype: torch.zeros_like(*": ZERO},
+    "clip": {"number: 1.0 → 0.5 #2": "a gradient of zeros stays zero, whatever it is multiplied by", "dtype: torch.zeros_like(*": ZERO},
+    "train-step": {
+        "number: 1e-30 → 5e-31": "the logarithm's argument may be kept above zero by any small number",
+        "left out: without clamp_min of p": "the text leaves it open",
+        "dtype: * rounded to float32": FLOAT32,
+    },
+    "sample": {
+        "axis: *": LAST,
+        "number: 1 → 2": "the first of two draws is a draw",
+        "number: 0 → -1": "the only draw is the last one",
+    },
     "bonus-rtrl": {
+        "axis: *": LAST,
+        "number: True → False": "x and y have one length",
         "dtype: * rounded to float32": FLOAT32,
         "dtype: torch.zeros_like(*": ZERO,
         "dtype: torch.eye(*": ZERO,

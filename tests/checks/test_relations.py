@@ -61,6 +61,15 @@ def test_a_single_number_that_is_rounded_is_told_so() -> None:
     assert relation(0.34, 1 / 3) == ""
 
 
+def test_rounding_is_named_where_float32_is_right() -> None:
+    want = (WANT / 7).float()
+    assert relation(want.round(decimals=3), want) == "the values are rounded to 3 decimals"
+    assert (
+        relation(torch.tensor([0.5, 0.25, 0.75]) * (1 + 1e-7), torch.tensor([0.5, 0.25, 0.75]))
+        != "the values are rounded to 2 decimals"
+    )
+
+
 def test_float32_is_no_fault_where_float32_is_right() -> None:
     want = (WANT / 7).float()
     assert relation(want * (1 + 1e-6), want) == NEARLY
