@@ -105,10 +105,15 @@ with check.idea("to numbers and back"):
     text_of = check.run(decode, torch.tensor([3, 0, 1]), "abcd")
     check.equal(text_of, "dab", "decode gives the characters at these indices, as one string", wrong=slips)
     ### BEGIN HIDDEN TESTS
+    check.equal(check.run(vocabulary, "zéABz~"), "ABz~é", "capitals and accents are characters too: nothing is folded")
+    check.equal(check.run(encode, "aAbab", "Aab"), [1, 0, 2, 1, 2], "every character becomes a token each time it occurs")
+    check.equal(check.run(decode, torch.tensor([1, 2, 0, 2, 2, 1]), "xya"), "yaxaay", "decoding what was encoded must give the text back")
+    check.equal(check.run(decode, torch.tensor([2, 2, 0, 1, 1, 0]), "xya"), "aaxyyx", "another text of this length comes out wrong")
+with check.part("spaces and line ends"):
     check.equal(
         check.run(vocabulary, "\tzé\nA Bz~"),
         "\t\n ABz~é",
-        "line ends, spaces, capitals and accents are characters too: nothing is stripped or folded",
+        "line ends and spaces are characters too: nothing is stripped",
     )
     check.equal(
         check.run(encode, " aA\na ", "\n Aa"),
@@ -120,7 +125,6 @@ with check.idea("to numbers and back"):
         " a\naa ",
         "decoding what was encoded must give the text back, spaces and line ends included",
     )
-    check.equal(check.run(decode, torch.tensor([2, 2, 0, 1, 1, 0]), "\n a"), "aa\n  \n", "another text of this length comes out wrong")
 with check.edge("vocabulary: empty text"):
     check.equal(check.run(vocabulary, ""), "", "the vocabulary of an empty text is the empty string")
 with check.part("encode: unknown characters"):
@@ -137,6 +141,7 @@ with check.edge("encode: empty text"):
     ### END HIDDEN TESTS
 with check.edge("encode: int64"):
     slips = {"encode gives a list: make an int64 tensor of it": "list", "the tokens are floats: say dtype=torch.long": "torch.float32"}
+    slips["the tokens are int32, not int64: say dtype=torch.long"] = "torch.int32"
     kind = str(getattr(numbers, "dtype", type(numbers).__name__))
     check.equal(kind, "torch.int64", "tokens are an int64 tensor: an embedding uses them as row indices", wrong=slips)
     ### BEGIN HIDDEN TESTS
@@ -828,8 +833,8 @@ check.score()
 #
 # - dropout must be off (`model.eval()`), and **afterwards the model must be in the mode in which you found it**;
 # - no gradients are needed: without `torch.no_grad()` you pay memory for nothing;
-# - when batches differ in size, the mean over all targets is not the mean of the batches' means.
-#   Weight each batch by its number of real targets.
+# - every real target counts the same, whichever batch it is in; batches differ in size.
+#   When is the mean of the batches' means another number than the mean over all targets?
 #
 # `batches` may be a list or, as here, an iterator that gives its batches once and has no length: go through it once.
 
@@ -1327,9 +1332,13 @@ gpt_figures.sampling_sliders(next_distribution, next_logits, alphabet)
 
 # %% [markdown]
 # ### 4.2 Generate <small>★★☆ · 20 min · 5 points</small>
-# Extend a batch of prefixes, token by token: run the model, take the logits of the *last* position, reshape them with `next_distribution`, draw one token per row with `torch.multinomial`, append it, and continue.
+# Extend a batch of prefixes by `count` tokens.
+# Every new token is drawn from what the model expects after *all* tokens so far, the new ones included, once the three knobs have reshaped it.
+# Work out which of the model's logits say that, and what changes from one token to the next.
+# (`torch.multinomial` draws from rows of probabilities.)
 #
-# - The model sees at most $T$ tokens (`model.T`): if there are more, give it the last $T$.
+# - The rows of a batch are different texts: each draws its own tokens.
+# - A context has $T$ places (`model.T`): of a longer text the model sees the last $T$ tokens, and the result keeps all of them.
 # - Generation happens in evaluation mode and without gradients; afterwards the model is in the mode in which you found it.
 #
 # The test draws thousands of continuations and compares their frequencies with the exact probabilities.
@@ -2329,7 +2338,7 @@ for name, run in timed.items():
 
 # %% exercise="wall-time"
 def wall_time(steps, milliseconds_per_step, startup_seconds=60):
-    """Time to ask for, as "HH:MM:00": start-up plus steps, times 1.5, rounded up to whole minutes."""
+    """Time to ask for, as "HH:MM:00", for a job whose start-up and steps are expected to take this long."""
     ### BEGIN SOLUTION
     seconds = 1.5 * (startup_seconds + steps * milliseconds_per_step / 1000)
     minutes = math.ceil(seconds / 60)
@@ -2513,7 +2522,6 @@ with check.part("p = q"):
     taken = "with p = q every draft is accepted, and the residual of zeros must not break anything"
     check.true(equal[2].bool(), taken)
     check.true((shares(equal[0]) - q1).abs().sum() < bound, "with p = q the tokens have the distribution q")
-with check.edge("p = q in one row of several"):
     beside = check.run(lambda: speculative_sample(torch.stack([q1, p1]), torch.stack([q1, q1]))[0].flatten().tolist())
     check.equal(len(beside), 2, "p = q in one row, and not in the other: the residual of zeros must not break anything")
 with check.edge("accepted: true or false"):

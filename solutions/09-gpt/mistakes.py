@@ -43,7 +43,7 @@ VARIANTS = {
             "vocabulary: what can be printed",
             change={"sorted(set(text))": "(c for c in sorted(set(text)) if c.isprintable())"},
             says="line ends are left out: they are characters too",
-            gravity="idea",
+            gravity="part",
         ),
         Mistake(
             "encode: numbered by this text",
@@ -75,7 +75,7 @@ VARIANTS = {
             "decode: stripped",
             change={"for token in tokens)": "for token in tokens).strip()"},
             says="decode strips spaces and line ends at the ends of the text: they are characters too",
-            gravity="idea",
+            gravity="part",
         ),
         Mistake(
             "encode: a list",
@@ -138,7 +138,7 @@ VARIANTS = {
             "strips the borders",
             change={"in text if": "in text.strip() if"},
             says="the ends of the text are stripped: spaces there are tokens too",
-            gravity="idea",
+            gravity="part",
         ),
         Mistake(
             "floats for an empty text",
@@ -188,7 +188,7 @@ def decode(tokens, alphabet):
             "vocabulary: stripped",
             change={"set(text)": "set(text.strip())"},
             says="line ends and spaces at the ends of the text are stripped: they are characters too",
-            gravity="idea",
+            gravity="part",
         ),
         Mistake(
             "vocabulary: no white space",
@@ -236,7 +236,7 @@ def decode(tokens, alphabet):
             says="the characters of this text are numbered anew: a token is the index in the alphabet that is given",
             gravity="idea",
         ),
-        Mistake("encode: int32", change={"dtype=torch.long": "dtype=torch.int32"}, hint="tokens are an int64 tensor", gravity="edge"),
+        Mistake("encode: int32", change={"dtype=torch.long": "dtype=torch.int32"}, hint="the tokens are int32, not int64", gravity="edge"),
         Mistake(
             "decode: repeated characters left out",
             change={
@@ -310,7 +310,12 @@ def decode(tokens, alphabet):
             says="the last target is the window's first token: `roll` wraps around. Cut T + 1 tokens instead",
             gravity="idea",
         ),
-        Mistake("start too large", change={"len(stream) - T,": "len(stream) - T + 1,"}, hint="which is the largest start?", gravity="part"),
+        Mistake(
+            "start too large",
+            change={"len(stream) - T,": "len(stream) - T + 1,"},
+            says="the largest start is too large: inputs and targets take T + 1 tokens, so it is n − T − 1",
+            gravity="part",
+        ),
         Mistake(
             "last place never used",
             change={"len(stream) - T,": "max(1, len(stream) - T - 1),"},
@@ -1448,6 +1453,21 @@ def evaluate(model, batches):
     ],
     "train": [
         Mistake(
+            "rate set after the step",
+            change={
+                '        for group in optimizer.param_groups:  # one rate for all of them\n            group["lr"] = rate\n': "",
+                "        losses.append(loss.item())\n": '        losses.append(loss.item())\n        for group in optimizer.param_groups:\n            group["lr"] = rate\n',
+            },
+            says="the rate is set after the step: set it before",
+            gravity="idea",
+        ),
+        Mistake(
+            "evaluation mode again in each step",
+            change={"        loss = language_loss": "        model.eval()\n        loss = language_loss"},
+            says="the model is put into evaluation mode before each loss: it trains in training mode",
+            gravity="idea",
+        ),
+        Mistake(
             "step before backward",
             change={
                 "        loss.backward()\n        nn.utils.clip_grad_norm_(model.parameters(), clip)\n        optimizer.step()\n": "        optimizer.step()\n        loss.backward()\n        nn.utils.clip_grad_norm_(model.parameters(), clip)\n"
@@ -1694,6 +1714,53 @@ def train(model, batches, rates, clip=1.0, watch=None):
         ),
     ],
     "distribution": [
+        Mistake(
+            "temperature after the cuts",
+            change={
+                "(logits / temperature).softmax(dim=-1)": "logits.softmax(dim=-1)",
+                "return p / p.sum(dim=-1, keepdim=True)": "p = p ** (1 / temperature)\n    return p / p.sum(dim=-1, keepdim=True)",
+            },
+            says="the nucleus is chosen before the temperature is applied: the temperature comes first",
+            gravity="part",
+        ),
+        Mistake(
+            "never renormalised at the end",
+            change={"return p / p.sum(dim=-1, keepdim=True)": "return p"},
+            says="what is left after top-p is not renormalised",
+            gravity="part",
+        ),
+        Mistake(
+            "ranked from below",
+            change={"descending=True": "descending=False"},
+            says="the least likely tokens are kept: rank from the most likely down",
+            gravity="part",
+        ),
+        Mistake(
+            "logits with zeros",
+            change={
+                "    p = torch.zeros_like(p).scatter(-1, order, ranked)\n    return p / p.sum(dim=-1, keepdim=True)": "    kept = torch.zeros_like(p).scatter(-1, order, ranked) > 0\n    return torch.where(kept, logits / temperature, 0.0).softmax(dim=-1)"
+            },
+            says="a logit of 0 is not a probability of 0: use −∞ for the others",
+            gravity="part",
+        ),
+        Mistake(
+            "log-probabilities",
+            change={"return p / p.sum(dim=-1, keepdim=True)": "return (p / p.sum(dim=-1, keepdim=True)).log()"},
+            says="these are the logarithms of the probabilities: return the probabilities",
+            gravity="idea",
+        ),
+        Mistake(
+            "top-k left out beside top-p",
+            change={"if top_k is not None:": "if top_k is not None and top_p is None:"},
+            says="with both knobs top-k is not used",
+            gravity="part",
+        ),
+        Mistake(
+            "top-p left out beside top-k",
+            change={"if top_p is not None:": "if top_p is not None and top_k is None:"},
+            says="with both knobs top-p is not used",
+            gravity="part",
+        ),
         Mistake(
             "temperature divides the probabilities",
             change={"(logits / temperature).softmax(dim=-1)": "logits.softmax(dim=-1) / temperature"},
@@ -3093,7 +3160,7 @@ def training_plan(kind, bfloat16, mixed=True):
             "residual kept if any row has one",
             change={"residual.sum(dim=1, keepdim=True) > 0": "residual.sum() > 0"},
             says="a row with p = q has a residual of zeros, from which nothing can be drawn: decide row by row",
-            gravity="edge",
+            gravity="part",
         ),
         Mistake(
             "accepted in numbers", change={"accepted[:, 0]": "accepted[:, 0].long()"}, hint="the third result is boolean", gravity="edge"
