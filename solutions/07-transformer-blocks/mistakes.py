@@ -26,9 +26,9 @@ VARIANTS = {
     "layer-norm": [
         Mistake("mean kept", change={"x - x.mean(dim=-1, keepdim=True)": "x"}, says="the mean is not subtracted", gravity="idea"),
         Mistake(
-            "over the first axis",
-            change={"x.mean(dim=-1": "x.mean(dim=0", "centred.square().mean(dim=-1": "centred.square().mean(dim=0"},
-            says="mean and variance run over the first axis: each position has its own, over its D entries",
+            "mean over the first axis",
+            change={"x.mean(dim=-1": "x.mean(dim=0"},
+            says="the mean runs over the first axis: each position has its own, over its D entries",
             gravity="idea",
         ),
         Mistake(
@@ -1924,7 +1924,7 @@ def dropout(x, p, training):
             "always one more",
             change={"-(-8 * D // (3 * multiple)) * multiple": "(8 * D // (3 * multiple) + 1) * multiple"},
             says="swiglu_hidden: round up only if it is not a multiple already",
-            gravity="idea",
+            gravity="part",
         ),
         Mistake(
             "4 D kept",
@@ -2054,14 +2054,6 @@ def llama_parameters(V, L, D, hidden):
             change={"for block in stack.blocks]": "for block in [*stack.blocks, stack.final]]"},
             says="the last norm is counted as a block: there is one number for each of `stack.blocks`",
             gravity="idea",
-        ),
-        Mistake(
-            "a list of tensors",
-            change={
-                "math.sqrt(sum(p.grad.square().sum().item() for p in block.parameters()))": "torch.stack([p.grad.square().sum() for p in block.parameters()]).sum().sqrt()"
-            },
-            hint="the lengths are floats, in a list",
-            gravity="edge",
         ),
         Mistake(
             "sum of lengths",
