@@ -109,13 +109,17 @@ def by_numbers(got: torch.Tensor, want: torch.Tensor, numbers: bool) -> Iterator
     elif alike(got, want.abs()):
         yield "the signs are lost"
     factor, offset = float((got * want).sum() / (want * want).sum()), float((got - want).mean())
+    fits = []  # of numbers that are close to each other both may be nearly true: the better fit is told
     if alike(got, factor * want) and abs(factor) > 1e-6:
         known = next((text for value, text in FACTORS.items() if abs(factor / value - 1) < TOLERANCE), "")
-        yield f"every value is {known or (f'{factor:.4g} times' if numbers else 'a fixed number times')} the right one"
+        times = known or (f"{factor:.4g} times" if numbers else "a fixed number times")
+        fits.append((float((got - factor * want).abs().max()), f"every value is {times} the right one"))
     if alike(got, want + offset):
         size = f"{abs(offset):.4g} too" if numbers else "too"
         same = "" if numbers else " by the same number"
-        yield f"every value is {size} {'large' if offset > 0 else 'small'}{same}"
+        way = "large" if offset > 0 else "small"
+        fits.append((float((got - want - offset).abs().max()), f"every value is {size} {way}{same}"))
+    yield from (text for _, text in sorted(fits))
 
 
 def by_places(got: torch.Tensor, want: torch.Tensor) -> Iterator[str]:
@@ -159,9 +163,10 @@ def by_functions(got: torch.Tensor, want: torch.Tensor) -> Iterator[str]:
         ("these are the squares of the right values", want**2),
         ("these are the exponentials of the right values", want.exp()),
         ("these are 1 minus the right values", 1 - want),
-        ("the right values are rounded", want.round()),
         ("what is below 0 is cut off", want.clamp(min=0)),
     ]
+    if len(want.round().unique()) >= LEAST:  # noughts and ones come about in other ways, too
+        candidates.append(("the right values are rounded", want.round()))
     if positive:
         candidates += [
             ("these are the square roots of the right values", want.sqrt()),

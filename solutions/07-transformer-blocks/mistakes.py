@@ -24,6 +24,19 @@ NORMS = "return [math.sqrt(sum(p.grad.square().sum().item() for p in block.param
 
 VARIANTS = {
     "layer-norm": [
+        Mistake("mean kept", change={"x - x.mean(dim=-1, keepdim=True)": "x"}, says="the mean is not subtracted", gravity="idea"),
+        Mistake(
+            "mean over the first axis",
+            change={"x.mean(dim=-1": "x.mean(dim=0"},
+            says="the mean runs over the first axis: each position has its own, over its D entries",
+            gravity="idea",
+        ),
+        Mistake(
+            "squares of x itself",
+            change={"centred.square()": "x.square()"},
+            says="the squares are those of x itself: a variance is the mean square of what is left without the mean",
+            gravity="idea",
+        ),
         Mistake(
             "unbiased variance",
             change={"centred.square().mean(dim=-1, keepdim=True)": "x.var(dim=-1, keepdim=True)"},
@@ -170,6 +183,18 @@ def layer_norm(x, weight, bias, eps=1e-5):
         ),
     ],
     "layer-norm-backward": [
+        Mistake(
+            "sum for the mean",
+            change={"(g_hat * x_hat).mean": "(g_hat * x_hat).sum"},
+            says="the path through σ² has a sum where a mean belongs: divide by D",
+            gravity="idea",
+        ),
+        Mistake(
+            "variance over D − 1",
+            change={"centred.square().mean(dim=-1, keepdim=True)": "x.var(dim=-1, keepdim=True)"},
+            says="the variance is divided by D − 1; it must be divided by D",
+            gravity="idea",
+        ),
         Mistake(
             "statistics as constants",
             change={"(g_hat - g_hat.mean(dim=-1, keepdim=True) - x_hat * (g_hat * x_hat).mean(dim=-1, keepdim=True)) / s": "g_hat / s"},
@@ -352,6 +377,12 @@ def layer_norm_backward(g, x, weight, eps=1e-5):
     ],
     "rms-norm": [
         Mistake(
+            "over the first axis",
+            change={"mean(dim=-1": "mean(dim=0"},
+            says="the mean of the squares runs over the first axis: each position has its own",
+            gravity="idea",
+        ),
+        Mistake(
             "length, not mean",
             change={"square().mean(": "square().sum("},
             says="you divide by the length: the *mean* of the squares belongs under the root",
@@ -490,6 +521,12 @@ def rms_norm(x, weight, eps=1e-5):
         ),
     ],
     "norm-modules": [
+        Mistake(
+            "LayerNorm: eps not handed on",
+            change={"layer_norm(x, self.weight, self.bias, self.eps)": "layer_norm(x, self.weight, self.bias)"},
+            says="LayerNorm: the argument eps is not used",
+            gravity="part",
+        ),
         Mistake(
             "plain tensors",
             change={"nn.Parameter(torch.ones(D))": "torch.ones(D)", "nn.Parameter(torch.zeros(D))": "torch.zeros(D)"},
@@ -746,6 +783,24 @@ def influence(f, x, delta):
     ],
     "activations": [
         Mistake(
+            "tanh: the factor on one term only",
+            change={"(x + 0.044715 * x**3)": "x + 0.044715 * x**3"},
+            says="GELU (tanh): √(2/π) multiplies x only: it multiplies the whole bracket",
+            gravity="idea",
+        ),
+        Mistake(
+            "β outside of σ",
+            change={"x * torch.sigmoid(beta * x)": "beta * x * torch.sigmoid(x)"},
+            says="Swish: β multiplies the result: it stands inside of σ only",
+            gravity="part",
+        ),
+        Mistake(
+            "e to the power, divided",
+            change={"torch.sigmoid(beta * x)": "torch.exp(beta * x) / (1 + torch.exp(beta * x))"},
+            hint="far from zero SiLU is 0 on the left and x on the right",
+            gravity="edge",
+        ),
+        Mistake(
             "ReLU leaks",
             change={"x.clamp(min=0)": "torch.where(x > 0, x, 0.01 * x)"},
             says="ReLU of a negative number is 0, not a small share of it",
@@ -802,12 +857,7 @@ def influence(f, x, delta):
             says="Swish: you divide by β inside σ",
             gravity="part",
         ),
-        Mistake(
-            "gradient NaN",
-            change={"torch.sigmoid(beta * x)": "(1 / (1 + torch.exp(-beta * x)))"},
-            says="1 / (1 + exp(−βx)) overflows far from zero, and its gradient is NaN there: use `torch.sigmoid`",
-            gravity="edge",
-        ),
+        Right("σ by its formula", change={"torch.sigmoid(beta * x)": "(1 / (1 + torch.exp(-beta * x)))"}),
         Mistake(
             "torch's own",
             change={"0.5 * x * (1 + torch.erf(x / math.sqrt(2)))": "F.gelu(x)"},
@@ -893,6 +943,18 @@ def influence(f, x, delta):
         ),
     ],
     "feed-forward": [
+        Mistake(
+            "activation last",
+            change={"self.down(self.activation(self.up(x)))": "self.activation(self.down(self.up(x)))"},
+            says="FeedForward: the activation comes last: it stands between the two maps",
+            gravity="idea",
+        ),
+        Mistake(
+            "W1 twice",
+            change={"self.w3 = nn.Linear(D, hidden, bias=False)": "self.w3 = self.w1"},
+            says="SwiGLU: w1 and w3 are the same map: each has its own weights",
+            gravity="idea",
+        ),
         Mistake(
             "no activation",
             change={"self.down(self.activation(self.up(x)))": "self.down(self.up(x))"},
@@ -1068,6 +1130,12 @@ def influence(f, x, delta):
     ],
     "heads": [
         Mistake(
+            "merge: heads added",
+            change={"x.transpose(1, 2).reshape(B, T, H * width)": "x.sum(1)"},
+            says="merge_heads: the heads are added: put them side by side",
+            gravity="idea",
+        ),
+        Mistake(
             "view alone",
             change={"x.view(B, T, H, D // H).transpose(1, 2)": "x.reshape(B, H, T, D // H)"},
             says="split_heads: `view` straight to (B, H, T, D/H) cuts the sequence, not the width: view to (B, T, H, D/H), then transpose",
@@ -1177,6 +1245,18 @@ def influence(f, x, delta):
         ),
     ],
     "multi-head": [
+        Mistake(
+            "queries for keys",
+            change={"(self.q_proj, self.k_proj, self.v_proj)": "(self.q_proj, self.q_proj, self.v_proj)"},
+            says="the keys are made by q_proj: k_proj makes them",
+            gravity="idea",
+        ),
+        Mistake(
+            "values not projected",
+            change={"mixed = F": "v = split_heads(x, self.H)\n        mixed = F"},
+            says="the values are not projected: v_proj makes them",
+            gravity="idea",
+        ),
         Mistake(
             "no output projection",
             change={"self.o_proj(merge_heads(mixed))": "merge_heads(mixed)"},
@@ -1533,6 +1613,33 @@ def dropout(x, p, training):
     ],
     "block": [
         Mistake(
+            "post-LN: norm on the branch",
+            change={
+                'return out if self.norm == "pre" else norm(out)': "return out",
+                "        out = x + out if self.residual else out\n": '        out = norm(out) if self.norm == "post" else out\n        out = x + out if self.residual else out\n',
+            },
+            says="in post-LN the branch is normalised before the sum: the norm comes after x is added",
+            gravity="part",
+        ),
+        Mistake(
+            "GELU's approximation",
+            change={"FeedForward(D, hidden)": "FeedForward(D, hidden, gelu_tanh)"},
+            says="the feed-forward layer has GELU's tanh approximation; its default, exact GELU, is asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "RMSNorm",
+            change={"LayerNorm(D), LayerNorm(D)": "RMSNorm(D), RMSNorm(D)"},
+            says="the norms are RMSNorms: LayerNorm is asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "attention without biases",
+            change={"MultiHeadAttention(D, H)": "MultiHeadAttention(D, H, bias=False)"},
+            says="the attention has no biases: a block's has",
+            gravity="idea",
+        ),
+        Mistake(
             "post-LN for both",
             change={
                 OUT: "out = dropout(f(x), self.p, self.training)",
@@ -1759,6 +1866,12 @@ def dropout(x, p, training):
     ],
     "count": [
         Mistake(
+            "llama: no last norm",
+            change={" + 2 * D) + D": " + 2 * D)"},
+            says="llama_parameters: the last RMSNorm is missing",
+            gravity="idea",
+        ),
+        Mistake(
             "attention without biases",
             change={"4 * (D * D + D)": "4 * D * D"},
             says="block_parameters: the biases of the attention are missing: four maps with D each",
@@ -1811,7 +1924,7 @@ def dropout(x, p, training):
             "always one more",
             change={"-(-8 * D // (3 * multiple)) * multiple": "(8 * D // (3 * multiple) + 1) * multiple"},
             says="swiglu_hidden: round up only if it is not a multiple already",
-            gravity="idea",
+            gravity="part",
         ),
         Mistake(
             "4 D kept",
@@ -1930,6 +2043,18 @@ def llama_parameters(V, L, D, hidden):
         ),
     ],
     "gradient-norms": [
+        Mistake(
+            "first parameter only",
+            change={"block.parameters())) for": "list(block.parameters())[:1])) for"},
+            says="only the first parameter of each block is counted: all of them belong to the length",
+            gravity="idea",
+        ),
+        Mistake(
+            "the last norm as a block",
+            change={"for block in stack.blocks]": "for block in [*stack.blocks, stack.final]]"},
+            says="the last norm is counted as a block: there is one number for each of `stack.blocks`",
+            gravity="idea",
+        ),
         Mistake(
             "sum of lengths",
             change={
@@ -2065,6 +2190,36 @@ def llama_parameters(V, L, D, hidden):
         ),
     ],
     "distinctness": [
+        Mistake(
+            "upside down",
+            change={
+                "own_part.square().sum(dim=(-2, -1)).sqrt() / x.square().sum(dim=(-2, -1)).sqrt()": "x.square().sum(dim=(-2, -1)).sqrt() / own_part.square().sum(dim=(-2, -1)).sqrt()"
+            },
+            says="the share is upside down: what is not common is divided by the whole",
+            gravity="idea",
+        ),
+        Mistake(
+            "largest singular value",
+            change={
+                "own_part.square().sum(dim=(-2, -1)).sqrt() / x.square().sum(dim=(-2, -1)).sqrt()": "torch.linalg.matrix_norm(own_part, 2) / torch.linalg.matrix_norm(x, 2)"
+            },
+            says="these are spectral norms: the root of the sum of all squares is asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "divided by what is common",
+            change={"x.square().sum(dim=(-2, -1)).sqrt()": "(x - own_part).square().sum(dim=(-2, -1)).sqrt()"},
+            says="it is divided by the common part: divide by the whole",
+            gravity="idea",
+        ),
+        Mistake(
+            "standard deviation",
+            change={
+                "own_part.square().sum(dim=(-2, -1)).sqrt() / x.square().sum(dim=(-2, -1)).sqrt()": "x.std(dim=-2).norm(dim=-1) / x.square().mean(-2).sum(-1).sqrt()"
+            },
+            says="the squared distances are divided by T − 1 and the squared lengths by T: both are sums",
+            gravity="idea",
+        ),
         Mistake(
             "squared",
             change={".sum(dim=(-2, -1)).sqrt()": ".sum(dim=(-2, -1))"},
@@ -2206,6 +2361,12 @@ def distinctness(x):
         ),
     ],
     "bonus-fold": [
+        Mistake(
+            "γ and one more",
+            change={"W * gamma": "W * (1 + gamma)"},
+            says="fold_norm: W is multiplied by 1 + γ: multiply by γ itself",
+            gravity="idea",
+        ),
         Mistake(
             "γ forgotten",
             change={"return W * gamma, b + W @ beta": "return W, b + W @ beta"},

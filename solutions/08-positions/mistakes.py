@@ -7,6 +7,27 @@ IN_PLACE = "your code changes its input in place"
 VARIANTS = {
     "attend": [
         Mistake(
+            "e to the bias added",
+            change={"scores + bias": "scores + bias.exp()"},
+            says="e to the power of the bias is added: add the bias itself, softmax takes the power",
+            gravity="idea",
+        ),
+        Mistake(
+            "bias transposed",
+            change={"scores + bias": "scores + bias.mT"},
+            says="the bias is transposed: its rows are queries, like those of the scores",
+            gravity="idea",
+        ),
+        Mistake(
+            "bias added after masking",
+            change={
+                "    if bias is not None:\n        scores = scores + bias\n": "",
+                "scores.masked_fill(~mask, -torch.inf)\n": "scores.masked_fill(~mask, -1e9)\n    if bias is not None:\n        scores = scores + bias\n",
+            },
+            hint="a forbidden key weighs nothing",
+            gravity="edge",
+        ),
+        Mistake(
             "bias scaled, too",
             change={"scores + bias": "scores + bias / q.shape[-1] ** 0.5"},
             says="the bias is divided by the root of the width together with the scores: only the scores are scaled",
@@ -160,6 +181,18 @@ def attend(q, k, v, bias=0.0, mask=None):
         ),
     ],
     "equivariance-gap": [
+        Mistake(
+            "columns shuffled",
+            change={"f(x[order])": "f(x[:, order])", "f(x)[order]": "f(x)[:, order]"},
+            says="the columns are shuffled: P x has the rows in another order",
+            gravity="idea",
+        ),
+        Mistake(
+            "an order of its own",
+            change={"    return (f": "    order = torch.randperm(len(x))\n    return (f"},
+            says="the order that is given is not used: another one is drawn",
+            gravity="idea",
+        ),
         Mistake(
             "rounded",
             change={".abs().max()": ".abs().max().round(decimals=3)"},
@@ -340,6 +373,35 @@ def equivariance_gap(f, x, order):
     ],
     "sinusoidal": [
         Mistake(
+            "cosines first",
+            change={
+                "[angles.sin(), angles.cos()], dim=-1)[..., :D]": "[angles.cos(), angles.sin()], dim=-1)[..., :D]",
+                "[angles.sin(), angles.cos()], dim=-1).flatten(-2)": "[angles.cos(), angles.sin()], dim=-1).flatten(-2)",
+            },
+            says="cosines come first: each pair is (sin, cos), in this order",
+            gravity="idea",
+        ),
+        Mistake(
+            "sines only",
+            change={"    if layout": "    return (positions[..., None] * frequencies(D, base).repeat_interleave(2)).sin()\n    if layout"},
+            says="there are sines only: every frequency has a sine and a cosine",
+            gravity="idea",
+        ),
+        Mistake(
+            "angles in degrees",
+            change={
+                "angles = positions[..., None] * frequencies(D, base)": "angles = torch.deg2rad(positions[..., None] * frequencies(D, base))"
+            },
+            says="the angles are taken for degrees: they are in radians",
+            gravity="idea",
+        ),
+        Mistake(
+            "one axis of positions",
+            change={"positions[..., None]": "positions[:, None]"},
+            says="only one axis of positions works: there may be any number, (...), also none",
+            gravity="part",
+        ),
+        Mistake(
             "halves along axis 1",
             change={"torch.cat([angles.sin(), angles.cos()], dim=-1)": "torch.cat([angles.sin(), angles.cos()], dim=1)"},
             says="halves: sines and cosines are joined along axis 1; the columns are the last axis, whatever shape the positions have",
@@ -476,6 +538,12 @@ def sinusoidal(positions, D, layout="interleaved", base=10000.0):
         ),
     ],
     "sinusoidal-product": [
+        Mistake(
+            "one axis of distances",
+            change={"distance[..., None]": "distance[:, None]"},
+            says="only one axis of distances works: there may be any number, (...), also none",
+            gravity="edge",
+        ),
         Mistake("mean", change={".sum(": ".mean("}, says="you took the mean over the pairs; an inner product is a sum", gravity="idea"),
         Mistake(
             "sines",
@@ -563,6 +631,12 @@ def sinusoidal(positions, D, layout="interleaved", base=10000.0):
         ),
     ],
     "shift-matrix": [
+        Mistake(
+            "sine and cosine exchanged",
+            change={"c, s = angle.cos(), angle.sin()": "s, c = angle.cos(), angle.sin()"},
+            says="sine and cosine are exchanged: the cosines stand on the diagonal, so that a step of 0 changes nothing",
+            gravity="idea",
+        ),
         Mistake(
             "backwards",
             change={"stack([c, s])": "stack([c, -s])", "stack([-s, c])": "stack([s, c])"},
@@ -659,6 +733,13 @@ def shift_matrix(r, D, base=10000.0):
         ),
     ],
     "learned": [
+        Mistake(
+            "T from the batch",
+            change={"T = x.shape[1]": "T = x.shape[0]"},
+            says="the number of sequences is taken for T: x is (B, T, D)",
+            gravity="idea",
+        ),
+        Mistake("multiplied", change={"x + table": "x * table"}, says="the rows are multiplied with x: add them", gravity="idea"),
         Mistake("start ignored", change={"table[start : start + T]": "table[:T]"}, says="the argument `start` is not used", gravity="part"),
         Mistake(
             "off by one",
@@ -679,7 +760,7 @@ def shift_matrix(r, D, base=10000.0):
             "T alone",
             change={"start + T > len": "T > len"},
             says="T alone is compared with the table: compare start + T, and raise a ValueError",
-            gravity="edge",
+            gravity="part",
         ),
         Mistake(
             "one row for all",
@@ -766,6 +847,18 @@ def add_learned(x, table, start=0):
         ),
     ],
     "relative-index": [
+        Mistake(
+            "shifted before clipping",
+            change={"distance.clamp(-clip, clip) + clip": "(distance + clip).clamp(0, clip)"},
+            says="after adding clip the rows run from 0 to 2 · clip: here they stop at clip, so all of the future has one row",
+            gravity="idea",
+        ),
+        Mistake(
+            "no sign",
+            change={"distance.clamp(-clip, clip) + clip": "distance.abs().clamp(max=clip)"},
+            says="the sign of the distance is lost: before and after have rows of their own",
+            gravity="idea",
+        ),
         Mistake("clip fixed", change={"clamp(-clip, clip)": "clamp(-2, 2)"}, says="you clip at 2, whatever `clip` is", gravity="idea"),
         Mistake(
             "sign",
@@ -867,6 +960,24 @@ def add_learned(x, table, start=0):
         ),
     ],
     "shaw-bias": [
+        Mistake(
+            "clip of four",
+            change={"len(table) // 2)": "4)"},
+            says="clip is always 4: work it out from the number of rows, 2c + 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "queries and keys exchanged",
+            change={"relative_index(q_positions, k_positions,": "relative_index(k_positions, q_positions,"},
+            says="queries and keys are exchanged in the index: rows are queries",
+            gravity="idea",
+        ),
+        Mistake(
+            "mean over the columns",
+            change={'torch.einsum("...nd,nmd->...nm", q, vectors) / q.shape[-1] ** 0.5': "(q[..., :, None, :] * vectors).mean(-1)"},
+            says="the products are divided by d, not by its root",
+            gravity="idea",
+        ),
         Mistake("not scaled", change={" / q.shape[-1] ** 0.5": ""}, says="the products are not divided by the root of d", gravity="idea"),
         Mistake(
             "scaled by d",
@@ -977,6 +1088,24 @@ def add_learned(x, table, start=0):
         ),
     ],
     "rope": [
+        Mistake(
+            "one axis of positions",
+            change={"positions[..., None]": "positions[:, None]"},
+            says="only one axis of positions works: `positions` broadcasts against the axes of x without the last",
+            gravity="part",
+        ),
+        Mistake(
+            "first column of each pair only",
+            change={"a * cos - b * sin, a * sin + b * cos": "a * cos - b * sin, b"},
+            says="only the first column of each pair is turned: the second changes, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "added instead of turned",
+            change={"    a, b = (x": "    return x + sinusoidal(positions, x.shape[-1], base=base)\n    a, b = (x"},
+            says="the sinusoidal vectors are added: here nothing is added, pairs are turned",
+            gravity="idea",
+        ),
         Mistake(
             "halves along axis 1",
             change={"x.chunk(2, dim=-1)": "x.chunk(2, dim=1)", "torch.cat(turned, dim=-1)": "torch.cat(turned, dim=1)"},
@@ -1199,6 +1328,12 @@ def rope(x, positions, pairing="interleaved", base=10000.0):
     ],
     "rope-score": [
         Mistake(
+            "one axis of distances",
+            change={"r[..., None]": "r[:, None]"},
+            says="only one axis of distances works: there may be any number, (...), also none",
+            gravity="edge",
+        ),
+        Mistake(
             "sign of the sine",
             change={"(q0 * k1 - q1 * k0)": "(q1 * k0 - q0 * k1)"},
             says="the sign of the sine is wrong: r is the query's position minus the key's, so r = 1 turns the query",
@@ -1314,6 +1449,20 @@ def rope_score(q, k, r, base=10000.0):
     ],
     "pairing-order": [
         Mistake(
+            "for eight columns",
+            change={"(0, d, 2)": "(0, 8, 2)", "(1, d, 2)": "(1, 8, 2)"},
+            says="the order is always that of eight columns: `d` says how many there are",
+            gravity="idea",
+        ),
+        Mistake(
+            "a matrix",
+            change={
+                "return torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "return torch.eye(d)[torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])]"
+            },
+            says="this is a matrix: an order is an index, one whole number for each column",
+            gravity="idea",
+        ),
+        Mistake(
             "the way back",
             change={"torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])": "torch.arange(d).view(2, -1).T.flatten()"},
             says="this is the way back, from halves to interleaved: place j of the result holds column order[j]",
@@ -1398,6 +1547,12 @@ def rope_score(q, k, r, base=10000.0):
         ),
     ],
     "stretched": [
+        Mistake(
+            "ntk: pairs counted for columns",
+            change={"(d / (d - 2))": "(d / 2 / (d / 2 - 2))"},
+            says="ntk: the exponent is that of half the width: the slowest of d/2 pairs has 2i = d − 2",
+            gravity="idea",
+        ),
         Mistake(
             "linear: faster",
             change={"frequencies(d, base) / s": "frequencies(d, base) * s"},
@@ -1561,6 +1716,12 @@ def stretched_frequencies(d, s, how, base=10000.0):
         ),
     ],
     "alibi-slopes": [
+        Mistake(
+            "between: from the end, reversed",
+            change={"between[: H - N]": "between.flip(0)[: H - N]"},
+            says="the rest are taken from the end of the slopes for 2N heads: go from the first one on",
+            gravity="part",
+        ),
         Mistake(
             "formula for every H",
             change={"N = 2 ** (H.bit_length() - 1)": "N = H"},
@@ -1768,6 +1929,20 @@ def alibi_slopes(H):
     ],
     "t5-bucket": [
         Mistake(
+            "logarithm of r alone",
+            change={
+                "torch.log(r.clamp(min=exact) / exact) / math.log(max_distance / exact)": "torch.log(r.clamp(min=exact).float()) / math.log(max_distance)"
+            },
+            says="the logarithms are not those of r/E and r_max/E: divide by E first",
+            gravity="idea",
+        ),
+        Mistake(
+            "one direction always",
+            change={"if bidirectional:": "if False:"},
+            says="`bidirectional` is not used: with it, past and future have separate buckets",
+            gravity="part",
+        ),
+        Mistake(
             "halved to a float",
             change={"buckets = buckets // 2\n        side": "buckets = buckets / 2\n        side"},
             hint="in both directions, too, buckets are whole numbers: halve with `//`",
@@ -1788,7 +1963,7 @@ def alibi_slopes(H):
         Mistake(
             "rounded",
             change={"(share * (buckets - exact)).long()": "(share * (buckets - exact)).round().long()"},
-            says="the logarithm is rounded up: round it down",
+            says="the logarithm is rounded to the nearest integer: round it down",
             gravity="idea",
         ),
         Mistake(
@@ -1819,7 +1994,7 @@ def alibi_slopes(H):
             "absolute value in one direction",
             change={"(-distance).clamp(min=0)": "distance.abs()"},
             says="one direction: keys in the future are treated as keys in the past; they all fall into bucket 0",
-            gravity="edge",
+            gravity="part",
         ),
         Mistake(
             "not halved",
@@ -1852,7 +2027,7 @@ def alibi_slopes(H):
             "the future negative",
             change={"(-distance).clamp(min=0)": "(-distance)"},
             says="one direction: keys in the future get negative buckets; they all fall into bucket 0",
-            gravity="edge",
+            gravity="part",
         ),
         Mistake(
             "in place",
@@ -1936,6 +2111,26 @@ def t5_bucket(distance, bidirectional, buckets=32, max_distance=128):
         ),
     ],
     "t5-bias": [
+        Mistake(
+            "one direction always",
+            change={"distance, bidirectional,": "distance, False,"},
+            says="the argument `bidirectional` is not used",
+            gravity="idea",
+        ),
+        Mistake(
+            "heads counted for buckets",
+            change={"len(table), max_distance": "table.shape[1], max_distance"},
+            says="the number of heads is taken for the number of buckets: the table has a row for each bucket",
+            gravity="idea",
+        ),
+        Mistake(
+            "positions not used",
+            change={
+                "k_positions[None, :] - q_positions[:, None]": "torch.arange(len(k_positions))[None] - torch.arange(len(q_positions))[:, None]"
+            },
+            says="the given positions are not used: they need not be 0, 1, 2, …",
+            gravity="idea",
+        ),
         Mistake(
             "axes",
             change={".permute(2, 0, 1)": ""},
@@ -2040,6 +2235,12 @@ def t5_bucket(distance, bidirectional, buckets=32, max_distance=128):
         ),
     ],
     "bonus-shaw-lean": [
+        Mistake(
+            "queries and keys exchanged",
+            change={"relative_index(q_positions, k_positions,": "relative_index(k_positions, q_positions,"},
+            says="queries and keys are exchanged in the index: rows are queries",
+            gravity="idea",
+        ),
         Right(
             "query by query",
             code="""

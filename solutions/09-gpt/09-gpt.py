@@ -93,30 +93,40 @@ def decode(tokens, alphabet):
 
 # %% test="text" points=2
 check = Check("text", points=2)
-with check.idea("vocabulary"):
+with check.idea("to numbers and back"):
     sorted_once = "the vocabulary is one string: every character once, in sorted order, capitals and spaces included"
     slips = {"the vocabulary is a list: join it into one string": list(" ,Hdelorw")}
     slips["the characters are in the order in which they appear: sort them"] = "Helo, wrd"
     check.equal(check.run(vocabulary, "Hello, world"), " ,Hdelorw", sorted_once, wrong=slips)
-    ### BEGIN HIDDEN TESTS
-    check.equal(
-        check.run(vocabulary, "zéA Bz~\n"),
-        "\n ABz~é",
-        "line ends, spaces, capitals and accents are characters too: nothing is stripped or folded",
-    )
-with check.edge("vocabulary: empty text"):
-    check.equal(check.run(vocabulary, ""), "", "the vocabulary of an empty text is the empty string")
-    ### END HIDDEN TESTS
-with check.idea("encode"):
     slips = {"indices are counted from 0, not from 1": [2, 1, 4], "these are code points: look them up in the alphabet": [98, 97, 100]}
     numbers = check.run(encode, "bad", "abcd")
     check.equal(numbers, [1, 0, 3], "the token of a character is its index in the alphabet, counted from 0", wrong=slips)
+    slips = {"decode gives a list of characters: join them": ["d", "a", "b"], "the characters are in reverse order": "bad"}
+    text_of = check.run(decode, torch.tensor([3, 0, 1]), "abcd")
+    check.equal(text_of, "dab", "decode gives the characters at these indices, as one string", wrong=slips)
     ### BEGIN HIDDEN TESTS
+    check.equal(check.run(vocabulary, "zéABz~"), "ABz~é", "capitals and accents are characters too: nothing is folded")
+    check.equal(check.run(encode, "aAbab", "Aab"), [1, 0, 2, 1, 2], "every character becomes a token each time it occurs")
+    check.equal(check.run(decode, torch.tensor([1, 2, 0, 2, 2, 1]), "xya"), "yaxaay", "decoding what was encoded must give the text back")
+    check.equal(check.run(decode, torch.tensor([2, 2, 0, 1, 1, 0]), "xya"), "aaxyyx", "another text of this length comes out wrong")
+with check.part("spaces and line ends"):
+    check.equal(
+        check.run(vocabulary, "\tzé\nA Bz~"),
+        "\t\n ABz~é",
+        "line ends and spaces are characters too: nothing is stripped",
+    )
     check.equal(
         check.run(encode, " aA\na ", "\n Aa"),
         [1, 3, 2, 0, 3, 1],
         "every character becomes a token each time it occurs: spaces, line ends and capitals too, even at the ends of the text",
     )
+    check.equal(
+        check.run(decode, torch.tensor([1, 2, 0, 2, 2, 1]), "\n a"),
+        " a\naa ",
+        "decoding what was encoded must give the text back, spaces and line ends included",
+    )
+with check.edge("vocabulary: empty text"):
+    check.equal(check.run(vocabulary, ""), "", "the vocabulary of an empty text is the empty string")
 with check.part("encode: unknown characters"):
     check.equal(
         check.run(encode, "a€bäb", "ab"),
@@ -125,24 +135,16 @@ with check.part("encode: unknown characters"):
     )
 with check.edge("encode: empty text"):
     nothing = check.run(encode, "", "ab")
-    check.equal(list(nothing.shape), [0], "an empty text has no tokens: an empty tensor of shape (0,)")
-    check.equal(
-        str(nothing.dtype), "torch.int64", "the empty tensor is not int64: torch.tensor([]) has floats unless you say dtype=torch.long"
-    )
+    check.equal(len(nothing), 0, "an empty text has no tokens: an empty tensor of shape (0,)")
+    no_floats = "the empty tensor has floats: torch.tensor([]) has, unless you say dtype=torch.long"
+    check.true(str(getattr(nothing, "dtype", "")) != "torch.float32", no_floats)
     ### END HIDDEN TESTS
 with check.edge("encode: int64"):
-    check.equal(str(numbers.dtype), "torch.int64", "tokens are an int64 tensor: an embedding uses them as row indices")
-with check.idea("decode"):
-    slips = {"decode gives a list of characters: join them": ["d", "a", "b"], "the characters are in reverse order": "bad"}
-    text_of = check.run(decode, torch.tensor([3, 0, 1]), "abcd")
-    check.equal(text_of, "dab", "decode gives the characters at these indices, as one string", wrong=slips)
+    slips = {"encode gives a list: make an int64 tensor of it": "list", "the tokens are floats: say dtype=torch.long": "torch.float32"}
+    slips["the tokens are int32, not int64: say dtype=torch.long"] = "torch.int32"
+    kind = str(getattr(numbers, "dtype", type(numbers).__name__))
+    check.equal(kind, "torch.int64", "tokens are an int64 tensor: an embedding uses them as row indices", wrong=slips)
     ### BEGIN HIDDEN TESTS
-    check.equal(
-        check.run(decode, torch.tensor([1, 2, 0, 2, 2, 1]), "\n a"),
-        " a\naa ",
-        "decoding what was encoded must give the text back, spaces and line ends included",
-    )
-    check.equal(check.run(decode, torch.tensor([2, 2, 0, 1, 1, 0]), "\n a"), "aa\n  \n", "another text of this length comes out wrong")
 with check.edge("decode: tokens unchanged"):
     check.unchanged(decode, torch.tensor([3, 0, 1]), "abcd")
 with check.edge("decode: no tokens"):
@@ -186,10 +188,14 @@ def random_batch(stream, B, T):
 # %% test="batches" points=3
 check = Check("batches", points=3)
 stream_of = torch.arange(100, 120)
-with check.idea("windows"):
+with check.idea("shifted windows at random places"):
     pair = check.run(windows, stream_of, torch.tensor([3, 0]), 4)
     check.equal(pair[0], [[103, 104, 105, 106], [100, 101, 102, 103]], "row b of x holds T tokens in a row, from starts[b] on")
     check.equal(pair[1], [[104, 105, 106, 107], [101, 102, 103, 104]], "y is what comes next: one token later than x")
+    drawn = check.run(random_batch, torch.arange(1000), 30, 7)
+    check.equal([list(part.shape) for part in drawn], [[30, 7], [30, 7]], "random_batch gives (x, y), each of shape (B, T)")
+    check.equal(drawn[1] - drawn[0], [[1] * 7] * 30, "in a stream 0, 1, 2, … every target is its input plus one")
+    check.true(drawn[0][:, 0].unique().numel() > 1, "all rows of the batch start at the same place: draw one place for each row")
     ### BEGIN HIDDEN TESTS
     letters, begin = randint(0, 50, (40,)), randint(1, 30, (5,))
     pair = check.run(windows, letters, begin, 7)
@@ -200,6 +206,8 @@ with check.idea("windows"):
         rows[:, 1:8],
         "y is what comes next: one token later than x",
     )
+    one, two = (check.run(random_batch, torch.arange(10**6), 8, 2) for _ in range(2))
+    check.true((one[0] != two[0]).any(), "two batches in a row are the same: draw new places every time, and do not seed the generator")
 with check.edge("one window of length one"):
     check.equal(
         check.run(windows, torch.arange(5), torch.tensor([3]), 1),
@@ -209,15 +217,6 @@ with check.edge("one window of length one"):
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(windows, stream_of, torch.tensor([3, 0]), 4)
-with check.idea("random_batch", share=2):  # it needs `windows`, too
-    pair = check.run(random_batch, torch.arange(1000), 30, 7)
-    check.equal([list(part.shape) for part in pair], [[30, 7], [30, 7]], "random_batch gives (x, y), each of shape (B, T)")
-    check.equal(pair[1] - pair[0], [[1] * 7] * 30, "in a stream 0, 1, 2, … every target is its input plus one")
-    check.true(pair[0][:, 0].unique().numel() > 1, "all rows of the batch start at the same place: draw one place for each row")
-    ### BEGIN HIDDEN TESTS
-    one, two = (check.run(random_batch, torch.arange(10**6), 8, 2) for _ in range(2))
-    check.true((one[0] != two[0]).any(), "two batches in a row are the same: draw new places every time, and do not seed the generator")
-    ### END HIDDEN TESTS
 with check.part("every place that fits"):
     tight = check.run(random_batch, torch.arange(6), 40, 5)
     check.equal(tight[1], [[1, 2, 3, 4, 5]] * 40, "a stream of T + 1 tokens has exactly one window: which is the largest start?")
@@ -537,7 +536,7 @@ def count_parameters(V, T, D, L):
 
 # %% test="count" points=2
 check = Check("count", points=2)
-with check.idea("blocks of matrices"):
+with check.idea("every weight once"):
     mostly = "V = 80, T = 64, D = 128, L = 4: 806,016 parameters, nearly all of them in the matrices of the blocks"
     check.close(check.run(count_parameters, 80, 64, 128, 4), 806016, mostly, rtol=0.02)  # embeddings and norms: below
     ### BEGIN HIDDEN TESTS
@@ -550,7 +549,6 @@ with check.idea("blocks of matrices"):
             rtol=0.015,
         )
     ### END HIDDEN TESTS
-with check.part("embeddings"):
     no_block = "without any block: the two embeddings, and D more for the last LayerNorm"
     check.close(check.run(count_parameters, 80, 64, 128, 0), 18560, no_block, rtol=0.02)
     ### BEGIN HIDDEN TESTS
@@ -561,7 +559,6 @@ with check.part("embeddings"):
         rtol=0.005,
     )
     ### END HIDDEN TESTS
-with check.part("norms, and no biases"):
     four_blocks = "four blocks of width 128 and the last LayerNorm, without embeddings: 787,584"
     check.equal(check.run(count_parameters, 0, 0, 128, 4), 787584, four_blocks)
     ### BEGIN HIDDEN TESTS
@@ -712,6 +709,10 @@ with check.part("initialise called last"):
         spread["token.weight"].std() < 0.1,
         "the embeddings have standard deviation 1, torch's default: call `initialise(self)` at the end of `__init__`",
     )
+    inner = check.run(lambda: spread["blocks.2.up.weight"].std())
+    check.true(
+        (inner > 0.045) & (inner < 0.055), "the blocks' weights have torch's own sizes: call `initialise(self)` after the blocks exist"
+    )
     ratio = check.run(lambda: spread["blocks.0.down.weight"].std() / spread["blocks.0.up.weight"].std())
     check.true(
         (ratio > 0.3) & (ratio < 0.55),  # 1/√6, from 4096 weights each
@@ -832,8 +833,8 @@ check.score()
 #
 # - dropout must be off (`model.eval()`), and **afterwards the model must be in the mode in which you found it**;
 # - no gradients are needed: without `torch.no_grad()` you pay memory for nothing;
-# - when batches differ in size, the mean over all targets is not the mean of the batches' means.
-#   Weight each batch by its number of real targets.
+# - every real target counts the same, whichever batch it is in; batches differ in size.
+#   When is the mean of the batches' means another number than the mean over all targets?
 #
 # `batches` may be a list or, as here, an iterator that gives its batches once and has no length: go through it once.
 
@@ -1010,9 +1011,6 @@ with check.idea("steps of AdamW"):
         "after six steps the weights are not those of a plain AdamW loop: check the order of rate, backward and step",
         rtol=1e-6,
         atol=1e-8,
-        wrong={
-            "the rate is set after the step: set it before": retrain(schedule=[1e-3, *paces[:-1]])[0],
-        },
     )
     ### END HIDDEN TESTS
 with check.part("losses before their steps"):
@@ -1039,7 +1037,7 @@ with check.part("training mode"):
         calm["losses"], two["losses"], "the losses are those of a model in evaluation mode: call model.train() before the loop", atol=1e-3
     )
 with check.part("watch"):
-    begin = {"watch is never called": [], "the steps for watch are counted from 1": [0, 1]}
+    begin = {"watch is not called after these two steps": [], "the steps for watch are counted from 1": [0, 1]}
     calls = "watch is called once after every step, with the steps counted from 1"
     check.equal(check.run(lambda: [step for step, _ in two["heard"]]), [1, 2], calls, wrong=begin)
     ### BEGIN HIDDEN TESTS
@@ -1220,9 +1218,6 @@ with check.idea("temperature"):
             check.run(next_distribution, rows, heat),
             (rows / heat).softmax(1),
             "with a temperature only, the distribution is not softmax(z / τ), row by row",
-            wrong={
-                "these are logits: return probabilities": rows / heat,
-            },
         )
     ### END HIDDEN TESTS
 with check.part("greedy"):
@@ -1231,17 +1226,18 @@ with check.part("greedy"):
     )
     ### BEGIN HIDDEN TESTS
     best = F.one_hot(rows.argmax(1), 9).float()
-    check.close(check.run(next_distribution, rows, 0), best, "temperature 0: every row has its own largest logit")
+    hottest = check.run(next_distribution, rows, 0)
+    check.close(hottest, best, "temperature 0: every row has its own largest logit")
     check.close(check.run(next_distribution, rows, 0, 3, 0.5), best, "greedy with top-k and top-p is still greedy")
     ### END HIDDEN TESTS
 with check.part("top-k"):
     check.close(check.run(next_distribution, z, top_k=2), [[0, 4 / 7, 0, 3 / 7]], "top_k=2 keeps the two most likely tokens, renormalised")
     ### BEGIN HIDDEN TESTS
 
-    def by_loops(rows, heat, most, mass, more=0, ascending=False):
+    def by_loops(rows, heat, most, mass):
         result = []
         for q in (rows.double() / heat).softmax(1).tolist():
-            rank = sorted(range(len(q)), key=lambda i, q=q: q[i] if ascending else -q[i])
+            rank = sorted(range(len(q)), key=lambda i, q=q: -q[i])
             keep = rank[:most]
             total, mix, kept = sum(q[i] for i in keep), 0.0, 0
             for i in keep:
@@ -1249,21 +1245,17 @@ with check.part("top-k"):
                     break
                 kept += 1
                 mix += q[i] / total
-            left = rank[: max(1, kept + more)]
+            left = rank[: max(1, kept)]
             whole = sum(q[i] for i in left)
             result.append([q[i] / whole if i in left else 0.0 for i in range(len(q))])
         return torch.tensor(result, dtype=rows.dtype)
 
     for most in (2, 5, 8):
         cut = by_loops(rows, 1.0, most, 2.0)
-        zero_logits = torch.where(cut > 0, rows, torch.zeros(()))
         check.close(
             check.run(next_distribution, rows, 1.0, most),
             cut,
             "top-k alone gives a wrong distribution",
-            wrong={
-                "a logit of 0 is not a probability of 0: use −∞ for the others": zero_logits.softmax(1),
-            },
         )
     ### END HIDDEN TESTS
 with check.part("top-p"):
@@ -1278,10 +1270,6 @@ with check.part("top-p"):
             check.run(next_distribution, rows, 1.0, None, mass),
             nucleus,
             "top-p alone gives a wrong distribution",
-            wrong={
-                "what is left after top-p is not renormalised": rows.softmax(1) * (nucleus > 0),
-                "the least likely tokens are kept: rank from the most likely down": by_loops(rows, 1.0, 9, mass, ascending=True),
-            },
         )
     ### END HIDDEN TESTS
 with check.part("top-k, then top-p"):
@@ -1291,20 +1279,11 @@ with check.part("top-k, then top-p"):
     check.close(check.run(next_distribution, z, 1.0, 3, 0.75), then, left)
     ### BEGIN HIDDEN TESTS
     for heat, most, mass in [(1.0, 4, 0.7), (0.6, 7, 0.83), (1.7, 3, 0.8), (1.3, 5, 0.6)]:
-        wild = by_loops(rows, 1.0, most, mass) ** (1 / heat)
-        other_heat = {
-            "the nucleus is chosen before the temperature is applied": wild / wild.sum(1, keepdim=True),
-        }
         kept = check.run(next_distribution, rows, heat, most, shape=(20, 9))
         check.close(
             check.run(next_distribution, rows, heat, most, mass, shape=(20, 9)),
             check.run(next_distribution, kept.clamp_min(1e-30).log(), top_p=mass),
             "temperature, top-k and top-p together are not the three in this order: temperature, then top-k, then top-p",
-            wrong={
-                "with both knobs top-p is not used": by_loops(rows, heat, most, 2.0),
-                "with both knobs top-k is not used": by_loops(rows, heat, 9, mass),
-            }
-            | ({} if heat == 1 else other_heat),
         )
 with check.edge("at least one token stays"):
     stays = "the most likely token always stays, so it gets everything"
@@ -1328,6 +1307,10 @@ with check.edge("k above V"):
     check.close(only, torch.ones(2, 1), "a vocabulary of one token: its probability is one")
 with check.edge("large logits"):
     check.finite(check.run(next_distribution, 200 * rows, 0.1), "large logits at a low temperature give NaN: use softmax, not exp")
+with check.edge("probabilities are floats"):
+    check.true(
+        hottest.is_floating_point(), "temperature 0 gives integers, from which torch.multinomial cannot draw: keep the logits' dtype"
+    )
 with check.edge("all digits of float64"):
     fine = rows.double()
     digits = "with float64 input digits are lost: keep the dtype"
@@ -1349,9 +1332,13 @@ gpt_figures.sampling_sliders(next_distribution, next_logits, alphabet)
 
 # %% [markdown]
 # ### 4.2 Generate <small>★★☆ · 20 min · 5 points</small>
-# Extend a batch of prefixes, token by token: run the model, take the logits of the *last* position, reshape them with `next_distribution`, draw one token per row with `torch.multinomial`, append it, and continue.
+# Extend a batch of prefixes by `count` tokens.
+# Every new token is drawn from what the model expects after *all* tokens so far, the new ones included, once the three knobs have reshaped it.
+# Work out which of the model's logits say that, and what changes from one token to the next.
+# (`torch.multinomial` draws from rows of probabilities.)
 #
-# - The model sees at most $T$ tokens (`model.T`): if there are more, give it the last $T$.
+# - The rows of a batch are different texts: each draws its own tokens.
+# - A context has $T$ places (`model.T`): of a longer text the model sees the last $T$ tokens, and the result keeps all of them.
 # - Generation happens in evaluation mode and without gradients; afterwards the model is in the mode in which you found it.
 #
 # The test draws thousands of continuations and compares their frequencies with the exact probabilities.
@@ -1569,7 +1556,6 @@ with check.part("every row by itself"):
         check.run(generate_until, adder, torch.tensor(starts), 6, 8),
         [row + [8] * (8 - len(row)) for row in ends],
         "nine rows, of which one never finishes: a row is wrong",
-        wrong={goes_on: [said(row, 6) for row in starts]},
     )
 with check.part("the knobs, the mode, the draws"):
     coin = check.keep(TableModel, torch.tensor([[0.0, math.log(3.0)], [0.0, 0.0]]), context=6)  # after token 0 comes 1 in 3 of 4 cases
@@ -1692,15 +1678,10 @@ with check.idea("token by token"):
 
     q, k, v = split(x)
     exact = mix(q, k, v, torch.ones(7, 7).tril().bool())
-    few_keys = torch.eye(7).bool()
-    few_keys[:, 0] = True
     check.close(
         one_by_one,
         exact,
         "token by token the outputs are wrong",
-        wrong={
-            "the keys of the past are not used": mix(q, k, v, few_keys),
-        },
     )
     ### END HIDDEN TESTS
 with check.part("several tokens at once"):
@@ -1712,20 +1693,10 @@ with check.part("several tokens at once"):
         shape=(2, 3, 6),
         hint="only the new tokens' outputs come back",
     )
-    new = q[:, :, 4:]
-    turned = [torch.cat([part[:, :, 4:], part[:, :, :4]], 2) for part in (k, v)]
     check.close(
         tail,
         exact[:, 4:],
         "three new tokens after four old ones: the outputs are wrong",
-        wrong={
-            "the mask is aligned at the top left, as if the new tokens started at position 0: take rows s to s + t": mix(
-                new, k, v, torch.ones(3, 7).tril().bool()
-            ),
-            "old keys and values come after the new ones, so the mask hides the wrong ones: put them in front": mix(
-                new, *turned, torch.ones(3, 7).tril(4).bool()
-            ),
-        },
     )
     check.close(check.run(lambda: in_pieces(layer, x, [3, 5])), exact, "in pieces of 3, 2 and 2 tokens the outputs are wrong")
     ### END HIDDEN TESTS
@@ -1735,10 +1706,7 @@ with check.part("all keys and values"):
     ### BEGIN HIDDEN TESTS
     check.close(check.run(lambda: cached_attention(layer, x)[1][0]), k, "without a past, the keys that come back are wrong")
     pair = check.run(lambda: cached_attention(layer, x[:, 4:], cached_attention(layer, x[:, :4])[1])[1])
-    order = {
-        "only the new keys come back: the next step needs all of them": k[:, :, 4:],
-    }
-    check.close(pair[0], k, "the keys that come back are not those of all tokens, in order", wrong=order)
+    check.close(pair[0], k, "the keys that come back are not those of all tokens, in order")
     check.close(pair[1], v, "the values that come back are not those of all tokens, in order")
 with check.edge("the past unchanged"):
     old = (k[:, :, :6].clone(), v[:, :, :6].clone())
@@ -1864,6 +1832,9 @@ with check.edge("up to T tokens"):
     filled = "filled up to T it must still work: T tokens are allowed"
     check.close(check.run(lambda: in_pieces(model, nine, [8])), reference(nine, torch.arange(9)), filled)
     check.close(check.run(lambda: in_pieces(model, tokens[:1, :2], [1])), exact[:1, :2], "one sequence of two tokens must work")
+with check.edge("the past unchanged"):
+    old = [tuple(torch.zeros(1, 3, 2, 2) for _ in range(2)) for _ in range(2)]
+    check.unchanged(cached_forward, model, tokens[:1, 2:3], old)
     ### END HIDDEN TESTS
 check.score()
 
@@ -1975,13 +1946,13 @@ with check.idea("neighbours share"):
     check.close(pair[..., 0].flatten(), [3.0, 2.0], weigh)
     ### BEGIN HIDDEN TESTS
 
-    def head_by_head(q, k, v, limit=0, scale=None, shared=None):
+    def head_by_head(q, k, v):
         H_, G_, n_, t_ = q.shape[1], k.shape[1], k.shape[2], q.shape[2]
         results = []
         for h in range(H_):
-            g = h * G_ // H_ if shared is None else shared(h, G_)
-            scores = q[:, h] @ k[:, g].mT / ((q.shape[-1] if scale is None else scale) ** 0.5)
-            sees = torch.ones(t_, n_).tril(n_ - t_ + limit).bool()
+            g = h * G_ // H_
+            scores = q[:, h] @ k[:, g].mT / q.shape[-1] ** 0.5
+            sees = torch.ones(t_, n_).tril(n_ - t_).bool()
             results.append(scores.masked_fill(~sees, -torch.inf).softmax(-1) @ v[:, g])
         return torch.stack(results, 1)
 
@@ -1992,14 +1963,6 @@ with check.idea("neighbours share"):
             check.run(lambda q=q, fresh=fresh: grouped_attention(q, *fresh)[0], shape=(1, H_, 1, d_)),
             head_by_head(q, k, v),
             f"one new token after seven, H = {H_}, G = {G_}, width {d_}: the result differs from attention head by head",
-            wrong={
-                "query heads h, h + G, … share: neighbours share, so head h looks at head h // (H/G)": head_by_head(
-                    q, k, v, shared=lambda h, G: h % G
-                ),
-                "the scores are scaled by the root of G · d: each head has width d": head_by_head(q, k, v, scale=G_ * d_),
-                "the mask is off by one: a new token must see itself": head_by_head(q, k, v, limit=-1),
-                "the mask is aligned at the top left: the new token sees the first key only": head_by_head(q, k, v, limit=-7),
-            },
         )
     again = check.run(lambda: grouped_attention(2 * q, *fresh)[0])
     check.close(again, head_by_head(2 * q, k, v), "a second call with different queries gives the first result again")
@@ -2082,27 +2045,11 @@ def counted_bytes(past):
 
 # %% test="cache-bytes" points=2
 check = Check("cache-bytes", points=2)
-with check.idea("by formula"):
+with check.idea("every factor once"):
     slips = {"a factor 2 is missing: keys *and* values are kept, and each number has `each` bytes": 18874368}
     slips["these are bits: `each` is in bytes already"] = 301989888
     check.equal(check.run(cache_bytes, 12, 12, 64, 1024), 37748736, "GPT-2 small: 37,748,736 bytes", wrong=slips)
     check.equal(check.run(cache_bytes, 1, 1, 1, 1), 4, "one token, one block, one head of width 1: two numbers of two bytes")
-    ### BEGIN HIDDEN TESTS
-    for L_, G_, d_, n_ in [(3, 5, 7, 11), (80, 8, 128, 4096), (2, 1, 64, 1)]:
-        check.equal(
-            check.run(cache_bytes, L_, G_, d_, n_),
-            4 * L_ * G_ * d_ * n_,
-            f"{L_} blocks, {G_} heads of width {d_}, {n_} tokens: the number of bytes is wrong. Does every factor count once?",
-        )
-with check.part("sequences, and bytes of a number"):
-    for B_, each_ in [(3, 2), (1, 4), (5, 1)]:
-        check.equal(
-            check.run(cache_bytes, 2, 3, 4, 5, B_, each_),
-            240 * B_ * each_,
-            f"B = {B_} and each = {each_}: the number of bytes is wrong",
-        )
-    ### END HIDDEN TESTS
-with check.idea("by count"):
     floats = [(torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4))] * 5
     slips = {"this counts the numbers: each takes several bytes": 240, "one of the two is left out: keys and values both count": 480}
     slips["only one block is counted"] = 192
@@ -2110,9 +2057,22 @@ with check.idea("by count"):
     agree = "in half precision the same cache, L = 5, G = 2, d = 4, n = 3, takes 480 bytes: the formula gives another number"
     check.equal(check.run(cache_bytes, 5, 2, 4, 3), 480, agree)
     ### BEGIN HIDDEN TESTS
+    for L_, G_, d_, n_ in [(3, 5, 7, 11), (80, 8, 128, 4096), (2, 1, 64, 1)]:
+        check.equal(
+            check.run(cache_bytes, L_, G_, d_, n_),
+            4 * L_ * G_ * d_ * n_,
+            f"{L_} blocks, {G_} heads of width {d_}, {n_} tokens: the number of bytes is wrong. Does every factor count once?",
+        )
     for B_, G_, n_, d_, L_ in [(2, 3, 5, 7, 4), (3, 1, 11, 2, 1)]:
         some = [(randn(B_, G_, n_, d_), randn(B_, G_, n_, d_)) for _ in range(L_)]
         check.equal(check.run(counted_bytes, some), 8 * L_ * B_ * G_ * n_ * d_, "another cache of float32: the number of bytes is wrong")
+with check.part("sequences, and bytes of a number"):
+    for B_, each_ in [(3, 2), (1, 4), (5, 1)]:
+        check.equal(
+            check.run(cache_bytes, 2, 3, 4, 5, B_, each_),
+            240 * B_ * each_,
+            f"B = {B_} and each = {each_}: the number of bytes is wrong",
+        )
     ### END HIDDEN TESTS
 with check.part("other dtypes"):
     halves = [(torch.zeros(1, 2, 3, 4, dtype=torch.float16),) * 2] * 5
@@ -2378,7 +2338,7 @@ for name, run in timed.items():
 
 # %% exercise="wall-time"
 def wall_time(steps, milliseconds_per_step, startup_seconds=60):
-    """Time to ask for, as "HH:MM:00": start-up plus steps, times 1.5, rounded up to whole minutes."""
+    """Time to ask for, as "HH:MM:00", for a job whose start-up and steps are expected to take this long."""
     ### BEGIN SOLUTION
     seconds = 1.5 * (startup_seconds + steps * milliseconds_per_step / 1000)
     minutes = math.ceil(seconds / 60)
@@ -2562,6 +2522,11 @@ with check.part("p = q"):
     taken = "with p = q every draft is accepted, and the residual of zeros must not break anything"
     check.true(equal[2].bool(), taken)
     check.true((shares(equal[0]) - q1).abs().sum() < bound, "with p = q the tokens have the distribution q")
+    beside = check.run(lambda: speculative_sample(torch.stack([q1, p1]), torch.stack([q1, q1]))[0].flatten().tolist())
+    check.equal(len(beside), 2, "p = q in one row, and not in the other: the residual of zeros must not break anything")
+with check.edge("accepted: true or false"):
+    kind = check.run(lambda: str(speculative_sample(p1.expand(2, 4), q1.expand(2, 4))[2].dtype))
+    check.equal(kind, "torch.bool", "the third result is boolean: True where the draft was accepted")
 with check.edge("nothing in common"):
     zero, one = torch.tensor([[0.0, 1.0]]).expand(50, 2), torch.tensor([[1.0, 0.0]]).expand(50, 2)
     apart = "if p and q have nothing in common, every draft is rejected and the tokens come from p"

@@ -28,6 +28,64 @@ TRILS = "scores.masked_fill(~self.mask[:t, :t], -torch.inf).softmax(dim=-1) @ v"
 VARIANTS = {
     "text": [
         Mistake(
+            "vocabulary: capitals beside small letters",
+            change={"sorted(set(text))": "sorted(set(text), key=str.lower)"},
+            says="capitals and small letters are sorted together: sort by code, capitals come first",
+            gravity="idea",
+        ),
+        Mistake(
+            "vocabulary: repeated characters",
+            change={"sorted(set(text))": "sorted(text)"},
+            says="repeated characters are kept: the vocabulary has every character once",
+            gravity="idea",
+        ),
+        Mistake(
+            "vocabulary: what can be printed",
+            change={"sorted(set(text))": "(c for c in sorted(set(text)) if c.isprintable())"},
+            says="line ends are left out: they are characters too",
+            gravity="part",
+        ),
+        Mistake(
+            "encode: numbered by this text",
+            change={"enumerate(alphabet)": "enumerate(vocabulary(text))"},
+            says="the characters of this text are numbered anew: a token is the index in the alphabet that is given",
+            gravity="idea",
+        ),
+        Mistake(
+            "encode: a batch of one",
+            change={
+                "return torch.tensor([place[character] for character in text if character in place], dtype=torch.long)": "return torch.tensor([[place[character] for character in text if character in place]], dtype=torch.long)"
+            },
+            says="the tokens are a matrix of one row: they are a vector, of shape (n,)",
+            gravity="idea",
+        ),
+        Mistake(
+            "decode: code points",
+            change={"alphabet[int(token)] for": "chr(int(token)) for"},
+            says="the tokens are taken as code points: look them up in the alphabet",
+            gravity="idea",
+        ),
+        Mistake(
+            "decode: counted from 1",
+            change={"alphabet[int(token)] for": "alphabet[int(token) - 1] for"},
+            says="decode counts the alphabet from 1: token 0 is its first character",
+            gravity="idea",
+        ),
+        Mistake(
+            "decode: stripped",
+            change={"for token in tokens)": "for token in tokens).strip()"},
+            says="decode strips spaces and line ends at the ends of the text: they are characters too",
+            gravity="part",
+        ),
+        Mistake(
+            "encode: a list",
+            change={
+                "torch.tensor([place[character] for character in text if character in place], dtype=torch.long)": "[place[character] for character in text if character in place]"
+            },
+            hint="encode gives a list: make an int64 tensor of it",
+            gravity="edge",
+        ),
+        Mistake(
             "decode: reversed", change={"for token in tokens)": "for token in tokens.flip(0))"}, hint="in reverse order", gravity="idea"
         ),
         Mistake(
@@ -61,7 +119,9 @@ VARIANTS = {
             says="an unknown character raises an error: leave it out instead",
             gravity="part",
         ),
-        Mistake("floats", change={"dtype=torch.long": "dtype=torch.float"}, hint="tokens are an int64 tensor", gravity="edge"),
+        Mistake(
+            "floats", change={"dtype=torch.long": "dtype=torch.float"}, hint="the tokens are floats: say dtype=torch.long", gravity="edge"
+        ),
         Mistake(
             "decode gives a list",
             change={'"".join(alphabet[int(token)] for token in tokens)': "[alphabet[int(t)] for t in tokens]"},
@@ -78,7 +138,7 @@ VARIANTS = {
             "strips the borders",
             change={"in text if": "in text.strip() if"},
             says="the ends of the text are stripped: spaces there are tokens too",
-            gravity="idea",
+            gravity="part",
         ),
         Mistake(
             "floats for an empty text",
@@ -128,7 +188,7 @@ def decode(tokens, alphabet):
             "vocabulary: stripped",
             change={"set(text)": "set(text.strip())"},
             says="line ends and spaces at the ends of the text are stripped: they are characters too",
-            gravity="idea",
+            gravity="part",
         ),
         Mistake(
             "vocabulary: no white space",
@@ -176,7 +236,7 @@ def decode(tokens, alphabet):
             says="the characters of this text are numbered anew: a token is the index in the alphabet that is given",
             gravity="idea",
         ),
-        Mistake("encode: int32", change={"dtype=torch.long": "dtype=torch.int32"}, hint="tokens are an int64 tensor", gravity="edge"),
+        Mistake("encode: int32", change={"dtype=torch.long": "dtype=torch.int32"}, hint="the tokens are int32, not int64", gravity="edge"),
         Mistake(
             "decode: repeated characters left out",
             change={
@@ -193,6 +253,39 @@ def decode(tokens, alphabet):
         ),
     ],
     "batches": [
+        Mistake(
+            "one target for each row",
+            change={"return rows[:, :-1], rows[:, 1:]": "return rows[:, :-1], rows[:, -1]"},
+            says="each row has one target only: every position has one, the token after it",
+            gravity="idea",
+        ),
+        Mistake(
+            "x and y exchanged",
+            change={"return rows[:, :-1], rows[:, 1:]": "return rows[:, 1:], rows[:, :-1]"},
+            says="x and y are exchanged: x begins at starts[b], y one later",
+            gravity="idea",
+        ),
+        Mistake(
+            "targets of the next window",
+            change={
+                "rows = stream[starts[:, None] + torch.arange(T + 1)]": "rows = stream[starts[:, None] + torch.arange(2 * T)]",
+                "return rows[:, :-1], rows[:, 1:]": "return rows[:, :T], rows[:, T:]",
+            },
+            says="the targets are the window after this one: y begins one token later than x, not T",
+            gravity="idea",
+        ),
+        Mistake(
+            "last place never used, none left",
+            change={"len(stream) - T,": "len(stream) - T - 1,"},
+            says="the last possible place is never used: torch.randint already excludes its upper end",
+            gravity="part",
+        ),
+        Mistake(
+            "first place never used",
+            change={"torch.randint(len(stream) - T,": "torch.randint(1, len(stream) - T,"},
+            says="the first place is never used: the draws begin with 0",
+            gravity="part",
+        ),
         Mistake(
             "targets not shifted",
             change={"rows[:, 1:]": "rows[:, :-1]"},
@@ -217,7 +310,12 @@ def decode(tokens, alphabet):
             says="the last target is the window's first token: `roll` wraps around. Cut T + 1 tokens instead",
             gravity="idea",
         ),
-        Mistake("start too large", change={"len(stream) - T,": "len(stream) - T + 1,"}, hint="which is the largest start?", gravity="part"),
+        Mistake(
+            "start too large",
+            change={"len(stream) - T,": "len(stream) - T + 1,"},
+            says="the largest start is too large: inputs and targets take T + 1 tokens, so it is n − T − 1",
+            gravity="part",
+        ),
         Mistake(
             "last place never used",
             change={"len(stream) - T,": "max(1, len(stream) - T - 1),"},
@@ -327,6 +425,44 @@ def random_batch(stream, B, T):
     ],
     "attention": [
         Mistake(
+            "no scale in both",
+            change={" / (D // self.H) ** 0.5": "", "is_causal=True)": "is_causal=True, scale=1.0)"},
+            says="the scores are not scaled",
+            gravity="idea",
+        ),
+        Mistake(
+            "no mask in both",
+            change={"is_causal=True": "is_causal=False", "masked_fill(~self.mask[:t, :t], -torch.inf).": ""},
+            says="there is no mask: every position sees the future",
+            gravity="idea",
+        ),
+        Mistake(
+            "mask turned round",
+            change={"~self.mask[:t, :t]": "self.mask[:t, :t]"},
+            says="the mask forbids what it allows: put −∞ where it is False",
+            gravity="idea",
+        ),
+        Mistake(
+            "thirds inside each head",
+            change={
+                "(part.view(B, t, self.H, D // self.H).transpose(1, 2) for part in self.qkv(x).chunk(3, dim=-1))": "self.qkv(x).view(B, t, self.H, 3, D // self.H).permute(3, 0, 2, 1, 4)"
+            },
+            says="queries, keys and values are cut inside each head: cut into thirds first, then each third into heads",
+            gravity="idea",
+        ),
+        Mistake(
+            "the stream added",
+            change={"return self.proj(mixed": "return x + self.proj(mixed"},
+            says="x is added to the result: the layer gives attention alone, the block adds",
+            gravity="idea",
+        ),
+        Mistake(
+            "corner of the last rows",
+            change={"~self.mask[:t, :t]": "~self.mask[-t:, :t]"},
+            says="the mask's last rows are used: for t tokens take its first t rows and columns",
+            gravity="part",
+        ),
+        Mistake(
             "sees the next token",
             change={".tril()": ".tril(1)"},
             says="the mask is off by one: it lets position t see t + 1, which is the answer",
@@ -400,7 +536,7 @@ def random_batch(stream, B, T):
         Mistake(
             "always the kernel",
             change={"if self.fused:": "if True:"},
-            hint="with fused=False write out scores, mask and softmax yourself: here torch's kernel, `scaled_dot_product_attention`, is called",
+            says="with fused=False write out scores, mask and softmax yourself: here torch's kernel, `scaled_dot_product_attention`, is called",
             gravity="part",
         ),
         Mistake("never the kernel", change={"if self.fused:": "if False:"}, hint="here the (t, t) weights were built", gravity="part"),
@@ -512,6 +648,35 @@ def random_batch(stream, B, T):
         ),
     ],
     "block": [
+        Mistake("SiLU", change={"F.gelu(": "F.silu("}, says="the nonlinearity is SiLU; here it is GELU", gravity="idea"),
+        Mistake(
+            "RMSNorm",
+            change={"nn.LayerNorm(D, bias=False), nn.LayerNorm(D, bias=False)": "nn.RMSNorm(D), nn.RMSNorm(D)"},
+            says="the norm is RMSNorm: LayerNorm subtracts the mean first",
+            gravity="idea",
+        ),
+        Mistake(
+            "feed-forward first",
+            change={
+                "        x = x + self.drop(self.attention(self.norm1(x)))\n        return x + self.drop(self.down(F.gelu(self.up(self.norm2(x)))))": "        x = x + self.drop(self.down(F.gelu(self.up(self.norm2(x)))))\n        return x + self.drop(self.attention(self.norm1(x)))"
+            },
+            says="the feed-forward branch comes first: attention does",
+            gravity="idea",
+        ),
+        Mistake(
+            "one norm under two names",
+            change={
+                "self.norm1, self.norm2 = nn.LayerNorm(D, bias=False), nn.LayerNorm(D, bias=False)": "self.norm1 = self.norm2 = nn.LayerNorm(D, bias=False)"
+            },
+            says="norm1 and norm2 are the same layer: make two, each with its own gain",
+            gravity="idea",
+        ),
+        Mistake(
+            "dropout of one half always",
+            change={"nn.Dropout(dropout)": "nn.Dropout()"},
+            says="the rate is not passed to dropout: torch's own is one half",
+            gravity="idea",
+        ),
         Mistake(
             "dropout before down",
             change={"self.drop(self.down(F.gelu(self.up(self.norm2(x)))))": "self.down(self.drop(F.gelu(self.up(self.norm2(x)))))"},
@@ -680,6 +845,18 @@ def random_batch(stream, B, T):
     ],
     "count": [
         Mistake(
+            "mask counted",
+            change={"T * D": "T * T"},
+            says="the position embedding has a vector of width D for each of T positions: T · D",
+            gravity="idea",
+        ),
+        Mistake(
+            "biases of the feed-forward network",
+            change={" + 2 * D  #": " + 7 * D  #"},
+            says="the biases of the feed-forward network are counted: there are none",
+            gravity="idea",
+        ),
+        Mistake(
             "four blocks",
             change={"L * block": "4 * block"},
             says="the number of blocks is fixed at four: it is an argument",
@@ -689,21 +866,21 @@ def random_batch(stream, B, T):
             "output layer counted",
             change={"return V * D": "return 2 * V * D"},
             says="the output layer is tied to the token embedding: do not count it twice",
-            gravity="part",
+            gravity="idea",
         ),
         Mistake(
             "biases counted",
             change={" + 2 * D  #": " + 2 * D + 9 * D  #"},
             says="the biases of the linear layers are counted; there are none",
-            gravity="part",
+            gravity="idea",
         ),
-        Mistake("no positions", change={" + T * D": ""}, says="the position embedding is missing", gravity="part"),
-        Mistake("no last norm", change={"L * block + D": "L * block"}, says="the last LayerNorm is missing", gravity="part"),
+        Mistake("no positions", change={" + T * D": ""}, says="the position embedding is missing", gravity="idea"),
+        Mistake("no last norm", change={"L * block + D": "L * block"}, says="the last LayerNorm is missing", gravity="idea"),
         Mistake(
             "no norms",
             change={" + 2 * D  #": "  #", "L * block + D": "L * block"},
             says="no LayerNorm is counted: each has D gains",
-            gravity="part",
+            gravity="idea",
         ),
         Mistake(
             "no proj",
@@ -715,7 +892,7 @@ def random_batch(stream, B, T):
             "norms with bias",
             change={" + 2 * D  #": " + 4 * D  #", "L * block + D": "L * block + 2 * D"},
             says="LayerNorm here has no bias: D parameters, not 2D",
-            gravity="part",
+            gravity="idea",
         ),
         Mistake(
             "one size",
@@ -738,19 +915,19 @@ def count_parameters(V, T, D, L):
     return sum(math.prod(shape) for shape in layers)
 """,
         ),
-        Mistake("no tokens", change={"return V * D + ": "return "}, says="the token embedding is missing", gravity="part"),
+        Mistake("no tokens", change={"return V * D + ": "return "}, says="the token embedding is missing", gravity="idea"),
         Mistake("number of blocks not used", change={"L * block": "block"}, says="the number of blocks is not used", gravity="idea"),
         Mistake(
             "no norms in the blocks",
             change={" + 2 * D  #": "  #"},
             says="the LayerNorms of the blocks are missing: there are two in each",
-            gravity="part",
+            gravity="idea",
         ),
         Mistake(
             "one norm per block",
             change={" + 2 * D  #": " + D  #"},
             says="one LayerNorm is counted for each block: it has two",
-            gravity="part",
+            gravity="idea",
         ),
         Mistake(
             "feed-forward three times as wide",
@@ -772,6 +949,27 @@ def count_parameters(V, T, D, L):
         ),
     ],
     "gpt": [
+        Mistake(
+            "the last positions",
+            change={"self.position.weight[:t]": "self.position.weight[-t:]"},
+            says="the last t positions are used: the tokens have positions 0 to t − 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "positions from 1",
+            change={"self.position.weight[:t]": "self.position.weight[(torch.arange(t) + 1) % self.T]"},
+            says="the positions begin with 1: the first token has position 0",
+            gravity="idea",
+        ),
+        Mistake(
+            "blocks made after initialise",
+            change={
+                "        initialise(self)\n": "",
+                "self.norm = nn": "initialise(self)\n        self.blocks = nn.ModuleList(Block(D, H, T, dropout, fused) for _ in range(L))\n        self.norm = nn",
+            },
+            hint="call `initialise(self)` after the blocks exist",
+            gravity="part",
+        ),
         Mistake(
             "switch not handed on",
             change={"Block(D, H, T, dropout, fused)": "Block(D, H, T, dropout, True)"},
@@ -933,6 +1131,18 @@ def count_parameters(V, T, D, L):
     ],
     "loss": [
         Mistake(
+            "ignores token 0",
+            change={"ignore_index=-1": "ignore_index=0"},
+            says="targets of token 0 are left out: filler is −1, and 0 is a token like any other",
+            gravity="idea",
+        ),
+        Mistake(
+            "minus the probabilities",
+            change={"F.cross_entropy(logits.flatten(0, 1)": "F.nll_loss(logits.softmax(-1).flatten(0, 1)"},
+            says="this is minus the mean probability of the targets: the logarithm is missing",
+            gravity="idea",
+        ),
+        Mistake(
             "divided by all positions",
             change={", ignore_index=-1)": ', ignore_index=-1, reduction="sum") / targets.numel()'},
             says="the sum leaves the filler out, but you divide by all positions: the loss looks too good",
@@ -1086,6 +1296,18 @@ def language_loss(logits, targets):
     ],
     "evaluate": [
         Mistake(
+            "counts the batches first",
+            change={"    total, count = 0.0, 0\n": "    total, count = 0.0, 0\n    n = sum(1 for _ in batches)\n"},
+            says="with an iterator for `batches` it fails: the batches are gone after the first time through",
+            gravity="part",
+        ),
+        Mistake(
+            "divided by the number of batches",
+            change={"return total / count": "return total / len(batches)", ".item() * real": ".item()"},
+            says="this is the mean of the batches' means: weight each batch by its number of real targets",
+            gravity="part",
+        ),
+        Mistake(
             "training mode",
             change={"    model.eval()\n": ""},
             says="the model is in training mode: with dropout on, you measure a different model. Call model.eval() first",
@@ -1231,6 +1453,63 @@ def evaluate(model, batches):
     ],
     "train": [
         Mistake(
+            "rate set after the step",
+            change={
+                '        for group in optimizer.param_groups:  # one rate for all of them\n            group["lr"] = rate\n': "",
+                "        losses.append(loss.item())\n": '        losses.append(loss.item())\n        for group in optimizer.param_groups:\n            group["lr"] = rate\n',
+            },
+            says="the rate is set after the step: set it before",
+            gravity="idea",
+        ),
+        Mistake(
+            "evaluation mode again in each step",
+            change={"        loss = language_loss": "        model.eval()\n        loss = language_loss"},
+            says="the model is put into evaluation mode before each loss: it trains in training mode",
+            gravity="idea",
+        ),
+        Mistake(
+            "step before backward",
+            change={
+                "        loss.backward()\n        nn.utils.clip_grad_norm_(model.parameters(), clip)\n        optimizer.step()\n": "        optimizer.step()\n        loss.backward()\n        nn.utils.clip_grad_norm_(model.parameters(), clip)\n"
+            },
+            says="the weights never change: no step is taken while there are gradients. Clear them, then backward, then the step",
+            gravity="idea",
+        ),
+        Mistake(
+            "torch's AdamW",
+            change={"training.make_optimizer(model)": "torch.optim.AdamW(model.parameters())"},
+            says="this is another AdamW than that of `training.make_optimizer`: its decay and its other settings differ",
+            gravity="idea",
+        ),
+        Mistake(
+            "SGD",
+            change={"training.make_optimizer(model)": "torch.optim.SGD(model.parameters())"},
+            says="the steps are those of plain gradient descent: use `training.make_optimizer(model)`",
+            gravity="idea",
+        ),
+        Mistake(
+            "clipped one by one",
+            change={
+                "nn.utils.clip_grad_norm_(model.parameters(), clip)": "[nn.utils.clip_grad_norm_([p], clip) for p in model.parameters()]"
+            },
+            says="every tensor's gradient is clipped by itself: clip the norm of all of them together",
+            gravity="part",
+        ),
+        Mistake(
+            "watch at the end only",
+            change={
+                "        if watch is not None:\n            watch(len(losses), losses[-1])\n    return": "    if watch is not None:\n        watch(len(losses), losses[-1])\n    return"
+            },
+            says="watch is called once, at the end: call it after every step",
+            gravity="part",
+        ),
+        Mistake(
+            "running mean for watch",
+            change={"watch(len(losses), losses[-1])": "watch(len(losses), sum(losses) / len(losses))"},
+            hint="watch gets the loss of its step",
+            gravity="part",
+        ),
+        Mistake(
             "watch gets a tensor",
             change={"watch(len(losses), losses[-1])": "watch(len(losses), loss)"},
             hint="`watch` gets a Python float",
@@ -1290,7 +1569,7 @@ def evaluate(model, batches):
         Mistake(
             "no step",
             change={"        optimizer.step()\n": ""},
-            says="nothing was learned: optimizer.step() is not called, or the gradients are cleared just before it",
+            says="the weights never change: no step is taken while there are gradients. Clear them, then backward, then the step",
             gravity="idea",
         ),
         Mistake(
@@ -1306,7 +1585,7 @@ def evaluate(model, batches):
             change={
                 "        optimizer.zero_grad()  # or the old ones would be added\n        loss.backward()\n": "        loss.backward()\n        optimizer.zero_grad()\n"
             },
-            says="nothing was learned: optimizer.step() is not called, or the gradients are cleared just before it",
+            says="the weights never change: no step is taken while there are gradients. Clear them, then backward, then the step",
             gravity="idea",
         ),
         Mistake(
@@ -1435,6 +1714,92 @@ def train(model, batches, rates, clip=1.0, watch=None):
         ),
     ],
     "distribution": [
+        Mistake(
+            "temperature after the cuts",
+            change={
+                "(logits / temperature).softmax(dim=-1)": "logits.softmax(dim=-1)",
+                "return p / p.sum(dim=-1, keepdim=True)": "p = p ** (1 / temperature)\n    return p / p.sum(dim=-1, keepdim=True)",
+            },
+            says="the nucleus is chosen before the temperature is applied: the temperature comes first",
+            gravity="part",
+        ),
+        Mistake(
+            "never renormalised at the end",
+            change={"return p / p.sum(dim=-1, keepdim=True)": "return p"},
+            says="what is left after top-p is not renormalised",
+            gravity="part",
+        ),
+        Mistake(
+            "ranked from below",
+            change={"descending=True": "descending=False"},
+            says="the least likely tokens are kept: rank from the most likely down",
+            gravity="part",
+        ),
+        Mistake(
+            "logits with zeros",
+            change={
+                "    p = torch.zeros_like(p).scatter(-1, order, ranked)\n    return p / p.sum(dim=-1, keepdim=True)": "    kept = torch.zeros_like(p).scatter(-1, order, ranked) > 0\n    return torch.where(kept, logits / temperature, 0.0).softmax(dim=-1)"
+            },
+            says="a logit of 0 is not a probability of 0: use −∞ for the others",
+            gravity="part",
+        ),
+        Mistake(
+            "log-probabilities",
+            change={"return p / p.sum(dim=-1, keepdim=True)": "return (p / p.sum(dim=-1, keepdim=True)).log()"},
+            says="these are the logarithms of the probabilities: return the probabilities",
+            gravity="idea",
+        ),
+        Mistake(
+            "top-k left out beside top-p",
+            change={"if top_k is not None:": "if top_k is not None and top_p is None:"},
+            says="with both knobs top-k is not used",
+            gravity="part",
+        ),
+        Mistake(
+            "top-p left out beside top-k",
+            change={"if top_p is not None:": "if top_p is not None and top_k is None:"},
+            says="with both knobs top-p is not used",
+            gravity="part",
+        ),
+        Mistake(
+            "temperature divides the probabilities",
+            change={"(logits / temperature).softmax(dim=-1)": "logits.softmax(dim=-1) / temperature"},
+            says="the temperature has no effect: it divides the logits, before softmax",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax over the rows",
+            change={"softmax(dim=-1)": "softmax(dim=0)"},
+            says="softmax runs over the rows of the batch: each row is a distribution over its V tokens",
+            gravity="idea",
+        ),
+        Mistake(
+            "gather for scatter",
+            change={"torch.zeros_like(p).scatter(-1, order, ranked)": "ranked.gather(-1, order)"},
+            says="the ranks are not undone: `order` says where each ranked probability belongs (scatter, or gather with order.argsort)",
+            gravity="idea",
+        ),
+        Mistake(
+            "first row's order for all",
+            change={"scatter(-1, order, ranked)": "scatter(-1, order[:1].expand_as(order), ranked)"},
+            says="the first row's order is used for all rows: every row has its own",
+            gravity="idea",
+        ),
+        Mistake(
+            "greedy gives the token",
+            change={"F.one_hot(logits.argmax(dim=-1), V).to(logits.dtype)": "logits.argmax(dim=-1)"},
+            says="temperature 0 gives the token: return a distribution, 1 at that token and 0 elsewhere",
+            gravity="part",
+        ),
+        Mistake("greedy in integers", change={".to(logits.dtype)": ""}, hint="temperature 0 gives integers", gravity="edge"),
+        Mistake(
+            "a small temperature for 0",
+            change={
+                "if temperature == 0:\n        return F.one_hot(logits.argmax(dim=-1), V).to(logits.dtype)": "if temperature == 0:\n        temperature = 0.1"
+            },
+            says="temperature 0 is replaced by a small one, which leaves something to the others: give the largest logit everything",
+            gravity="part",
+        ),
         Mistake(
             "multiplied by the temperature",
             change={"(logits / temperature)": "(logits * temperature)"},
@@ -1629,6 +1994,24 @@ def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
     ],
     "generate": [
         Mistake(
+            "one token too few",
+            change={"range(count)": "range(count - 1)"},
+            says="one token too few is drawn: `count` new ones are asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "count with the prefix",
+            change={"range(count)": "range(count - tokens.shape[1])"},
+            says="`count` is taken for the whole length: it is the number of new tokens",
+            gravity="idea",
+        ),
+        Mistake(
+            "knobs exchanged",
+            change={"temperature, top_k, top_p)": "temperature, top_p, top_k)"},
+            says="top_k and top_p are exchanged: hand each on under its own name",
+            gravity="part",
+        ),
+        Mistake(
             "does not feed back",
             change={
                 "tokens = torch.cat([tokens, chosen], dim=1)  # the new token is part of the next input": "added = torch.cat([added, chosen], dim=1) if _ else chosen",
@@ -1788,6 +2171,12 @@ def generate(model, tokens, count, temperature=1.0, top_k=None, top_p=None):
     ],
     "stop": [
         Mistake(
+            "None is compared",
+            change={"if stop is not None:": "if True:"},
+            says="with stop=None it fails: without a stop token nothing ends early",
+            gravity="idea",
+        ),
+        Mistake(
             "the stop token is cut off",
             change={
                 "        if finished.all():\n            break\n": "        if finished.all():\n            tokens = tokens[:, :-1]\n            break\n"
@@ -1826,7 +2215,7 @@ def generate(model, tokens, count, temperature=1.0, top_k=None, top_p=None):
             change={
                 "            tokens[finished, -1] = stop\n            finished |= tokens[:, -1] == stop\n": "            finished = tokens[:, -1] == stop\n"
             },
-            hint="a finished row still gets drawn tokens: fill it up with the stop token",
+            says="rows may only end together here: remember which rows are finished, and fill those up",
             gravity="part",
         ),
         Mistake(
@@ -1938,6 +2327,38 @@ def generate_until(model, tokens, count, stop=None, temperature=1.0, top_k=None,
         ),
     ],
     "cache": [
+        Mistake(
+            "keys for values",
+            change={
+                "torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)": "torch.cat([past[1], k], dim=2), torch.cat([past[0], v], dim=2)"
+            },
+            says="old keys and values are exchanged: past[0] has the keys",
+            gravity="idea",
+        ),
+        Mistake(
+            "mask without a past only",
+            change={"attn_mask=layer.mask[n - t : n, :n]": "is_causal=past is None"},
+            says="with a past there is no mask, so new tokens see later new ones: a mask is needed when several come at once",
+            gravity="part",
+        ),
+        Mistake(
+            "heads merged without moving back",
+            change={"layer.proj(mixed.transpose(1, 2).reshape(B, t, D))": "layer.proj(mixed.reshape(B, t, D))"},
+            says="the heads are merged without moving the position axis back: transpose, then reshape",
+            gravity="part",
+        ),
+        Mistake(
+            "no pair at the beginning",
+            change={", (k, v)": ", (k, v) if past is not None else None"},
+            says="without a past no pair comes back, so nothing is ever kept: return keys and values from the first call on",
+            gravity="idea",
+        ),
+        Mistake(
+            "scale of the whole width",
+            change={"attn_mask=layer.mask[n - t : n, :n])": "attn_mask=layer.mask[n - t : n, :n], scale=D ** -0.5)"},
+            says="the scores are scaled by the root of D; each head has width D/H",
+            gravity="idea",
+        ),
         Mistake("past not used", change={"if past is not None:": "if False:"}, says="the past is not used", gravity="idea"),
         Mistake(
             "no mask",
@@ -2038,6 +2459,36 @@ def cached_attention(layer, x, past=None):
         ),
     ],
     "cached-model": [
+        Mistake(
+            "only the last block's pair",
+            change={"        present.append(pair)\n": "        present = [pair]\n"},
+            says="only the last block's pair comes back: the past is a list with one pair for each block",
+            gravity="idea",
+        ),
+        Mistake(
+            "residual from the norm",
+            change={"x = x + mixed": "x = block.norm1(x) + mixed"},
+            says="the stream is replaced by its normalised copy: add attention to x itself",
+            gravity="idea",
+        ),
+        Mistake(
+            "no residual", change={"x = x + mixed": "x = mixed"}, says="the first residual is missing: add attention to x", gravity="idea"
+        ),
+        Mistake(
+            "pairs in reverse order",
+            change={", present\n": ", present[::-1]\n"},
+            says="the pairs come back in reverse order: the first is the first block's",
+            gravity="idea",
+        ),
+        Mistake(
+            "writes into the past",
+            change={
+                "    present = []\n": "    present = [] if past is None else past\n",
+                "        present.append(pair)\n": "        present[i : i + 1] = [pair]\n",
+            },
+            hint="your code changes its input in place",
+            gravity="edge",
+        ),
         Mistake(
             "position 0 always",
             change={"model.position.weight[s : s + t]": "model.position.weight[:t]"},
@@ -2441,6 +2892,18 @@ def counted_bytes(past):
     ],
     "plan": [
         Mistake(
+            "a string for float32",
+            change={"autocast = None": 'autocast = "float32"'},
+            says='"float32" stands where nothing is cast: that is None',
+            gravity="idea",
+        ),
+        Mistake(
+            "torch's dtypes",
+            change={'"autocast": autocast,': '"autocast": getattr(torch, autocast) if autocast else None,'},
+            says='the type is an object of torch: give its name, a string such as "float16"',
+            gravity="idea",
+        ),
+        Mistake(
             "no scaler", change={'"scaler": autocast == "float16"': '"scaler": False'}, hint="float16 without a scaler", gravity="part"
         ),
         Mistake(
@@ -2547,6 +3010,26 @@ def training_plan(kind, bfloat16, mixed=True):
     ],
     "wall-time": [
         Mistake(
+            "seconds kept",
+            change={"minutes = math.ceil(seconds / 60)": "minutes = int(seconds // 60)", ':00"': ':{math.ceil(seconds) % 60:02d}"'},
+            says="seconds are left: round up to whole minutes",
+            gravity="idea",
+        ),
+        Mistake(
+            "whole hours",
+            change={"minutes = math.ceil(seconds / 60)": "minutes = 60 * math.ceil(seconds / 3600)"},
+            says="the time is rounded up to whole hours: round up to whole minutes",
+            gravity="idea",
+        ),
+        Mistake(
+            "rounded before the half is added",
+            change={
+                "1.5 * (startup_seconds + steps * milliseconds_per_step / 1000)": "1.5 * 60 * math.ceil((startup_seconds + steps * milliseconds_per_step / 1000) / 60)"
+            },
+            says="the minutes are rounded up before the half is added: round once, at the end",
+            gravity="part",
+        ),
+        Mistake(
             "minutes for hours",
             change={'f"{minutes // 60:02d}:{minutes % 60:02d}:00"': 'f"{minutes:02d}:00:00"'},
             hint="in Slurm's format 30:00:00 is thirty hours",
@@ -2650,6 +3133,39 @@ def training_plan(kind, bfloat16, mixed=True):
     ],
     "bonus-speculative": [
         Mistake(
+            "never accepted",
+            change={"torch.rand_like(ratio) < ratio": "ratio < 0"},
+            says="no draft is ever accepted: accept with probability min(1, p/q)",
+            gravity="idea",
+        ),
+        Mistake(
+            "drafts from p",
+            change={"torch.multinomial(q, 1)": "torch.multinomial(p, 1)"},
+            says="the drafts are drawn from p: the draft model has q",
+            gravity="idea",
+        ),
+        Mistake(
+            "most likely draft",
+            change={"torch.multinomial(q, 1)": "q.argmax(1, keepdim=True)"},
+            says="the draft is always the most likely token of q: draw it from q",
+            gravity="idea",
+        ),
+        Mistake(
+            "threshold of one half",
+            change={"torch.rand_like(ratio) < ratio": "0.5 < ratio"},
+            says="a draft is accepted where p/q is above one half: compare p/q with a random number between 0 and 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "residual kept if any row has one",
+            change={"residual.sum(dim=1, keepdim=True) > 0": "residual.sum() > 0"},
+            says="a row with p = q has a residual of zeros, from which nothing can be drawn: decide row by row",
+            gravity="part",
+        ),
+        Mistake(
+            "accepted in numbers", change={"accepted[:, 0]": "accepted[:, 0].long()"}, hint="the third result is boolean", gravity="edge"
+        ),
+        Mistake(
             "always accepted",
             change={"torch.rand_like(ratio) < ratio": "torch.ones_like(ratio, dtype=torch.bool)"},
             hint="every draft is accepted: that gives q",
@@ -2752,6 +3268,26 @@ def speculative_sample(p, q):
         ),
     ],
     "bonus-block": [
+        Mistake(
+            "most likely residual",
+            change={"torch.multinomial(left, 1)[:, 0]": "left.argmax(1)"},
+            says="the most likely token of the residual is always taken: draw from it",
+            gravity="idea",
+        ),
+        Mistake(
+            "residual at the end, too",
+            change={
+                "torch.cat([(p[:, :k] - q).clamp_min(0), p[:, k:]], dim=1)": "torch.cat([(p[:, :k] - q).clamp_min(0), (p[:, k:] - q[:, -1:]).clamp_min(0)], dim=1)"
+            },
+            says="after all guesses the extra token comes from a residual: no draft was made there, so draw it from p itself",
+            gravity="idea",
+        ),
+        Mistake(
+            "ratio upside down",
+            change={"p[:, :k].gather(2, places) / q.gather(2, places)": "q.gather(2, places) / p[:, :k].gather(2, places)"},
+            says="the ratio is upside down: accept with probability min(1, p/q)",
+            gravity="idea",
+        ),
         Mistake(
             "guesses behind a rejection stay",
             change={"taken.long().cumprod(dim=1).sum(dim=1)": "taken.long().sum(dim=1)"},
@@ -2879,6 +3415,12 @@ def accept_block(p, q, drafts):
         ),
     ],
     "bonus-decode": [
+        Mistake(
+            "one place too early",
+            change={"logits[:, -k - 1 :]": "logits[:, -k - 2 : -1]"},
+            says="the target's distributions are taken one place too early: they are at the last k + 1 places",
+            gravity="idea",
+        ),
         Mistake(
             "the best guess",
             change={"torch.multinomial(q[-1], 1)": "q[-1].argmax(-1, keepdim=True)"},

@@ -478,8 +478,9 @@ print(f"with 10,000 words, as at the scale `gpu`: {count_parameters(10_000, 100,
 # Build both ways, the right one and the flawed one.
 # Scores are $(\dots, T, S)$; the mask is boolean and broadcasts to the scores; every row of the mask has at least one `True`.
 #
-# 1. `masked_weights`: scores that may not be seen become $-\infty$, then softmax.
-# 2. `zeroed_weights`: softmax over *all* scores, then weights that may not be seen become 0. Nothing else: the rows are *not* normalised again.
+# 1. `masked_weights`: the weights that softmax would give if the hidden keys were not there at all, and 0 on the hidden keys.
+#    (Which score makes a key vanish from a softmax?)
+# 2. `zeroed_weights`: the weights of a softmax that saw *all* keys, with 0 on the hidden ones. The others stay exactly as they were: the rows are *not* normalised again.
 #
 # *Before you run it:* both give the future the weight 0 exactly.
 # What is different?

@@ -100,6 +100,18 @@ def test_few_values_and_text_are_related_to_nothing() -> None:
     assert relation(None, [1.0, 2.0, 3.0]) == ""
 
 
+def test_of_two_relations_that_nearly_hold_the_better_fit_is_told() -> None:
+    places = torch.arange(104, 112).view(2, 4)  # a hundredth less is nearly one less
+    assert relation(places - 1, places) == "every value is too small by the same number"
+    assert relation(0.99 * places, places) == "every value is a fixed number times the right one"
+
+
+def test_noughts_and_ones_are_not_taken_for_rounded_numbers() -> None:
+    greedy, nucleus = torch.tensor([[0.0, 1.0, 0.0, 0.0]]), torch.tensor([[0.0, 4 / 7, 0.0, 3 / 7]])
+    assert relation(greedy, nucleus) == ""
+    assert relation(WANT.round(), WANT) == "the right values are rounded"
+
+
 def test_numbers_are_named_only_where_inputs_are_visible() -> None:
     assert relation(1.37 * WANT, WANT, numbers=True) == "every value is 1.37 times the right one"
     assert "1.37" not in relation(1.37 * WANT, WANT)
