@@ -44,35 +44,36 @@ def grade(
     released = notebook["released"]
     limits = Limits(**job["limits"])
     repairs = [Repair.from_json(entry) for entry in job["repairs"]]
+    given = {repair.normal(cell.source) for cell in instructor if cell.kind == "code" and not cell.written_by_student}
+    files: list[tuple[str, bytes]] = []
+    keys = None
     try:
-        if "cells" in job:  # nbgrader has read and overwritten it already
-            mended = Repaired([Cell(**cell) for cell in job["cells"]])
-        else:
-            data, read = contents(job["path"]), list(repairs)
-            with repair.within_limits():
+        data = b"" if "cells" in job else contents(job["path"])
+        files = files_beside(job)
+        with repair.within_limits():
+            if "cells" in job:  # nbgrader has read and overwritten it already
+                mended = Repaired([Cell(**cell) for cell in job["cells"]])
+            else:
+                read = list(repairs)
                 mended = repair.repair(repair.read(data, read), instructor, released)
-            mended.repairs[:0] = read
+                mended.repairs[:0] = read
+            code = code_of(mended)
+            as_given = {index for index, _, source, _ in code if repair.normal(source) in given}
+            asked = {name for name in prepared.looks.values() if name and answered(name, mended.cells, released)}
+            unasked = {text for text, question in prepared.looks.items() if question not in asked}
+            shown = left_out(code, unasked, as_given, job)
+            if job.get("tools"):
+                keys = result_keys.keys_of(job, notebook, code, files, as_given, shown)
     except Unreadable as refused:
         return unreadable(instructor, released, refused.reason, repairs)
-    code = [
-        (index, cell.name, cell.source, cell.is_test)
-        for index, cell in enumerate(mended.cells)
-        if cell.kind == "code" and cell.source.strip()
-    ]
-    files = files_beside(job)
     examination = Examination(shell, prepared, limits, files, lifeline, begin)
     examination.meter.alive, examination.has_group = job["alive"], job["group"]
-    given = {repair.normal(cell.source) for cell in instructor if cell.kind == "code" and not cell.written_by_student}
-    examination.given = {index for index, _, source, _ in code if repair.normal(source) in given}
-    asked = {name for name in prepared.looks.values() if name and answered(name, mended.cells, released)}
-    unasked = {text for text, question in prepared.looks.items() if question not in asked}
-    examination.left_out = left_out(code, unasked, examination.given, job)
-    handed_in = {index: examination.kept.handed_in(mended.cells[index].outputs) for index in examination.left_out}
-    if not job.get("tools"):
+    examination.given, examination.left_out = as_given, shown
+    handed_in = {index: examination.kept.handed_in(mended.cells[index].outputs) for index in shown}
+    if keys is None:
         result = examination.run(control, code)
         result.handed_in = handed_in
         return record(mended, result, limits)
-    keys = result_keys.keys_of(job, notebook, code, files, examination.given, examination.left_out)
     known = result_keys.known_of(job["known"], keys, code)
     if known.run is not None:
         result = known.run
@@ -86,6 +87,15 @@ def grade(
     names = {index: name for index, name, _, _ in code}
     kept = result_keys.to_keep(keys, result, limits, names)
     return replace(record(mended, result, limits), decided_by=kept, reused=len(known.tests))
+
+
+def code_of(mended: Repaired) -> list[tuple[int, str, str, bool]]:
+    """Its code cells: index, name, source, is it a test."""
+    return [
+        (index, cell.name, cell.source, cell.is_test)
+        for index, cell in enumerate(mended.cells)
+        if cell.kind == "code" and cell.source.strip()
+    ]
 
 
 def left_out(code: list[tuple[int, str, str, bool]], known: set[str], given: set[int], job: dict[str, Any]) -> set[int]:

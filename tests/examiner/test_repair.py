@@ -6,6 +6,7 @@ import copy
 import json
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,9 +16,11 @@ from typing import Any
 
 import pytest
 
-from autograder.examiner import repair
+from autograder.examiner import job, repair
 from autograder.examiner.deadline import MachineFault
+from autograder.examiner.limits import Limits
 from autograder.examiner.repair import Cell, Unreadable, reading, reading_limits
+from autograder.examiner.tester import Prepared
 from autograder.model.record import ReasonKind, Repair, RepairKind, Sign, SignKind
 
 
@@ -414,3 +417,33 @@ def test_a_machine_with_too_little_memory_is_not_the_notebook_s_fault(monkeypatc
         assert reading_limits.machine_is_short()
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def test_what_is_done_with_the_text_before_it_runs_is_limited_like_reading(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Names and dependences of a very long cell take longer than to read it; without a limit there was no verdict."""
+
+    def endless(*unused: object) -> None:
+        while True:
+            pass
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(reading_limits, "REPAIR_SECONDS", 0.2)
+    monkeypatch.setattr(job.result_keys, "keys_of", endless)
+    path = tmp_path / "x.ipynb"
+    path.write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
+    asked = {"path": str(path), "place": str(tmp_path), "limits": Limits().as_dict(), "tools": "x"}
+    nobody = socket.socket()
+    with nobody:
+        made = job.grade(
+            {**asked, "repairs": [], "files": [], "given": []},
+            {"cells": [{"kind": "markdown", "source": "x", "metadata": {}}], "released": {}},
+            Prepared({}, set()),
+            None,
+            nobody,
+            nobody,
+        )
+    assert made is not None
+    assert made.unreadable is not None
+    assert made.unreadable.kind == ReasonKind.TOO_SLOW
