@@ -511,6 +511,12 @@ with check.part("mask"):
         exact(each),
         "a mask (B, H, T, S), with a row for every query, gives a wrong result: use the mask as it is",
     )
+    causal = torch.ones(5, 5, dtype=torch.bool).tril()
+    check.close(
+        check.run(attend, k, k, v, causal),
+        (k @ k.mT / 6**0.5).masked_fill(~causal, -torch.inf).softmax(-1) @ v,
+        "a causal mask (T, T) gives a wrong result: use the mask as it is, its rows are queries",
+    )
     ### END HIDDEN TESTS
 with check.part("bias"):
     steep = torch.tensor([0.0, 0.0, 60.0, 0.0])
@@ -1013,13 +1019,10 @@ with check.part("future"):
         "the largest weight on a later key is wrong",
         atol=1e-5,
     )
-    ready[1, 2, 0, 3] = 1.8  # another segment, another head, three keys ahead
-    check.close(
-        violation("future", ready, full, True),
-        1.8,
-        "the largest weight on a later key is wrong: all segments, heads and later keys count",
-        atol=1e-5,
-    )
+    every = "the largest weight on a later key is wrong: all segments, heads and later keys count"
+    for place, size in (((1, 2, 0, 3), 1.8), ((1, 0, 1, 4), 1.9), ((0, 1, 2, 4), 2.0)):
+        ready[place] = size
+        check.close(violation("future", ready, full, True), size, every, atol=1e-5)
     ### END HIDDEN TESTS
 with check.part("only if causal"):
     check.close(check.run(lambda: sanity(bad, seen, False)["future"]), 0.0, "without `causal` there is no forbidden future", atol=1e-5)

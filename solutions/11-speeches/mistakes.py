@@ -260,6 +260,30 @@ VARIANTS = {
             hint="split like any other text",
             gravity="edge",
         ),
+        Mistake(
+            "test files only",
+            change={'name.startswith("train_")': 'name.startswith("test_")'},
+            says="the test files are read: read those whose name begins with `train_`",
+            gravity="idea",
+        ),
+        Mistake(
+            "one kind of file",
+            change={'name.startswith("train_")': 'name.startswith("train_") and name.endswith(".txt")'},
+            says="only `train_LM.txt` was read: use all training files",
+            gravity="idea",
+        ),
+        Mistake(
+            "numbers from the end",
+            change={"for token in speeches.tokens(text)]": "for token in speeches.tokens(text)][::-1]"},
+            says="encode gives the numbers from the end of the text: they follow the text",
+            gravity="idea",
+        ),
+        Mistake(
+            "two places on",
+            change={"enumerate(words)": "enumerate(words, 2)"},
+            says="encode adds 2 to every number: padding and unknown are in `words` already",
+            gravity="idea",
+        ),
         Right(
             "comprehension and index",
             code=BUILD
@@ -671,6 +695,24 @@ def pad(rows, T):
             hint="whole numbers",
             gravity="edge",
         ),
+        Mistake(
+            "hidden for both biases",
+            change={"D * hidden + hidden + hidden * D + D": "2 * D * hidden + 2 * hidden"},
+            says="both biases of the feed-forward part have F numbers in your count: that of F → D has D",
+            gravity="idea",
+        ),
+        Mistake(
+            "second layer from D",
+            change={"D * C + C + C * K + K": "D * C + C + D * K + K"},
+            says="encoder: the classifier's second layer goes C → K, not D → K",
+            gravity="idea",
+        ),
+        Mistake(
+            "positions for every word",
+            change={"(T * D if learned else 0)": "(V * D if learned else 0)"},
+            says="encoder: the table of positions has T rows, not V",
+            gravity="idea",
+        ),
         Right(
             "collected terms",
             code=LAYER
@@ -923,6 +965,29 @@ def decoder_parameters(V, T, D, L, hidden):
                 "    scores = scores.masked_fill(~mask, torch": "    if not mask.flatten(1).any(1).all():\n        return torch.zeros(*q.shape[:-1], v.shape[-1])\n    scores = scores.masked_fill(~mask, torch"
             },
             says="one empty segment makes the whole batch zero: only its own queries get zeros",
+            gravity="part",
+        ),
+        Mistake(
+            "scaled after the softmax",
+            change={
+                " / q.shape[-1] ** 0.5": "",
+                "return scores.softmax(dim=-1) @ v": "return scores.softmax(dim=-1) @ v / q.shape[-1] ** 0.5",
+            },
+            says="the result is divided by √d: the scores are, before the softmax",
+            gravity="idea",
+        ),
+        Mistake(
+            "the best key alone",
+            change={"return scores.softmax(dim=-1) @ v": "return F.one_hot(scores.argmax(-1), k.shape[-2]).to(v.dtype) @ v"},
+            says="each query takes the value of its best key: all values count, with the weights of softmax",
+            gravity="idea",
+        ),
+        Mistake(
+            "mask transposed",
+            change={
+                "masked_fill(~mask, torch": "masked_fill(~mask.mT if mask.dim() > 1 and mask.shape[-1] == mask.shape[-2] else ~mask, torch"
+            },
+            says="a square mask is transposed: rows are queries, as they are",
             gravity="part",
         ),
         Right(
@@ -1410,6 +1475,20 @@ def majority_accuracy(train_labels, test_labels):
             hint="return a Python float",
             gravity="edge",
         ),
+        Mistake(
+            "recalls: median",
+            change={"(matrix.diagonal()[there] / total[there]).mean()": "(matrix.diagonal()[there] / total[there]).median()"},
+            says="mean_recall: the median of the recalls is taken: take their mean",
+            gravity="idea",
+        ),
+        Mistake(
+            "both directions",
+            change={
+                "return torch.bincount(labels * K + guesses, minlength=K * K).view(K, K)": "m = torch.bincount(labels * K + guesses, minlength=K * K).view(K, K)\n    return m + m.T"
+            },
+            says="confusion_matrix: every pair is counted in both directions: the true class is the row, the guess the column",
+            gravity="idea",
+        ),
         Right(
             "loops",
             code="""
@@ -1682,6 +1761,30 @@ def majority_accuracy(train_labels, test_labels):
             says="future: padding is left out: the rule is for all queries and keys",
             gravity="edge",
         ),
+        Mistake(
+            "padding: both sides",
+            change={"~real[:, None, None, :]": "(~real[:, None, None, :] & ~real[:, None, :, None])"},
+            says="padding: only padding queries are searched: a real query that looks at a padding key is the violation",
+            gravity="part",
+        ),
+        Mistake(
+            "future: first segment",
+            change={".triu(1) * causal": ".triu(1)[:1] * causal"},
+            says="future: only the first segment is looked at",
+            gravity="part",
+        ),
+        Mistake(
+            "padding: first head",
+            change={"padding.max()": "padding[:, 0].max()"},
+            says="padding: only the first head is looked at",
+            gravity="part",
+        ),
+        Mistake(
+            "padding: first segment",
+            change={"padding.max()": "padding[0].max()"},
+            says="padding: only the first segment is looked at",
+            gravity="part",
+        ),
         Right(
             "loops",
             code="""
@@ -1880,6 +1983,18 @@ def sanity(weights, real, causal):
             change={"1 - (known.sum() / real.sum()).item()": "(losses[targets == 1].sum() / losses[real].sum()).item()"},
             says="unknown: this is a share of the loss: count targets",
             gravity="part",
+        ),
+        Mistake(
+            "largest loss",
+            change={"losses[real].mean().exp()": "losses[real].max().exp()"},
+            says="all: the largest loss is taken: take the mean",
+            gravity="idea",
+        ),
+        Mistake(
+            "minus 1",
+            change={"losses[real].mean().exp()": "losses[real].mean().expm1()"},
+            says="all: 1 is subtracted: the perplexity is exp of the mean loss",
+            gravity="idea",
         ),
         Right(
             "plain Python",
@@ -2108,6 +2223,18 @@ def paired_interval(a, b):
             hint="digits are lost: do not round",
             gravity="edge",
         ),
+        Mistake(
+            "sum of the differences",
+            change={"mean = sum(differences) / n": "mean = sum(differences)"},
+            says="the differences are added up, not averaged",
+            gravity="idea",
+        ),
+        Mistake(
+            "degrees of two samples",
+            change={"T_QUANTILES[n - 1]": "T_QUANTILES[2 * n - 2]"},
+            says="2n − 2 degrees of freedom are for two independent samples: here there are n differences, so n − 1",
+            gravity="idea",
+        ),
         Right(
             "torch",
             code="""
@@ -2319,6 +2446,20 @@ def follow(weights, hits, cells):
             "distance the other way",
             change={"torch.arange(T)[:, None] - torch.arange(T)": "torch.arange(T)[:, None] + torch.arange(T)"},
             says="cells with the same sum i + j are compared: the distance is i − j",
+            gravity="idea",
+        ),
+        Mistake(
+            "the next distance",
+            change={"cells & ~hits & (distance == r)": "cells & ~hits & (distance == r + 1)"},
+            says="the control is taken one distance further: compare with the same distance",
+            gravity="idea",
+        ),
+        Mistake(
+            "sizes of the differences",
+            change={
+                "(by_head[:, here] - by_head[:, control].mean(dim=1, keepdim=True)).sum(dim=1)": "(by_head[:, here] - by_head[:, control].mean(dim=1, keepdim=True)).abs().sum(dim=1)"
+            },
+            says="the differences lose their sign: a head may put less weight on hits",
             gravity="idea",
         ),
         Right(

@@ -408,6 +408,12 @@ def teacher_forcing(targets):
             says="target_mask: BEGIN is hidden in place of PAD",
             gravity="idea",
         ),
+        Mistake(
+            "two tokens back",
+            change={".tril()": ".tril().triu(-1)"},
+            says="target_mask: only the position itself and the one before are seen: position i may look at every j ≤ i",
+            gravity="idea",
+        ),
         Right(
             "comparisons of places",
             code="""
@@ -657,6 +663,27 @@ def target_mask(inputs):
                 "return self.output(mixed.transpose(1, 2).flatten(2))": "return self.output(self.output(mixed.transpose(1, 2).flatten(2)))"
             },
             says="forward: the layer `output` is applied twice",
+            gravity="idea",
+        ),
+        Mistake(
+            "the layer key for both",
+            change={"self.query(x)), self.split(self.key(memory))": "self.key(x)), self.split(self.key(memory))"},
+            says="weights: the queries go through the layer `key`: they have their own, `query`",
+            gravity="idea",
+        ),
+        Mistake(
+            "the layer query for both",
+            change={"self.query(x)), self.split(self.key(memory))": "self.query(x)), self.split(self.query(memory))"},
+            says="weights: the keys go through the layer `query`: they have their own, `key`",
+            gravity="idea",
+        ),
+        Mistake(
+            "output on the values",
+            change={
+                "self.split(self.value(memory))": "self.split(self.output(self.value(memory)))",
+                "self.output(mixed.transpose(1, 2).flatten(2))": "mixed.transpose(1, 2).flatten(2)",
+            },
+            says="forward: the layer `output` is applied to the values: it comes last, after the heads are side by side",
             gravity="idea",
         ),
         Right(
@@ -1106,6 +1133,26 @@ class DecoderBlock(nn.Module):
             says="self-attention is done by the layer `cross`: it has its own, `self.attention`",
             gravity="idea",
         ),
+        Mistake(
+            "memory normalised, x not",
+            change={"self.norm_cross(x), memory": "x, self.norm_cross(memory)"},
+            says="`norm_cross` normalises the memory: it normalises x, and the memory stays as it is",
+            gravity="idea",
+        ),
+        Mistake(
+            "feed-forward twice",
+            change={
+                "return x + self.drop(self.feed_forward(self.norm2(x)))": "x = x + self.drop(self.feed_forward(self.norm2(x)))\n        return x + self.drop(self.feed_forward(self.norm2(x)))"
+            },
+            says="the feed-forward branch is run twice",
+            gravity="idea",
+        ),
+        Mistake(
+            "x counted twice",
+            change={"return x + self.drop": "return 2 * x + self.drop"},
+            says="x is added twice in the last residual",
+            gravity="idea",
+        ),
         Right(
             "step by step",
             code=BLOCK
@@ -1335,6 +1382,24 @@ class DecoderBlock(nn.Module):
             "encoder's own embedding",
             change={"self.embedding(inputs) * self.D**0.5": "self.encoder.embedding(inputs) * self.D**0.5"},
             says="decode: the inputs go through the encoder's embedding: the target has its own, `self.embedding`",
+            gravity="idea",
+        ),
+        Mistake(
+            "memory normed in decode",
+            change={"x = block(x, memory,": "x = block(x, self.norm(memory),"},
+            says="decode: the memory is normalised again: the encoder has done so at its end",
+            gravity="idea",
+        ),
+        Mistake(
+            "positions from the end",
+            change={"places = torch.arange(inputs.shape[1], device=inputs.device)": "places = torch.arange(inputs.shape[1]).flip(0)"},
+            says="decode: positions are counted from the end: the first is 0",
+            gravity="idea",
+        ),
+        Mistake(
+            "blocks from the end",
+            change={"for block in self.blocks:": "for block in reversed(self.blocks):"},
+            says="decode: the blocks are run from the last to the first",
             gravity="idea",
         ),
         Right(
@@ -1673,6 +1738,30 @@ class DecoderBlock(nn.Module):
                 "    return losses[real].mean()": "    return (1 - epsilon) * F.nll_loss(log_p.flatten(0, 1), labels.flatten(), ignore_index=PAD) - epsilon * log_p.mean(-1)[labels != PAD].mean()"
             },
             hint="write the loss out",
+            gravity="idea",
+        ),
+        Mistake(
+            "half of ε",
+            change={"epsilon * log_p.mean(dim=-1)": "epsilon / 2 * log_p.mean(dim=-1)"},
+            says="the part with ε is halved: the labels must sum to one",
+            gravity="idea",
+        ),
+        Mistake(
+            "the likeliest token",
+            change={"right = log_p.gather(-1, labels[..., None])[..., 0]": "right = log_p.max(-1).values"},
+            says="the most likely token is taken for the right one: use the labels",
+            gravity="idea",
+        ),
+        Mistake(
+            "over the longest sentence",
+            change={"losses[real].mean()": "losses[real].sum() / labels.shape[1]"},
+            says="the sum is divided by the length of the longest sentence: divide by the number of real positions",
+            gravity="idea",
+        ),
+        Mistake(
+            "smallest: ε log ε",
+            change={"return -top * math.log(top) - (V - 1) * rest * math.log(rest)": "return -epsilon * math.log(epsilon)"},
+            says="smallest_loss: this is −ε log ε: the entropy is a sum over all V entries of q",
             gravity="idea",
         ),
         Right(
@@ -2380,6 +2469,24 @@ def beam_search(step, width, limit, alpha=1.0):
             says="the finished sequence with the highest *total* comes back: rank by the length-normalised score",
             gravity="part",
         ),
+        Mistake(
+            "a total of 1 at the start",
+            change={"torch.zeros(1), []": "torch.ones(1), []"},
+            says="the first total is 1: log-probabilities start from 0",
+            gravity="idea",
+        ),
+        Mistake(
+            "one place less",
+            change={"topk(min(width,": "topk(min(max(1, width - 1),"},
+            says="`width` − 1 candidates are kept: keep `width`",
+            gravity="idea",
+        ),
+        Mistake(
+            "last token always cut",
+            change={"[token for token in row[1:] if token != END]": "row[1:-1]"},
+            says="the last token is cut off even where it is not END: at the limit all tokens come back",
+            gravity="part",
+        ),
         Right(
             "lists",
             code="""
@@ -2923,6 +3030,21 @@ def bleu(hypotheses, references):
             says="pairs with an empty translation are left out: their references count in r",
             gravity="edge",
         ),
+        Mistake(
+            "exact sentences",
+            code="""
+def bleu(hypotheses, references):
+    return 100.0 * sum(a == b for a, b in zip(hypotheses, references)) / len(hypotheses)
+""",
+            says="this is the share of sentences that are exactly right: count n-grams",
+            gravity="idea",
+        ),
+        Mistake(
+            "falling weights",
+            change={"/ total) / 4": "/ total) * (0.4, 0.3, 0.2, 0.1)[n - 1]"},
+            says="the orders have different weights: each has ¼",
+            gravity="idea",
+        ),
         Right(
             "arrays",
             code="""
@@ -3158,6 +3280,18 @@ def bleu(hypotheses, references):
             "hidden width of the block",
             change={"8 * D * D + 5 * D": "16 * D * D + 5 * D"},
             says="feed-forward has two matrices of 4D² numbers each",
+            gravity="idea",
+        ),
+        Mistake(
+            "one bias for attention",
+            change={"4 * (D * D + D)": "4 * D * D + D"},
+            says="an attention layer has four biases, one for each matrix",
+            gravity="idea",
+        ),
+        Mistake(
+            "hidden width 2D",
+            change={"8 * D * D + 5 * D": "4 * D * D + 3 * D"},
+            says="feed-forward goes through 4D hidden numbers, not 2D",
             gravity="idea",
         ),
         Right(
@@ -3459,6 +3593,20 @@ def parameter_count(source_size, target_size, D, L):
             change={"[{}, *changes]": "[{}, *({key: value} for change in changes for key, value in change.items())]"},
             says="a change of two settings is cut into two rows: it is one run",
             gravity="idea",
+        ),
+        Mistake(
+            "Base with a capital",
+            change={'or "base"\n': 'or "Base"\n'},
+            says="the base is called base, with a small letter",
+            gravity="part",
+        ),
+        Mistake(
+            "unknown settings dropped",
+            change={
+                '                raise KeyError(f"{key} is not a setting")': "                change = {name: value for name, value in change.items() if name in base}"
+            },
+            says="a setting that `base` does not have is dropped silently: raise a KeyError",
+            gravity="part",
         ),
         Right(
             "copies",
@@ -3798,6 +3946,18 @@ def proposals(base):
             says="the runs of the claims come back: return the claims' indices",
             gravity="idea",
         ),
+        Mistake(
+            "eight times the width",
+            change={'!= 4 * row["width"]': '!= 8 * row["width"]'},
+            says="feed-forward is compared with 8 × width: it is 4 × width",
+            gravity="part",
+        ),
+        Mistake(
+            "names from the end",
+            change={"return places, names": "return places, names[::-1]"},
+            says="the names come in reverse: keep the table's order",
+            gravity="part",
+        ),
         Right(
             "loops",
             code="""
@@ -4015,6 +4175,24 @@ def contradictions(table, claims):
             change={'"never_dropped": survives': '"never_dropped": round(survives, 2)'},
             hint="digits are lost: do not round",
             gravity="edge",
+        ),
+        Mistake(
+            "variance: the chance squared",
+            change={"1 / survives - 1": "(1 - survives) / survives**2"},
+            says="training_variance: the variance of the 0–1 variable, (1 − p)^L (1 − (1 − p)^L), is multiplied by the square of the value: one factor (1 − p)^L is missing",
+            gravity="part",
+        ),
+        Mistake(
+            "evaluation p",
+            change={'"evaluation": 1.0': '"evaluation": p'},
+            says="evaluation: p comes out: dropout does nothing there, so 1 stays 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "mean 1/(1 − p)",
+            change={'"training_mean": 1.0': '"training_mean": 1 / (1 - p)'},
+            says="training_mean: this is what survives one layer, 1/(1 − p): most numbers become 0, and the mean stays 1",
+            gravity="idea",
         ),
         Right(
             "layer by layer",

@@ -122,19 +122,15 @@ with check.idea("the velocity moves the parameter"):
     def flat(path):
         return torch.stack([torch.cat([p.flatten() for p in entry]) for entry in path])
 
-    def right_path(start, grads, paces, momentum=0.0, decay=0.0, kind="right", vectors_decay=True):
+    def right_path(start, grads, paces, momentum=0.0, decay=0.0, vectors_decay=True):
         ws, vs, path = [w.clone() for w in start], [None] * len(start), []
         for row, pace in zip(grads, paces):
             for i, g in enumerate(row):
                 if g is None:
                     continue
-                shrink = decay if vectors_decay or ws[i].dim() >= 2 else 0.0
-                d = g if kind == "decoupled" else g - shrink * ws[i] if kind == "sign" else g + shrink * ws[i]
-                damp = 1 - momentum if kind == "ema" else 1
-                vs[i] = damp * d if vs[i] is None else momentum * vs[i] + damp * d
-                move = d + momentum * vs[i] if kind == "nesterov" else d if kind == "none" else vs[i]
-                ws[i] = ws[i] * (1 - pace * shrink) if kind == "decoupled" else ws[i]
-                ws[i] = ws[i] - pace * move
+                d = g + (decay if vectors_decay or ws[i].dim() >= 2 else 0.0) * ws[i]
+                vs[i] = d if vs[i] is None else momentum * vs[i] + d
+                ws[i] = ws[i] - pace * vs[i]
             path.append([w.clone() for w in ws])
         return flat(path)
 
@@ -149,15 +145,6 @@ with check.idea("the velocity moves the parameter"):
         "over 40 steps on several shapes the parameters are not those of torch.optim.SGD(momentum=0.9)",
         rtol=1e-4,
         atol=1e-4,
-        wrong=checks.Later(
-            lambda: {
-                "there is no momentum: the velocity has to be remembered in self.state[p]": right_path(w0, gs, paces, 0.9, kind="none"),
-                "the gradient is added with weight 1 − μ: add all of it to the velocity": right_path(w0, gs, paces, 0.9, kind="ema"),
-                "this is Nesterov's variant, which looks one step ahead: the plain velocity moves the parameter": right_path(
-                    w0, gs, paces, 0.9, kind="nesterov"
-                ),
-            }
-        ),
     )
     ### END HIDDEN TESTS
 with check.part("weight decay"):
@@ -180,15 +167,6 @@ with check.part("weight decay"):
         "over 40 steps the parameters are not those of torch.optim.SGD(momentum=0.9, weight_decay=0.1)",
         rtol=1e-4,
         atol=1e-4,
-        wrong=checks.Later(
-            lambda: {
-                "weight decay pulls towards zero: λθ is added to the gradient, not subtracted": right_path(w0, gs, paces, 0.9, 0.1, "sign"),
-                "the weight decay is missing: λθ is part of the gradient": right_path(w0, gs, paces, 0.9, 0.0),
-                "the weight decay bypasses the velocity: here λθ is added to the gradient first": right_path(
-                    w0, gs, paces, 0.9, 0.1, "decoupled"
-                ),
-            }
-        ),
     )
     changing = [0.05 / (1 + t) for t in range(12)]
     check.close(
@@ -197,7 +175,6 @@ with check.part("weight decay"):
         "with groups that have their own weight decay the steps are wrong: read it from `group` inside step",
         rtol=1e-5,
         atol=1e-6,
-        wrong={"all groups get the same weight decay: read it from the group": right_path(w0, gs[:12], [0.05] * 12, 0.9, 0.3)},
     )
 with check.part("the rate of each step"):
     check.close(
@@ -206,7 +183,6 @@ with check.part("the rate of each step"):
         "with a rate that changes every step the steps are wrong: read group['lr'] inside step, and keep η out of the velocity",
         rtol=1e-5,
         atol=1e-6,
-        wrong={"the rate of the first step is used throughout: read group['lr'] in every step": right_path(w0, gs[:12], [0.05] * 12, 0.9)},
     )
 with check.part("state in self.state[p]"):
     steady = [0.05] * 12
@@ -233,8 +209,14 @@ with check.part("no gradient, no step"):
         atol=1e-6,
     )
 with check.edge("all digits of float64"):
-    got = check.measure(checks.optimizer, SGD, w0, gs[:20], lr=0.05, momentum=0.9, weight_decay=0.1)
-    check.close(craft.then(got, flat), flat(exact[:20]), "with float64 parameters digits are lost: keep the dtype", rtol=1e-9, atol=1e-9)
+    got = check.measure(checks.optimizer, SGD, w0, gs[:20], lr=0.05, momentum=0.9)
+    check.close(
+        craft.then(got, flat),
+        right_path(w0, gs[:20], paces, 0.9),
+        "with float64 parameters digits are lost: keep the dtype",
+        rtol=1e-9,
+        atol=1e-9,
+    )
     ### END HIDDEN TESTS
 with check.edge("gradients unchanged"):
     kept = check.run(follow_sgd, [torch.ones(2, 2)], [[torch.ones(2, 2)]] * 2, [0.5, 0.5], unchanged=True, momentum=0.5, weight_decay=1.0)
@@ -304,21 +286,12 @@ with check.edge("ε outside the root"):
         check.run(first_adam_step, small, 0.3, (0.8, 0.9), 1e-3, shape=(4, 3)),
         0.3 * small / (small.abs() + 1e-3),
         "with a large ε and small gradients the corrected step is wrong",
-        wrong={
-            "ε is missing: it is added to the root": 0.3 * small.sign(),
-            "ε is added under the root: add it outside": 0.3 * small / (small**2 + 1e-3).sqrt(),
-            "ε is added before the correction of v: √v̂ first, then ε": 0.3 * small / (small.abs() + 1e-3 / 0.1**0.5),
-        },
     )
 with check.edge("ε without the correction"):
     check.close(
         check.run(first_adam_step, small, 0.3, (0.8, 0.9), 1e-3, False, shape=(4, 3)),
         0.3 * 0.2 * small / (0.1**0.5 * small.abs() + 1e-3),
         "with a large ε and small gradients the uncorrected step is wrong: which factor goes where?",
-        wrong={
-            "ε is missing: it is added to the root": 0.3 * 0.2 / 0.1**0.5 * small.sign(),
-            "ε is added under the root: add it outside": 0.3 * 0.2 * small / (0.1 * small**2 + 1e-3).sqrt(),
-        },
     )
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
@@ -399,24 +372,15 @@ with check.idea("two means, both corrected"):
     def flat(path):
         return torch.stack([torch.cat([p.flatten() for p in entry]) for entry in path])
 
-    def by_hand(start, grads, paces, betas=(0.9, 0.999), eps=1e-8, decay=0.0, kind="right", vectors_decay=True):
-        (b1, b2), ws, path = betas, [w.clone() for w in start], []
+    def by_hand(start, grads, paces, decay=0.0, vectors_decay=True):
+        (b1, b2), ws, path = (0.9, 0.999), [w.clone() for w in start], []
         ms, vs = [torch.zeros_like(w) for w in ws], [torch.zeros_like(w) for w in ws]
         for t, (row, pace) in enumerate(zip(grads, paces), 1):
             for i, g in enumerate(row):
-                shrink = decay if vectors_decay or ws[i].dim() >= 2 else 0.0
-                if kind != "decoupled":
-                    g = g + shrink * ws[i]
+                g = g + (decay if vectors_decay or ws[i].dim() >= 2 else 0.0) * ws[i]
                 ms[i] = b1 * ms[i] + (1 - b1) * g
-                vs[i] = b2 * vs[i] + (1 - b2) * (g.abs() if kind == "abs" else g * g)
-                count = {"first": 1, "late": t + 1, "shared": (t - 1) * len(row) + i + 1}.get(kind, t)
-                c1, c2 = (1, 1) if kind == "raw" else (1 - b1**count, 1 - b2**count)
-                c1, c2 = (c1, 1) if kind == "only m" else (1, c2) if kind == "only v" else (c1, c2)
-                root = (
-                    (vs[i] / c2 + eps).sqrt() if kind == "under" else vs[i].sqrt() + eps if kind == "early" else (vs[i] / c2).sqrt() + eps
-                )
-                move = ms[i] / c1 / (root / c2**0.5 if kind == "early" else vs[i] / c2 + eps if kind == "no root" else root)
-                ws[i] = (ws[i] * (1 - pace * shrink) if kind == "decoupled" else ws[i]) - pace * move
+                vs[i] = b2 * vs[i] + (1 - b2) * g * g
+                ws[i] = ws[i] - pace * ms[i] / (1 - b1**t) / ((vs[i] / (1 - b2**t)).sqrt() + 1e-8)
             path.append([w.clone() for w in ws])
         return flat(path)
 
@@ -434,16 +398,6 @@ with check.idea("two means, both corrected"):
     w0 = [randn(*s, dtype=torch.float64) for s in sizes]
     gs = [[randn(*s, dtype=torch.float64) * (0.3 if t % 7 else 3.0) for s in sizes] for t in range(40)]
     paces = [0.02] * 40
-    slips = {
-        "the bias correction is missing": "raw",
-        "only m is corrected: v needs its own correction, 1 − β₂ᵗ": "only m",
-        "only v is corrected: m needs its own correction, 1 − β₁ᵗ": "only v",
-        "the correction always uses t = 1: count the steps in the state": "first",
-        "the correction uses t + 1: the first step is t = 1": "late",
-        "one t counts the steps of all parameters together: each parameter has its own t, in self.state[p]": "shared",
-        "the root of v is missing": "no root",
-        "v is the running mean of squares, not of absolute values": "abs",
-    }
     got, exact = craft.then(check.measure(checks.optimizer, Adam, w0, gs, lr=0.02), flat), torchs_path(w0, gs)
     check.close(
         got,
@@ -451,7 +405,6 @@ with check.idea("two means, both corrected"):
         "over 40 steps on several shapes the parameters are not those of torch.optim.Adam",
         rtol=1e-3,
         atol=1e-3,
-        wrong=checks.Later(lambda: {name: by_hand(w0, gs, paces, kind=kind) for name, kind in slips.items()}),
     )
 with check.part("decay in the gradient"):
     check.close(
@@ -460,14 +413,6 @@ with check.part("decay in the gradient"):
         "over 40 steps the parameters are not those of torch.optim.Adam with weight decay",
         rtol=1e-3,
         atol=1e-3,
-        wrong=checks.Later(
-            lambda: {
-                "the weight decay is missing: λθ is part of the gradient": by_hand(w0, gs, paces),
-                "the weight decay bypasses the running means: that is AdamW, the next exercise. Here λθ is added to the gradient": by_hand(
-                    w0, gs, paces, decay=0.2, kind="decoupled"
-                ),
-            }
-        ),
     )
     check.close(
         craft.then(check.run(follow_adam, w0, gs[:12], [0.02] * 12, weight_decay=0.3), flat),
@@ -475,7 +420,6 @@ with check.part("decay in the gradient"):
         "with groups that have their own weight decay the steps are wrong: read it from `group` inside step",
         rtol=1e-5,
         atol=1e-5,
-        wrong={"all groups get the same weight decay: read it from the group": by_hand(w0, gs[:12], [0.02] * 12, decay=0.3)},
     )
 with check.part("the rate of each step"):
     changing = [0.05 / (1 + t) for t in range(12)]
@@ -485,7 +429,6 @@ with check.part("the rate of each step"):
         "with a rate that changes every step the steps are wrong: read group['lr'] inside step",
         rtol=1e-5,
         atol=1e-5,
-        wrong={"the rate of the first step is used throughout: read group['lr'] in every step": by_hand(w0, gs[:12], [0.05] * 12)},
     )
 with check.part("state in self.state[p]"):
     check.close(
@@ -516,17 +459,19 @@ with check.edge("ε outside the root"):
         "with ε = 0.01 the parameters are not those of torch.optim.Adam",
         rtol=1e-5,
         atol=1e-5,
-        wrong=checks.Later(
-            lambda: {
-                "ε is added under the root: add it outside": by_hand(w0, gs, paces, **how, kind="under"),
-                "ε is added before v is corrected: √v̂ first, then ε": by_hand(w0, gs, paces, **how, kind="early"),
-                "ε is missing": by_hand(w0, gs, paces, betas=(0.8, 0.95), eps=0.0),
-            }
-        ),
+    )
+    faint = [[1e-8 * g for g in row] for row in gs[:9]]
+    check.close(
+        craft.then(check.measure(checks.optimizer, Adam, w0, faint, lr=0.02), flat),
+        torchs_path(w0, faint),
+        "with gradients as small as ε the parameters are not those of torch.optim.Adam",
+        rtol=1e-5,
+        atol=1e-5,
     )
 with check.edge("all digits of float64"):
     digits = "almost right, but digits are lost: compute 1 − βᵗ with plain Python numbers, and keep the parameters' dtype"
-    check.close(got, exact, digits)
+    large = [[1e4 * g for g in row] for row in gs]  # ε is another question
+    check.close(craft.then(check.measure(checks.optimizer, Adam, w0, large, lr=0.02), flat), torchs_path(w0, large), digits)
     ### END HIDDEN TESTS
 with check.edge("gradients unchanged"):
     kept = check.run(follow_adam, [torch.ones(2, 2)], [[torch.ones(2, 2)]] * 2, [0.5, 0.5], unchanged=True, weight_decay=1.0)
@@ -598,22 +543,15 @@ with check.idea("decay beside Adam's step"):
     def flat(path):
         return torch.stack([torch.cat([p.flatten() for p in entry]) for entry in path])
 
-    def by_hand(start, grads, paces, betas=(0.9, 0.999), eps=1e-8, decay=0.01, kind="right", vectors_decay=True):
-        (b1, b2), ws, path = betas, [w.clone() for w in start], []
+    def by_hand(start, grads, paces, decay=0.01, vectors_decay=True):
+        (b1, b2), ws, path = (0.9, 0.999), [w.clone() for w in start], []
         ms, vs = [torch.zeros_like(w) for w in ws], [torch.zeros_like(w) for w in ws]
         for t, (row, pace) in enumerate(zip(grads, paces), 1):
             for i, g in enumerate(row):
                 shrink = decay if vectors_decay or ws[i].dim() >= 2 else 0.0
-                if kind == "coupled":
-                    g = g + shrink * ws[i]
                 ms[i] = b1 * ms[i] + (1 - b1) * g
                 vs[i] = b2 * vs[i] + (1 - b2) * g * g
-                c1, c2 = (1, 1) if kind == "raw" else (1 - b1**t, 1 - b2**t)
-                root = (vs[i].sqrt() + eps) / c2**0.5 if kind == "early" else (vs[i] / c2).sqrt() + eps
-                move = ms[i] / c1 / ((vs[i] / c2 + eps).sqrt() if kind == "under" else root)
-                factor = {"coupled": 1, "no rate": 1 - shrink, "after": 1, "sign": 1 + pace * shrink}.get(kind, 1 - pace * shrink)
-                ws[i] = ws[i] * factor - pace * move
-                ws[i] = ws[i] * (1 - pace * shrink) if kind == "after" else ws[i]
+                ws[i] = ws[i] * (1 - pace * shrink) - pace * ms[i] / (1 - b1**t) / ((vs[i] / (1 - b2**t)).sqrt() + 1e-8)
             path.append([w.clone() for w in ws])
         return flat(path)
 
@@ -632,25 +570,13 @@ with check.idea("decay beside Adam's step"):
     gs = [[randn(*s, dtype=torch.float64) * (0.3 if t % 7 else 3.0) for s in sizes] for t in range(40)]
     paces = [0.02] * 40
     exact = torchs_path(w0, gs, weight_decay=0.3)
-    slips = {
-        "the bias correction is missing": "raw",
-        "the decay is part of the gradient: that is Adam with L2, not AdamW": "coupled",
-        "the decay lacks the learning rate: the factor is 1 − ηλ": "no rate",
-        "the weights grow: the factor is 1 − ηλ": "sign",
-    }
     got = craft.then(check.measure(checks.optimizer, AdamW, w0, gs, lr=0.02, weight_decay=0.3), flat)
     check.close(
         got,
         exact,
         "over 40 steps on several shapes the parameters are not those of torch.optim.AdamW",
         rtol=0,
-        atol=0.015,  # decay after the step stays below this (40 η² λ = 0.005): an edge asks for the order
-        wrong=checks.Later(
-            lambda: (
-                {hint: by_hand(w0, gs, paces, decay=0.3, kind=kind) for hint, kind in slips.items()}
-                | {"the weight decay is missing": by_hand(w0, gs, paces, decay=0.0)}
-            )
-        ),
+        atol=0.015,  # decay after the step stays below this (40 η² λ = 0.005): an edge asks for the order,
     )
 with check.part("groups with their own decay"):
     check.close(
@@ -658,8 +584,7 @@ with check.part("groups with their own decay"):
         by_hand(w0, gs[:12], [0.02] * 12, decay=0.3, vectors_decay=False),
         "with groups that have their own weight decay the steps are wrong: read it from `group` inside step",
         rtol=0,
-        atol=2e-3,  # an edge below asks for the order of decay and step
-        wrong={"all groups get the same weight decay: read it from the group": by_hand(w0, gs[:12], [0.02] * 12, decay=0.3)},
+        atol=2e-3,  # an edge below asks for the order of decay and step,
     )
 with check.part("the rate of each step"):
     changing = [0.05 / (1 + t) for t in range(12)]
@@ -669,9 +594,6 @@ with check.part("the rate of each step"):
         "with a rate that changes every step the steps are wrong: read group['lr'] inside step",
         rtol=1e-5,
         atol=1e-5,
-        wrong={
-            "the rate of the first step is used throughout: read group['lr'] in every step": by_hand(w0, gs[:12], [0.05] * 12, decay=0.0)
-        },
     )
     at_rest = check.run(follow_adamw, [torch.full((2, 2), 8.0)], [[torch.zeros(2, 2)]] * 2, [0.5, 0.25], weight_decay=0.4)
     paced = "the decay does not follow the rate of the step: with η = 0.5, then 0.25 and λ = 0.4 it is 0.8, then 0.9"
@@ -698,14 +620,12 @@ with check.part("no gradient, no step"):
         atol=1e-5,
     )
 with check.edge("decay before the step"):
-    swapped = {"the decay comes after Adam's step: it acts on the parameter before it": by_hand(w0, gs, paces, decay=0.3, kind="after")}
     check.close(
         got,
         exact,
         "the parameters are nearly those of torch.optim.AdamW: is the decay applied before Adam's step?",
         rtol=1e-4,
         atol=1e-4,
-        wrong=swapped,
     )
 with check.edge("ε outside the root"):
     how = {"betas": (0.8, 0.95), "eps": 1e-2}
@@ -715,17 +635,12 @@ with check.edge("ε outside the root"):
         "with ε = 0.01 the parameters are not those of torch.optim.AdamW",
         rtol=1e-5,
         atol=1e-5,
-        wrong=checks.Later(
-            lambda: {
-                "ε is added before v is corrected: √v̂ first, then ε": by_hand(w0, gs, paces, decay=0.0, **how, kind="early"),
-                "ε is added under the root: add it outside": by_hand(w0, gs, paces, decay=0.0, **how, kind="under"),
-            }
-        ),
     )
 with check.edge("all digits of float64"):
     digits = "almost right, but digits are lost: compute 1 − βᵗ with plain Python numbers, and keep the parameters' dtype"
-    plain_path = craft.then(check.measure(checks.optimizer, AdamW, w0, gs, lr=0.02, weight_decay=0.0), flat)
-    check.close(plain_path, torchs_path(w0, gs, weight_decay=0.0), digits)
+    large = [[1e4 * g for g in row] for row in gs]  # ε is another question
+    plain_path = craft.then(check.measure(checks.optimizer, AdamW, w0, large, lr=0.02, weight_decay=0.0), flat)
+    check.close(plain_path, torchs_path(w0, large, weight_decay=0.0), digits)
 with check.edge("a decay of 0.01 by default"):
     eight = check.measure(checks.optimizer, AdamW, [torch.tensor([8.0])], [[torch.zeros(1)]], lr=0.5)
     check.close(eight[0][0], [7.96], "the default weight decay is 0.01, as in torch")
@@ -863,14 +778,6 @@ with check.idea("warm-up, then half a cosine"):
         exact,
         "with other numbers the rates are wrong",
         rtol=1e-6,
-        wrong={
-            "the fall is a straight line: it is half a cosine": [
-                t / first * high if t < first else high + (low - high) * (t - first) / (last - first) for t in range(29)
-            ],
-            "the cosine lasts T_c iterations after the warm-up: it ends at T_c": [
-                t / first * high if t < first else low + (high - low) * math.cos(math.pi * (t - first) / last / 2) ** 2 for t in range(29)
-            ],
-        },
     )
     ### END HIDDEN TESTS
 with check.part("after the end"):
@@ -950,18 +857,11 @@ with check.idea("one factor for all"):
 
     cases = [(0.5, [randn(3, 4), randn(5), randn(2, 2, 2)]), (1.0, [3 + randn(1), 3 + randn(7, 1)])]
     for limit, parts in cases:
-        own_norms = torch.stack([g.norm() for g in parts])
-        every = torch.cat([g.flatten() for g in parts])
         check.close(
             craft.then(check.run(clip_gradients, parts, limit), lambda r: torch.cat([g.flatten() for g in r[0]])),
             torchs(parts, limit)[0],
             "the clipped gradients differ from torch's clip_grad_norm_",
             rtol=1e-4,
-            wrong={
-                "the factor uses the sum of the norms: square, add up, then take the root": every * limit / own_norms.sum(),
-                "the factor uses the squared norm: take the root": every * limit / every.norm() ** 2,
-                "the factor uses the largest of the norms: all tensors count together": every * limit / own_norms.max(),
-            },
         )
     ### END HIDDEN TESTS
 with check.part("the norm before clipping"):
@@ -998,7 +898,8 @@ with check.edge("inputs unchanged"):
 with check.edge("the 10⁻⁶"):
     tiny = check.run(clip_gradients, [torch.tensor([3e-6], dtype=torch.float64)], 1e-6)
     outside = "for very small gradients the 10⁻⁶ matters: it is added to the norm, outside the root"
-    check.close(craft.then(tiny, lambda r: r[0][0]), [0.75e-6], outside, rtol=1e-5, atol=0, wrong={"the 10⁻⁶ is missing": [1e-6]})
+    check.close(craft.then(tiny, lambda r: r[0][0]), [0.75e-6], outside, rtol=1e-5, atol=0)
+    check.close(craft.then(tiny, lambda r: r[1]), 3e-6, "the norm that comes back is without the 10⁻⁶", rtol=1e-5, atol=0)
 with check.edge("gradients of zero"):
     nothing = check.run(clip_gradients, [torch.zeros(3)], 1.0)
     check.close(craft.then(nothing, lambda r: r[0][0]), torch.zeros(3), "gradients of zero stay zero: nothing may be divided by zero")
@@ -1054,14 +955,14 @@ with check.idea("far above the normal"):
     )
     ### BEGIN HIDDEN TESTS
 
-    def judged(values, window, factor, keep=False, middle=statistics.median, whole=False):
+    def judged(values, window, factor):
         accepted, found = [], []
         for value in values:
             spike = not math.isfinite(value)
             if not spike and len(accepted) >= window:
-                spike = value > factor * middle(accepted if whole else accepted[-window:])
+                spike = value > factor * statistics.median(accepted[-window:])
             found.append(spike)
-            if not spike or (keep and math.isfinite(value)):
+            if not spike:
                 accepted.append(value)
         return found
 
@@ -1083,12 +984,10 @@ with check.part("from `window` norms on"):
         check.run(find_spikes, [1.0, 50.0, 1.0], 3, 3.0), [False] * 3, "before `window` norms are accepted none is judged", wrong=early
     )
     ### BEGIN HIDDEN TESTS
-    late = {"the 10 is missed: with exactly `window` accepted norms the next one is judged already": [False] * 4}
     check.equal(
         check.run(find_spikes, [1.0, 1.2, 0.9, 10.0], 3, 3.0),
         [False, False, False, True],
         "three norms are accepted, so the fourth is judged",
-        wrong=late,
     )
     ### END HIDDEN TESTS
 with check.part("the median"):
@@ -1097,10 +996,9 @@ with check.part("the median"):
     ### BEGIN HIDDEN TESTS
     uneven = [1.0, 3.0, 2.0, 5.0, 7.0, 1.0, 14.0, 21.5, 16.0]
     medians = "the bar is the median of the last `window` accepted norms: not their mean, smallest or largest"
-    others = {"this compares with the mean, which one large norm raises: take the median": statistics.fmean}
-    others |= {"this compares with the smallest norm: take the median": min, "this compares with the largest norm: take the median": max}
-    slips = {hint: judged(uneven, 3, 3.0, middle=kind) for hint, kind in others.items()}
-    check.equal(check.run(find_spikes, uneven, 3, 3.0), judged(uneven, 3, 3.0), medians, wrong=slips)
+    check.equal(check.run(find_spikes, uneven, 3, 3.0), judged(uneven, 3, 3.0), medians)
+    wider = [4.0, 27.0, 30.0, 1.0, 5.0, 26.0, 8.0, 20.0, 13.0, 13.0, 20.0, 3.0, 21.0, 2.0, 16.0, 29.0]
+    check.equal(check.run(find_spikes, wider, 5, 1.97), judged(wider, 5, 1.97), medians)
     ### END HIDDEN TESTS
 with check.part("spikes are not accepted"):
     raised = {"spikes are accepted: after two of them the third looks normal": [False, False, False, True, True, False]}
@@ -1115,20 +1013,15 @@ with check.part("spikes are not accepted"):
 ### BEGIN HIDDEN TESTS
 with check.part("the last `window`, the factor"):
     falling = [5.0, 4.0, 3.0, 2.0, 1.0, 1.0, 1.0, 3.5, 1.0]
-    whole = {"all accepted norms count: only the last `window` do": judged(falling, 3, 3.0, whole=True)}
-    check.equal(
-        check.run(find_spikes, falling, 3, 3.0), judged(falling, 3, 3.0), "compare with the last `window` accepted norms", wrong=whole
-    )
+    check.equal(check.run(find_spikes, falling, 3, 3.0), judged(falling, 3, 3.0), "compare with the last `window` accepted norms")
     longer = [9.0, 8.0, 7.0, 1.0, 1.0, 10.0]
     width = "the argument `window` is not used: of the last five norms, 9, 8, 7, 1 and 1, the median is 7, and 10 is no spike"
     check.equal(check.run(find_spikes, longer, 5, 3.0), [False] * 6, width)
     noisy[31] = 3.0  # between 2.5 and 3 times any median of these
-    fixed = {"the factor is 3, whatever the argument says": judged(noisy, 9, 3.0)}
     check.equal(
         check.run(find_spikes, noisy, 9, 2.5),
         judged(noisy, 9, 2.5),
         "with another window and factor the wrong norms are spikes: use the arguments",
-        wrong=fixed,
     )
 with check.edge("exactly `factor` times"):
     check.equal(
@@ -1576,11 +1469,11 @@ with check.part("losses of undone steps dropped"):
         batch = [suspects.next_batch() for _ in range(at)][-1].tolist()
         cases.append((number, steps, every, (batch[1], batch[3])))  # five, one and two rollbacks
 
-    def reference(steps, every, poison, number=0, kind="right"):
+    def reference(steps, every, poison, number=0):
         run = craft.SmallRun(seed=number, poison=poison)
         losses, undone, saved = [], [], None
         while run.step < steps and len(undone) < 9:
-            if saved is None or kind == "every step" or (run.step % every == 0 and kind != "only first"):
+            if run.step % every == 0:
                 saved = [copy.deepcopy(part.state_dict()) for part in (run.model, run.optimiser, run.schedule)]
                 saved += [
                     run.generator.get_state().clone(),
@@ -1601,7 +1494,7 @@ with check.part("losses of undone steps dropped"):
             run.order, run.place, run.step = saved[4].clone(), saved[5], saved[6]
             torch.set_rng_state(saved[7])
             random.setstate(saved[8])
-            run.reshuffle({"same seed": 1, "from zero": len(undone) - 1, "step": run.step}.get(kind, len(undone)))
+            run.reshuffle(len(undone))
             del losses[run.step :]
         return {"losses": losses, "undone": undone, "weights": run.weights()}
 
@@ -1620,24 +1513,11 @@ with check.part("the failed steps noted"):
     check.equal(craft.then(result, lambda r: r["undone"][:1]), [6], "the seventh step fails: six were completed before it", wrong=slips)
 ### BEGIN HIDDEN TESTS
 with check.part("last snapshot, k-th order"):
-    for (number, steps, every, pair), got, right in zip(cases, answers, rights):
-        kinds = {
-            "every rollback reshuffles with the same number: use k for the k-th rollback": "same seed",
-            "the reshuffling numbers start from 0: k = 1 for the first rollback": "from zero",
-            "run.reshuffle gets the number of the rollback, not the step": "step",
-            "you go back to the very first snapshot: go back to the last one": "only first",
-            "you take a snapshot in every step: only where run.step is a multiple of `every`": "every step",
-        }
-        if len(right["undone"]) == 1:  # then k is 1, once
-            kinds = {hint: kind for hint, kind in kinds.items() if kind != "same seed"}
-        if craft.then(got, lambda r, right=right: torch.equal(r["weights"], right["weights"])) is True:
-            kinds = {}  # nothing to explain: four more runs would only take time
-        slips = {hint: reference(steps, every, pair, number, kind)["weights"] for hint, kind in kinds.items()}
+    for got, right in zip(answers, rights):
         check.equal(
             got["weights"],
             right["weights"],
             "the weights after a run with rollbacks are not, bit for bit, what they should be",
-            wrong=slips,
         )
 with check.part("patience"):
     number, steps, every, pair = cases[2]  # two rollbacks: too many for a patience of one, not for a patience of two
@@ -1720,7 +1600,7 @@ def largest_rate(momentum, steepness):
 
 # %% test="bonus-edge" points=4
 check = Check("bonus-edge", points=4)
-with check.idea("step_factor", share=3):
+with check.idea("factor and edge"):
     slips = {
         "a factor is a size: take the absolute value": [-0.8, -1.5],
         "this is the smaller root: in the long run the larger one decides": [0.0, 0.0],
@@ -1759,6 +1639,18 @@ with check.idea("step_factor", share=3):
         atol=1e-6,
     )
     ### END HIDDEN TESTS
+    slips = {
+        "this is the edge without momentum: the momentum moves it": [0.02, 0.02],
+        "this is half of the largest rate: here no root has reached −1 yet": [0.01, 0.019],
+    }
+    slips["the edge moves up with the momentum, not down: put z = −1 into the equation"] = [0.02, 0.002]
+    slips["this divides by 1 − μ, as the long-run step does: put z = −1 into the equation"] = [0.02, 0.2]
+    minus_one = "the factor reaches 1 where z = −1. For h = 100 the rate is 0.02 without momentum and 0.038 with μ = 0.9"
+    check.close(check.run(lambda: [largest_rate(0.0, 100.0), largest_rate(0.9, 100.0)]), [0.02, 0.038], minus_one, rtol=1e-6, wrong=slips)
+    ### BEGIN HIDDEN TESTS
+    others = check.run(lambda: [largest_rate(0.5, 1.0), largest_rate(0.99, 7.0), largest_rate(0.2, 0.01)])
+    check.close(others, [3.0, 2 * 1.99 / 7, 240.0], "for other momenta and steepnesses the largest rate is wrong", rtol=1e-6)
+    ### END HIDDEN TESTS
 with check.part("complex roots"):
     slips = {
         "this is the real part of a complex root: take its absolute value": 0.405,
@@ -1779,19 +1671,6 @@ with check.part("beyond the edge"):
     truth = [larger_root(*case) for case in beyond]
     far = "for rates from a little to far beyond the edge the factor is wrong: it is the larger |z|, and above 1"
     check.close(check.run(lambda: [step_factor(*case) for case in beyond]), truth, far, rtol=1e-6, atol=1e-6)
-    ### END HIDDEN TESTS
-with check.idea("largest_rate"):
-    slips = {
-        "this is the edge without momentum: the momentum moves it": [0.02, 0.02],
-        "this is half of the largest rate: here no root has reached −1 yet": [0.01, 0.019],
-    }
-    slips["the edge moves up with the momentum, not down: put z = −1 into the equation"] = [0.02, 0.002]
-    slips["this divides by 1 − μ, as the long-run step does: put z = −1 into the equation"] = [0.02, 0.2]
-    minus_one = "the factor reaches 1 where z = −1. For h = 100 the rate is 0.02 without momentum and 0.038 with μ = 0.9"
-    check.close(check.run(lambda: [largest_rate(0.0, 100.0), largest_rate(0.9, 100.0)]), [0.02, 0.038], minus_one, rtol=1e-6, wrong=slips)
-    ### BEGIN HIDDEN TESTS
-    others = check.run(lambda: [largest_rate(0.5, 1.0), largest_rate(0.99, 7.0), largest_rate(0.2, 0.01)])
-    check.close(others, [3.0, 2 * 1.99 / 7, 240.0], "for other momenta and steepnesses the largest rate is wrong", rtol=1e-6)
     ### END HIDDEN TESTS
 check.score()
 
