@@ -520,6 +520,11 @@ with check.edge("pairs unchanged"):
 with check.edge("scores of ±200"):
     far = check.run(merge, (torch.tensor(-200.0), torch.tensor(1.0)), (torch.tensor(200.0), torch.tensor(1.0)))
     check.close(far[1], 1.0, "e²⁰⁰ overflows: exponentiate only differences from the new maximum")
+    for m in (-200.0, 200.0):
+        near = check.run(merge, (torch.tensor(m), torch.tensor(2.0)), (torch.tensor(m - math.log(2.0)), torch.tensor(4.0)))
+        check.close(near[1], 4.0, "two parts with maxima around ±200: exponentiate only differences from the new maximum")
+        near = check.run(merge, (torch.tensor(m - math.log(2.0)), torch.tensor(4.0)), (torch.tensor(m), torch.tensor(2.0)))
+        check.close(near[1], 4.0, "two parts with maxima around ±200: exponentiate only differences from the new maximum")
 ### END HIDDEN TESTS
 check.score()
 
@@ -654,13 +659,14 @@ with check.idea("a running softmax"):
     )
     check.ranked("bytes moved for two heads of 64 queries", run)
     scores = ask @ key.mT * 0.3
-    steps = "two heads, two blocks of queries, two of keys: the output is wrong by more than 1e-4. Head, block, scale, accumulator?"
+    steps = "two heads, two blocks of queries, two of keys: the output is wrong. Head, block, scale, accumulator?"
+    blockwise, whole = run.arrays["out"], scores.softmax(-1) @ give
     check.close(
         run.arrays["out"],
         scores.softmax(-1) @ give,
         steps,
-        atol=1e-4,
-        rtol=1e-4,
+        atol=1e-2,
+        rtol=1e-2,
         wrong={
             "the scores are not multiplied by the argument `scale`": (ask @ key.mT).softmax(-1) @ give,
             "the scale is written as a constant, 1/√D: multiply by the argument `scale`": (ask @ key.mT / 32**0.5).softmax(-1) @ give,
@@ -745,9 +751,12 @@ with check.part("any length"):
             BM=BM,
             BN=BN,
         )
-        check.close(run.arrays["out"], (ask @ key.mT * 0.25).softmax(-1) @ give, ends, atol=1e-4, rtol=1e-4)
+        check.close(run.arrays["out"], (ask @ key.mT * 0.25).softmax(-1) @ give, ends, atol=2e-2, rtol=1e-2)
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
+with check.edge("float32 all the way"):
+    rounded = "the output is wrong by more than 1e-4: accumulator, weights and values stay in float32"
+    check.close(blockwise, whole, rounded, atol=1e-4, rtol=1e-4)
 with check.part("every number once per block"):
     check.equal(
         run.loaded,
@@ -1494,11 +1503,14 @@ with check.idea("split_kernel and combine"):
     outs = torch.stack([((p - p.amax(1, keepdim=True)).exp()[..., None] * g).sum(1) for p, g in pieces], 1)
     mixed = check.run(combine, tops, sums, outs, shape=(2, 5))
     check.close(mixed, (scores.softmax(1)[..., None] * give).sum(1), "three parts: the output differs from attention", atol=1e-4)
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.edge("large scores"):
     far = check.run(combine, tops + 300, sums, outs, shape=(2, 5))
     apart = check.run(combine, tops + torch.tensor([[0.0], [300.0]]), sums, outs, shape=(2, 5))
     check.close(apart, mixed, "two heads with scores 300 apart: every head has its own largest maximum", atol=1e-4)
     check.close(far, mixed, "the same scores plus 300 overflow: exponentiate only differences from the largest maximum", atol=1e-4)
-    ### END HIDDEN TESTS
+### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]
