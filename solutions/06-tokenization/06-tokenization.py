@@ -1315,6 +1315,9 @@ with check.part("holds back little"):
     check.true(check.run(lambda: safe_cut("abc def " + END + "x" * 12, [END])) == 8 + 13, complete)
     beyond = "cut in the text after the last special token, not only at the special token"
     check.true(check.run(lambda: safe_cut("many words before " + END + " and a lot of words behind it, too", [END])) > 31, beyond)
+with check.edge("a complete signal at the end"):
+    complete_end = "a special token of length L that ends the buffer is complete: it starts before `limit`, and its end is safe"
+    check.equal(check.run(safe_cut, "abc def " + END, [END]), 8 + len(END), complete_end)
 with check.edge("special tokens in others"):
     longer = "a special token may be the beginning of a longer one: it is certain only if it starts before `limit`"
     check.equal(survives("a" + END * 5 + "b " + END, END + "c", [END, END + END]), True, longer)
