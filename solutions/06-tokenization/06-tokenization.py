@@ -90,9 +90,14 @@ def text_of(ids, vocab):
 # %% test="decode" points=3
 check = Check("decode", points=3)
 table = {0: b"caf", 1: b"\xc3", 2: b"\xa9", 3: b" noir", 7: b"!"}
-with check.idea("bytes_of"):
+with check.idea("bytes_of and text_of"):
     side = "bytes_of: the bytes are the tokens of the ids, one after the other, in that order"
     check.equal(check.run(bytes_of, [3, 7, 7, 0, 1], table), b" noir!!caf\xc3", side)
+    join = "text_of: a token may end inside a character: join all bytes first, decode once"
+    apart = "each token is decoded by itself: a character that is spread over two tokens is lost. Join first"
+    slips = {apart: "caf\ufffd\ufffd noir", "bytes of a split character were dropped: join first, decode once": "caf noir"}
+    slips["every byte became its own character (latin-1): decode as UTF-8"] = "cafÃ© noir"
+    check.equal(check.run(text_of, [0, 1, 2, 3], table), "café noir", join, wrong=slips)
     ### BEGIN HIDDEN TESTS
     numbers = randint(0, 256, (200,)).tolist()
     single = {number: bytes([number]) for number in range(256)}
@@ -104,6 +109,11 @@ with check.idea("bytes_of"):
     moved = {1000 - number: bytes([number]) for number in range(256)}
     taken = "bytes_of: an id is not a byte. Look each one up in `vocab`"
     check.equal(check.run(bytes_of, [1000 - number for number in numbers], moved), bytes(numbers), taken)
+    check.equal(check.run(text_of, [5], {5: b"\xc3\xa9"}), "é", "text_of: a token that holds one whole character")
+    smile = {0: b"\xf0", 1: b"\x9f\x99", 2: b"\x82", 3: b"ok"}
+    check.equal(
+        check.run(text_of, [3, 0, 1, 2, 3], smile), "ok🙂ok", "text_of: a character that is spread over three tokens comes out wrong"
+    )
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.edge("bytes_of: no ids"):
@@ -111,21 +121,6 @@ with check.edge("bytes_of: no ids"):
 with check.edge("bytes_of: ids unchanged"):
     check.unchanged(bytes_of, [3, 0, 7], table, hint="`bytes_of` changes the list of ids that it is given")
 ### END HIDDEN TESTS
-with check.idea("text_of", share=2):
-    join = "text_of: a token may end inside a character: join all bytes first, decode once"
-    ### BEGIN HIDDEN TESTS
-    check.equal(check.run(text_of, [5], {5: b"\xc3\xa9"}), "é", "text_of: a token that holds one whole character")
-    ### END HIDDEN TESTS
-    apart = "each token is decoded by itself: a character that is spread over two tokens is lost. Join first"
-    slips = {apart: "caf\ufffd\ufffd noir", "bytes of a split character were dropped: join first, decode once": "caf noir"}
-    slips["every byte became its own character (latin-1): decode as UTF-8"] = "cafÃ© noir"
-    check.equal(check.run(text_of, [0, 1, 2, 3], table), "café noir", join, wrong=slips)
-    ### BEGIN HIDDEN TESTS
-    smile = {0: b"\xf0", 1: b"\x9f\x99", 2: b"\x82", 3: b"ok"}
-    check.equal(
-        check.run(text_of, [3, 0, 1, 2, 3], smile), "ok🙂ok", "text_of: a character that is spread over three tokens comes out wrong"
-    )
-    ### END HIDDEN TESTS
 with check.part("bytes that are no text"):
     stray = "a stray byte is not text: it becomes one U+FFFD, and decoding goes on"
     dropped = "the stray byte was dropped: it must leave a U+FFFD behind, or the damage is invisible"
@@ -804,13 +799,22 @@ def pop_best(heap, counts):
 
 # %% test="queue" points=4
 check = Check("queue", points=4)
-with check.idea("descending"):
+with check.idea("descending and pop_best"):
     level = [(b"a", b"b"), (b"c", b"a"), (b"a", b"c"), (b"b", b"a"), (b"b", b"z")]
     same_length = "sorted by your key, the pairs must come from the greatest to the smallest"
     check.equal(check.run(lambda: sorted(level, key=descending)), sorted(level, reverse=True), same_length)
+    # the heap is made by hand: any list in heap order is one
+    stale = [(-9, ((0,),), (b"e", b"s")), (-8, ((1,),), (b"x", b"y")), (-7, ((2,),), (b"s", b"t")), (-5, ((3,),), (b"t", b"o"))]
+    outcome = check.measure(checks.inout, pop_best, stale, {(b"e", b"s"): 6, (b"x", b"y"): 2, (b"s", b"t"): 7, (b"t", b"o"): 5})
+    nine = "the entry with 9 is stale, the count is 6 now: throw it away and take the next; that is stale, too"
+    slips = {"the first entry is stale: its count is not the one in `counts`": (b"e", b"s")}
+    check.equal(outcome[0], (b"s", b"t"), nine, wrong=slips)
     ### BEGIN HIDDEN TESTS
     drawn = sorted({(bytes(row[:2]), bytes(row[2:])) for row in randint(1, 255, (60, 4)).tolist()})
     check.equal(check.run(lambda: sorted(drawn, key=descending)), drawn[::-1], "60 pairs do not come out in reverse order")
+    several = [(-n, ((n,),), (bytes([n]), b"z")) for n in range(20, 0, -1)]
+    now = {entry[2]: (-entry[0] if entry[0] % 4 == 0 else 1) for entry in several}
+    check.equal(check.run(pop_best, several[1:], now), (bytes([16]), b"z"), "several stale entries in a row: pop until one agrees")
     ### END HIDDEN TESTS
 with check.part("a token that begins another"):
     mixed = [(b"a", b"b"), (b"ab", b"a"), (b"a", b"bc"), (b"b", b"a"), (b"aa", b"z"), (b"a", b"a")]
@@ -839,17 +843,6 @@ with check.edge("bytes 0 and 255"):
         "the order is wrong for the smallest and the largest bytes, 0 and 255: what comes at the end of the key must be larger than any negated byte, even that of 0",
     )
 ### END HIDDEN TESTS
-with check.idea("pop_best"):  # the heap is made by hand: any list in heap order is one
-    stale = [(-9, ((0,),), (b"e", b"s")), (-8, ((1,),), (b"x", b"y")), (-7, ((2,),), (b"s", b"t")), (-5, ((3,),), (b"t", b"o"))]
-    outcome = check.measure(checks.inout, pop_best, stale, {(b"e", b"s"): 6, (b"x", b"y"): 2, (b"s", b"t"): 7, (b"t", b"o"): 5})
-    nine = "the entry with 9 is stale, the count is 6 now: throw it away and take the next; that is stale, too"
-    slips = {"the first entry is stale: its count is not the one in `counts`": (b"e", b"s")}
-    check.equal(outcome[0], (b"s", b"t"), nine, wrong=slips)
-    ### BEGIN HIDDEN TESTS
-    several = [(-n, ((n,),), (bytes([n]), b"z")) for n in range(20, 0, -1)]
-    now = {entry[2]: (-entry[0] if entry[0] % 4 == 0 else 1) for entry in several}
-    check.equal(check.run(pop_best, several[1:], now), (bytes([16]), b"z"), "several stale entries in a row: pop until one agrees")
-    ### END HIDDEN TESTS
 with check.part("the heap afterwards"):
     kept = {"the entry is looked at but not removed: use `heappop`": stale[2:]}
     check.equal(outcome[1][0], stale[3:], "stale entries and the one you return are removed from the heap, and no others", wrong=kept)
@@ -1322,6 +1315,9 @@ with check.part("holds back little"):
     check.true(check.run(lambda: safe_cut("abc def " + END + "x" * 12, [END])) == 8 + 13, complete)
     beyond = "cut in the text after the last special token, not only at the special token"
     check.true(check.run(lambda: safe_cut("many words before " + END + " and a lot of words behind it, too", [END])) > 31, beyond)
+with check.edge("a complete signal at the end"):
+    complete_end = "a special token of length L that ends the buffer is complete: it starts before `limit`, and its end is safe"
+    check.equal(check.run(safe_cut, "abc def " + END, [END]), 8 + len(END), complete_end)
 with check.edge("special tokens in others"):
     longer = "a special token may be the beginning of a longer one: it is certain only if it starts before `limit`"
     check.equal(survives("a" + END * 5 + "b " + END, END + "c", [END, END + END]), True, longer)
@@ -1513,9 +1509,13 @@ check = Check("tokenizer", points=8)
 simple = {number: bytes([number]) for number in range(256)} | {256: b"th", 257: b"the", 258: b" the"}
 small = [(b"t", b"h"), (b"th", b"e"), (b" ", b"the")]
 tok = check.keep(Tokenizer, simple, small, [END])
-with check.idea("encode", share=3):
+with check.idea("encode, decode and encode_iterable"):
     pieces = '"the", " the", and " thx", which is " ", "th" and "x"'
     check.equal(check.run(tok.encode, "the the thx"), [257, 258, 32, 256, 120], pieces)
+    check.equal(check.run(tok.decode, [257, 258, 195, 169]), "the theé", "decode gives the text back")
+    check.equal(check.run(tok.decode_bytes, [257, 255, 258]), b"the\xff the", "decode_bytes gives the bytes behind the ids")
+    same = "a stream gives the same ids as the joined text, wherever the chunks end"
+    check.equal(check.measure(tokens.drain, tok, ["th", "e t", "he", " th", "x"])[0], [257, 258, 32, 256, 120], same)
     ### BEGIN HIDDEN TESTS
     places = randint(0, 10_000, (700,)).unique().tolist()
     places = [places[i] for i in (randint(0, 1 << 30, (len(places),)).argsort()).tolist()][:259]  # ids in any order: an id is not a byte
@@ -1555,6 +1555,23 @@ with check.idea("encode", share=3):
         [1026, 338, 262, 661, 286, 262, 1578, 1829, 11, 290, 314, 760, 326, 484, 1183, 423, 262, 1176, 13, 198],
         "with (the first 2,000 merges of) GPT-2's tables you do not get GPT-2's ids",
     )
+    novel = "the other  thé\n\n then n't  🙂 the\n "
+    check.equal(check.run(odd.decode, ids_of(novel)), novel, "decoding the ids of a text must give exactly that text")
+    everything = bytes(range(256)) + bytes(randint(0, 256, (500,)).tolist())
+    singly = [number_of[bytes([b])] for b in everything]
+    check.equal(check.run(odd.decode_bytes, singly), everything, "any bytes must survive: decode_bytes does not go through text")
+    for width in (1, 3, 7, 500):
+        chunks = [novel[i : i + width] for i in range(0, len(novel), width)]
+        other = (
+            "streaming in small chunks gives other ids than the whole text: what is kept in the buffer, and is the rest encoded at the end?"
+        )
+        check.equal(check.measure(tokens.drain, odd, chunks)[0], ids_of(novel), other)
+    sheet = "the cat; then the other. " * 6  # long enough for many cuts
+    streamed, at_once = check.measure(tokens.drain, odd, [sheet[i : i + 9] for i in range(0, len(sheet), 9)])[0], ids_of(sheet)
+    twice = "text that was encoded stays in the buffer and is encoded again: keep only the rest, `buffer[cut:]`"
+    lost = "ids are missing in a stream: every part of the buffer must be encoded, the rest at the end as well"
+    seen = check.run(lambda: [streamed == at_once, (len(streamed) > len(at_once)) - (len(streamed) < len(at_once))])
+    check.equal(seen, [True, 0], "a stream gives other ids than its text", wrong={twice: [False, 1], lost: [False, -1]})
     ### END HIDDEN TESTS
 with check.part("special tokens"):
     slips = {"the special token is lost: it has an id, too": [257, 256, 120]}
@@ -1577,7 +1594,6 @@ with check.edge("encode: no text, no signals"):
     plain = check.run(check.keep(Tokenizer, simple, small).encode, "the<|endoftext|>")
     check.equal(plain, [257, *END.encode()], "without special tokens END is ordinary text")
 with check.edge("any bytes"):
-    everything = bytes(range(256)) + bytes(randint(0, 256, (500,)).tolist())
     ids = check.run(odd.encode, everything)
     back = check.run(lambda: b"".join(shuffled[number] for number in ids))
     check.equal(back, everything, "`encode` of bytes that are not UTF-8: the tokens of its ids, joined, must be these bytes")
@@ -1585,15 +1601,6 @@ with check.edge("the caller's vocabulary"):
     copy = "the caller's vocabulary must stay as it is: add special tokens to a copy"
     check.equal(check.run(lambda: len(checks.inout(Tokenizer, simple, small, [END])[1][0])), 259, copy)
 ### END HIDDEN TESTS
-with check.idea("decode", share=2):
-    check.equal(check.run(tok.decode, [257, 258, 195, 169]), "the theé", "decode gives the text back")
-    check.equal(check.run(tok.decode_bytes, [257, 255, 258]), b"the\xff the", "decode_bytes gives the bytes behind the ids")
-    ### BEGIN HIDDEN TESTS
-    novel = "the other  thé\n\n then n't  🙂 the\n "
-    check.equal(check.run(odd.decode, ids_of(novel)), novel, "decoding the ids of a text must give exactly that text")
-    singly = [number_of[bytes([b])] for b in everything]
-    check.equal(check.run(odd.decode_bytes, singly), everything, "any bytes must survive: decode_bytes does not go through text")
-    ### END HIDDEN TESTS
 with check.part("bytes that are no text"):
     check.equal(check.run(tok.decode, [0xE2, 0x82]), "\ufffd", "an unfinished character becomes U+FFFD, not an exception")
     ### BEGIN HIDDEN TESTS
@@ -1601,23 +1608,6 @@ with check.part("bytes that are no text"):
     ### END HIDDEN TESTS
 with check.part("special tokens as written"):
     check.equal(check.run(tok.decode, [257, 259]), "the<|endoftext|>", "decode gives special tokens as they are written")
-with check.idea("encode_iterable", share=3):
-    same = "a stream gives the same ids as the joined text, wherever the chunks end"
-    check.equal(check.measure(tokens.drain, tok, ["th", "e t", "he", " th", "x"])[0], [257, 258, 32, 256, 120], same)
-    ### BEGIN HIDDEN TESTS
-    for width in (1, 3, 7, 500):
-        chunks = [novel[i : i + width] for i in range(0, len(novel), width)]
-        other = (
-            "streaming in small chunks gives other ids than the whole text: what is kept in the buffer, and is the rest encoded at the end?"
-        )
-        check.equal(check.measure(tokens.drain, odd, chunks)[0], ids_of(novel), other)
-    sheet = "the cat; then the other. " * 6  # long enough for many cuts
-    streamed, at_once = check.measure(tokens.drain, odd, [sheet[i : i + 9] for i in range(0, len(sheet), 9)])[0], ids_of(sheet)
-    twice = "text that was encoded stays in the buffer and is encoded again: keep only the rest, `buffer[cut:]`"
-    lost = "ids are missing in a stream: every part of the buffer must be encoded, the rest at the end as well"
-    seen = check.run(lambda: [streamed == at_once, (len(streamed) > len(at_once)) - (len(streamed) < len(at_once))])
-    check.equal(seen, [True, 0], "a stream gives other ids than its text", wrong={twice: [False, 1], lost: [False, -1]})
-    ### END HIDDEN TESTS
 with check.part("signals across chunks"):
     broken = "a special token that is spread over chunks is still one: pass the special tokens to `safe_cut`"
     check.equal(check.measure(tokens.drain, tok, ["the<|endof", "text|>", "x"])[0], [257, 259, 120], broken)
@@ -1697,8 +1687,9 @@ def fertility(text, ids):
 
 # %% test="measures" points=3
 check = Check("measures", points=3)
-with check.idea("bytes_per_token"):
+with check.idea("bytes_per_token and fertility"):
     check.close(check.run(bytes_per_token, "née four", [5, 6, 7]), 3.0, 'bytes_per_token: nine bytes ("é" has two) in three tokens')
+    check.close(check.run(fertility, "two words", [1, 2, 3, 4, 5, 6, 6]), 3.5, "fertility: seven tokens for two words, a fraction")
     ### BEGIN HIDDEN TESTS
     foreign = " één café — 🙂\n\tτέλος a\nb\n"
     check.close(
@@ -1707,10 +1698,6 @@ with check.idea("bytes_per_token"):
         "divide the number of bytes of the text by the number of tokens",
     )
     check.close(check.run(bytes_per_token, " x ", [120]), 3.0, "white space is text: it has bytes, too")
-    ### END HIDDEN TESTS
-with check.idea("fertility"):
-    check.close(check.run(fertility, "two words", [1, 2, 3, 4, 5, 6, 6]), 3.5, "fertility: seven tokens for two words, a fraction")
-    ### BEGIN HIDDEN TESTS
     sentence = "we don't count words, but count signs"
     check.close(
         check.run(fertility, sentence, [3] * 16),

@@ -152,6 +152,30 @@ def text_of(ids, vocab):
             says="each token is decoded by itself: a character that is spread over two tokens is lost. Join first",
             gravity="idea",
         ),
+        Mistake(
+            "tokens reversed",
+            change={"for number in ids": "for number in reversed(ids)"},
+            says="bytes_of: the tokens come in reverse order",
+            gravity="idea",
+        ),
+        Mistake(
+            "spaces between",
+            change={'b"".join': 'b" ".join'},
+            says="bytes_of: there are spaces between the tokens: put them side by side",
+            gravity="idea",
+        ),
+        Mistake(
+            "ids taken for bytes",
+            change={'b"".join(vocab[number] for number in ids)': "bytes(number % 256 for number in ids)"},
+            says="bytes_of: the ids are taken for bytes: look each one up in `vocab`",
+            gravity="idea",
+        ),
+        Mistake(
+            "text for bytes",
+            change={'b"".join(vocab[number] for number in ids)': '"".join(str(vocab[number]) for number in ids)'},
+            says="bytes_of: the tokens are written out as text: join the bytes themselves",
+            gravity="idea",
+        ),
         Right(
             "a loop",
             code="""
@@ -458,6 +482,12 @@ def split_special(text, special_tokens):
             says="only the first special token of the list is cut out",
             gravity="part",
         ),
+        Mistake(
+            "last piece only",
+            change={"counts.update(PRETOKEN.findall(piece))": "counts = Counter(PRETOKEN.findall(piece))"},
+            says="the counts of a piece replace those of the pieces before it: add to them",
+            gravity="part",
+        ),
         Right(
             "a plain dict",
             code="""
@@ -732,6 +762,12 @@ def best_pair(counts):
             change={"(counts[pair], pair)": "(counts[pair], pair[0].lower(), pair[1].lower())"},
             says="the pairs are compared in lower case: compare the bytes as they are",
             gravity="edge",
+        ),
+        Mistake(
+            "count and pair",
+            change={"return max(": "return max(((n, p) for p, n in counts.items()), default=None)\n    return max("},
+            says="the count comes back together with the pair: return the pair alone",
+            gravity="idea",
         ),
         Right(
             "two steps",
@@ -1044,6 +1080,12 @@ def merge(word, pair):
             says="the vocabulary is turned round: it is a dict from the number to the token",
             gravity="idea",
         ),
+        Mistake(
+            "merges stay empty",
+            change={"        merges.append(pair)\n": ""},
+            says="nothing is appended to `merges`: note every pair that is merged",
+            gravity="idea",
+        ),
         Right(
             "a for loop over rounds",
             code="""
@@ -1192,6 +1234,18 @@ def merge_changes(word, pair):
 """,
             says="each merge counts the old pair between two merges again: it is lost once",
             gravity="part",
+        ),
+        Mistake(
+            "of the pair itself only",
+            change={"changes.items() if n}": "changes.items() if n and each == pair}"},
+            says="only the change of the merged pair is given: its neighbours change, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "lost only once",
+            change={"changes[old] -= 1": "changes[old] = -1"},
+            says="a pair that disappears several times counts once: add up",
+            gravity="idea",
         ),
         Right(
             "counters",
@@ -1367,6 +1421,30 @@ def merge_changes(word, pair):
             says="the heap is not used: pop its entries until one agrees with `counts`",
             gravity="idea",
         ),
+        Mistake(
+            "not negated",
+            change={".translate(bytes(range(255, -1, -1)))": ""},
+            says="descending: the bytes are not negated, so that the smallest pair comes first",
+            gravity="idea",
+        ),
+        Mistake(
+            "left token only",
+            change={"for token in pair)": "for token in pair[:1])"},
+            says="descending: only the left token is in the key: the right one decides among equal left ones",
+            gravity="idea",
+        ),
+        Mistake(
+            "from the end",
+            change={"heapq.heappop(heap)": "heap.pop()"},
+            says="pop_best: entries are taken from the end of the list: the smallest one is first, use `heapq.heappop`",
+            gravity="idea",
+        ),
+        Mistake(
+            "sign of the entry",
+            change={"counts.get(pair, 0) == -negative": "counts.get(pair, 0) == negative"},
+            says="pop_best: an entry holds the negative count: compare `counts` with −entry",
+            gravity="idea",
+        ),
         Right(
             "tuples of negative numbers",
             change={
@@ -1454,7 +1532,7 @@ def train_bpe(text, vocab_size, special_tokens=()):
         Mistake(
             "new places forgotten",
             change={"                if n > 0:\n                    where[other].add(place)\n": ""},
-            says="the places of new pairs are not noted in `where`: a pair whose count grows in a word is new there",
+            says="new pairs are never merged: note their places in `where`, and add their changes to `counts`",
             gravity="idea",
         ),
         Mistake(
@@ -1510,6 +1588,20 @@ def train_bpe(text, vocab_size, special_tokens=()):
             change={"vocab[len(vocab)] = pair[0] + pair[1]": "vocab[255 + len(merges)] = pair[0] + pair[1]"},
             hint="the merges take the ids of the special tokens",
             gravity="part",
+        ),
+        Mistake(
+            "nothing pushed",
+            change={
+                "            if n and counts[other]:\n                heapq.heappush(heap, (-counts[other], descending(other), other))\n": ""
+            },
+            says="no new entries are pushed: every old entry goes stale, and the heap runs empty",
+            gravity="idea",
+        ),
+        Mistake(
+            "counts stay",
+            change={"            counts[other] += n\n": ""},
+            says="new pairs are never merged: note their places in `where`, and add their changes to `counts`",
+            gravity="idea",
         ),
         Right(
             "the maximum without a heap",
@@ -1866,6 +1958,12 @@ def safe_cut(text, special_tokens=()):
             "L too small by one",
             change={"default=1) + 1": "default=1) + 2"},
             says="too little is held back for a special token, by one character: it may have begun in the last L − 1",
+            gravity="edge",
+        ),
+        Mistake(
+            "limit one too early",
+            change={"default=1) + 1": "default=1)"},
+            says="one character too many is held back: what starts before len(text) − (L − 1) is certain",
             gravity="edge",
         ),
         Right(
@@ -2238,6 +2336,12 @@ def from_json(text):
             says="the pieces are cut at white space, which is lost: use `PRETOKEN`",
             gravity="idea",
         ),
+        Mistake(
+            "ids in tuples",
+            change={"ids += self.word_ids(word)": "ids.append(self.word_ids(word))"},
+            says="the ids of a word stay together as one entry: add them one by one, `ids += …`",
+            gravity="idea",
+        ),
         Right(
             "streams by pre-tokens",
             change={
@@ -2490,6 +2594,12 @@ def recover_merges(vocab):
     return list(RANKS)
 """,
             says="the merges of an earlier call are still there: start with none in every call",
+            gravity="idea",
+        ),
+        Mistake(
+            "the dict",
+            change={"return list(ranks)": "return ranks"},
+            says="a dict comes back: return the list of its merges",
             gravity="idea",
         ),
         Right(

@@ -86,11 +86,17 @@ def reachable(P, W, I):
 
 # %% test="count-first" points=5
 check = Check("count-first", points=5)
-with check.idea("bytes"):
+with check.idea("bytes, intensity, roofline"):
     moved = check.run(attention_bytes, 8, 2, 2, False)
     check.equal(moved, 128, "without the matrix: Q, K, V and O, 8 × 2 numbers each, 2 bytes a number")
     moved = check.run(attention_bytes, 8, 2, 2, True)
     check.equal(moved, 640, "with the matrix: 8 × 8 numbers also go through memory four times. What is written, what is read?")
+    ratio = check.run(intensity, 8, 2, 2, False)
+    check.close(ratio, 4.0, "two products of 8 · 8 · 2 terms, two FLOP a term: 512 FLOP for 128 bytes")
+    slow, fast = check.run(reachable, 100.0, 10.0, 4.0), check.run(reachable, 100.0, 10.0, 25.0)
+    check.close(
+        torch.tensor([float(slow), float(fast)]), [40.0, 100.0], "the slower side decides: 4 FLOP a byte, 10 bytes a second; then the peak"
+    )
     ### BEGIN HIDDEN TESTS
     for T, D, b in ((5, 3, 4), (100, 64, 2), (7, 9, 1)):
         for matrix in (False, True):
@@ -98,22 +104,10 @@ with check.idea("bytes"):
             check.equal(
                 moved, b * (4 * T * D + (4 * T * T if matrix else 0)), "other sizes: four arrays of T × D, and the matrix four times"
             )
-    ### END HIDDEN TESTS
-with check.idea("intensity", share=2):
-    ratio = check.run(intensity, 8, 2, 2, False)
-    check.close(ratio, 4.0, "two products of 8 · 8 · 2 terms, two FLOP a term: 512 FLOP for 128 bytes")
-    ### BEGIN HIDDEN TESTS
     ratio = check.run(intensity, 100, 64, 2, True)
     check.close(ratio, 100 * 64 / (2 * (100 + 64)), "with the matrix the intensity is T D / (b (T + D)): are both products counted?")
     ratio = check.run(intensity, 300, 64, 4, False)
     check.close(ratio, 300 / 4, "without the matrix the intensity is T / b, whatever the width is")
-    ### END HIDDEN TESTS
-with check.idea("roofline"):
-    slow, fast = check.run(reachable, 100.0, 10.0, 4.0), check.run(reachable, 100.0, 10.0, 25.0)
-    check.close(
-        torch.tensor([float(slow), float(fast)]), [40.0, 100.0], "the slower side decides: 4 FLOP a byte, 10 bytes a second; then the peak"
-    )
-    ### BEGIN HIDDEN TESTS
     check.close(check.run(reachable, 65.0, 0.32, 500.0), 65.0, "right of P / W the peak is reached, and no more")
     check.close(check.run(reachable, 65.0, 0.32, 100.0), 32.0, "left of P / W the memory decides: I · W")
     ### END HIDDEN TESTS
@@ -191,14 +185,22 @@ def add(a, b):
 
 # %% test="add" points=5
 check = Check("add", points=5)
-with check.idea("add_kernel", share=2):
+with check.idea("add_kernel and its launch"):
     whole = torch.arange(32.0)
     run = check.measure(checks.traffic, add_kernel, (2,), whole, 10 * whole, torch.full((32,), torch.nan), 32, BLOCK=16)
     check.close(run.arrays["out"], 11 * whole, "two blocks of 16: program 1 starts at number 16. Does every program add its own block?")
+    check.uses(add, "add_kernel", hint="add: the sum is the kernel's work: launch `add_kernel` with enough programs")
+    check.close(
+        check.run(add, torch.arange(64.0), torch.ones(64)),
+        torch.arange(1.0, 65.0),
+        "add: make an empty result, launch enough programs, return it",
+    )
     ### BEGIN HIDDEN TESTS
     left, right = randn(256), randn(256)
     run = check.measure(checks.traffic, add_kernel, (8,), left, right, torch.full((256,), torch.nan), 256, BLOCK=32)
     check.close(run.arrays["out"], left + right, "eight blocks of 32: the sum is wrong")
+    wide = randn(3, 64)
+    check.close(check.run(add, wide, wide), 2 * wide, "add: 192 numbers need three programs of 64")
     ### END HIDDEN TESTS
 with check.part("a last block that is not full"):
     run = check.measure(checks.traffic, add_kernel, (3,), whole.repeat(2)[:40], torch.ones(40), torch.full((40,), torch.nan), 40, BLOCK=16)
@@ -208,17 +210,6 @@ with check.part("a last block that is not full"):
     run = check.measure(checks.traffic, add_kernel, (7,), odd, odd, torch.full((101,), torch.nan), 101, BLOCK=16)
     check.close(run.arrays["out"], 2 * odd, "101 numbers in blocks of 16: the sum is wrong")
     check.equal([run.loaded, run.stored], [808, 404], "every number is loaded once and stored once: 8 and 4 bytes for each sum")
-    ### END HIDDEN TESTS
-with check.idea("add"):
-    check.uses(add, "add_kernel", hint="add: the sum is the kernel's work: launch `add_kernel` with enough programs")
-    check.close(
-        check.run(add, torch.arange(64.0), torch.ones(64)),
-        torch.arange(1.0, 65.0),
-        "add: make an empty result, launch enough programs, return it",
-    )
-    ### BEGIN HIDDEN TESTS
-    wide = randn(3, 64)
-    check.close(check.run(add, wide, wide), 2 * wide, "add: 192 numbers need three programs of 64")
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
 with check.part("enough programs"):
@@ -362,7 +353,7 @@ def matmul_bytes(M, N, K, BM, BN):
 
 # %% test="matmul" points=6
 check = Check("matmul", points=6)
-with check.idea("matmul_kernel", share=5):
+with check.idea("matmul_kernel and matmul_bytes"):
     ones = torch.ones(16, 32)
     run = check.measure(
         checks.traffic,
@@ -384,6 +375,11 @@ with check.idea("matmul_kernel", share=5):
         halves,
         "ones times ones over 32 terms is 32, in two steps of 16: is there a loop over K, and is the second tile at its own place?",
     )
+    check.close(
+        check.run(matmul_bytes, 32, 32, 32, 16, 16),
+        16384.0,
+        "2 × 2 tiles; each reads 16 rows and 16 columns of 32 numbers, 4 bytes a number",
+    )
     ### BEGIN HIDDEN TESTS
     first, second = randn(32, 64), randn(64, 48)
     run = check.measure(
@@ -391,6 +387,11 @@ with check.idea("matmul_kernel", share=5):
     )
     check.close(
         run.arrays["c"], first @ second, "32 × 64 times 64 × 48: the product is wrong. Which axis has which stride?", atol=1e-4, rtol=1e-4
+    )
+    check.close(
+        check.run(matmul_bytes, 96, 64, 40, 48, 16),
+        4 * 96 * 64 * 40 * (1 / 48 + 1 / 16),
+        "tiles that are not square: rows of a are read once per column of tiles",
     )
     ### END HIDDEN TESTS
 with check.part("sides that are not multiples"):
@@ -442,19 +443,6 @@ with check.part("traffic"):
         )
         check.equal([run.stored, run.flops], [4 * 64 * 64, 2 * 64**3], "each number of c is stored once, and the work is in `tl.dot`")
 ### END HIDDEN TESTS
-with check.idea("matmul_bytes", share=2):
-    check.close(
-        check.run(matmul_bytes, 32, 32, 32, 16, 16),
-        16384.0,
-        "2 × 2 tiles; each reads 16 rows and 16 columns of 32 numbers, 4 bytes a number",
-    )
-    ### BEGIN HIDDEN TESTS
-    check.close(
-        check.run(matmul_bytes, 96, 64, 40, 48, 16),
-        4 * 96 * 64 * 40 * (1 / 48 + 1 / 16),
-        "tiles that are not square: rows of a are read once per column of tiles",
-    )
-    ### END HIDDEN TESTS
 check.score()
 
 # %% look=true
@@ -532,6 +520,11 @@ with check.edge("pairs unchanged"):
 with check.edge("scores of ±200"):
     far = check.run(merge, (torch.tensor(-200.0), torch.tensor(1.0)), (torch.tensor(200.0), torch.tensor(1.0)))
     check.close(far[1], 1.0, "e²⁰⁰ overflows: exponentiate only differences from the new maximum")
+    for m in (-200.0, 200.0):
+        near = check.run(merge, (torch.tensor(m), torch.tensor(2.0)), (torch.tensor(m - math.log(2.0)), torch.tensor(4.0)))
+        check.close(near[1], 4.0, "two parts with maxima around ±200: exponentiate only differences from the new maximum")
+        near = check.run(merge, (torch.tensor(m - math.log(2.0)), torch.tensor(4.0)), (torch.tensor(m), torch.tensor(2.0)))
+        check.close(near[1], 4.0, "two parts with maxima around ±200: exponentiate only differences from the new maximum")
 ### END HIDDEN TESTS
 check.score()
 
@@ -666,13 +659,14 @@ with check.idea("a running softmax"):
     )
     check.ranked("bytes moved for two heads of 64 queries", run)
     scores = ask @ key.mT * 0.3
-    steps = "two heads, two blocks of queries, two of keys: the output is wrong by more than 1e-4. Head, block, scale, accumulator?"
+    steps = "two heads, two blocks of queries, two of keys: the output is wrong. Head, block, scale, accumulator?"
+    blockwise, whole = run.arrays["out"], scores.softmax(-1) @ give
     check.close(
         run.arrays["out"],
         scores.softmax(-1) @ give,
         steps,
-        atol=1e-4,
-        rtol=1e-4,
+        atol=1e-2,
+        rtol=1e-2,
         wrong={
             "the scores are not multiplied by the argument `scale`": (ask @ key.mT).softmax(-1) @ give,
             "the scale is written as a constant, 1/√D: multiply by the argument `scale`": (ask @ key.mT / 32**0.5).softmax(-1) @ give,
@@ -757,9 +751,12 @@ with check.part("any length"):
             BM=BM,
             BN=BN,
         )
-        check.close(run.arrays["out"], (ask @ key.mT * 0.25).softmax(-1) @ give, ends, atol=1e-4, rtol=1e-4)
+        check.close(run.arrays["out"], (ask @ key.mT * 0.25).softmax(-1) @ give, ends, atol=2e-2, rtol=1e-2)
     ### END HIDDEN TESTS
 ### BEGIN HIDDEN TESTS
+with check.edge("float32 all the way"):
+    rounded = "the output is wrong by more than 1e-4: accumulator, weights and values stay in float32"
+    check.close(blockwise, whole, rounded, atol=1e-4, rtol=1e-4)
 with check.part("every number once per block"):
     check.equal(
         run.loaded,
@@ -1437,7 +1434,7 @@ def combine(m, l, o):
 # %% test="bonus-split" points=4
 check = Check("bonus-split", points=4)
 nan = torch.nan
-with check.idea("split_kernel", share=2):
+with check.idea("split_kernel and combine"):
     flat = torch.zeros(1, 32, 16)
     run = check.measure(
         checks.traffic,
@@ -1456,6 +1453,8 @@ with check.idea("split_kernel", share=2):
         CHUNK=16,
     )
     check.close(run.arrays["l"], [[16.0, 16.0]], "with 16 equal scores in each part, m = 0, l = 16 and o = 16 times the value")
+    mixed = check.run(combine, torch.tensor([[0.0, math.log(3.0)]]), torch.ones(1, 2), torch.tensor([[[4.0], [8.0]]]), shape=(1, 1))
+    check.close(mixed, [[7.0]], "weights 1 and 3: (1 · 4 + 3 · 8) / 4 = 7. Rescale both o and l to one maximum")
     ### BEGIN HIDDEN TESTS
     for T, chunk in ((64, 16), (50, 16), (100, 64)):
         parts = -(-T // chunk)
@@ -1497,11 +1496,6 @@ with check.idea("split_kernel", share=2):
             rtol=1e-4,
         )
     check.equal(run.loaded, 4 * 2 * (2 * 16 + 2 * 100 * 16), "every key and value is loaded by one program only")
-    ### END HIDDEN TESTS
-with check.idea("combine", share=2):
-    mixed = check.run(combine, torch.tensor([[0.0, math.log(3.0)]]), torch.ones(1, 2), torch.tensor([[[4.0], [8.0]]]), shape=(1, 1))
-    check.close(mixed, [[7.0]], "weights 1 and 3: (1 · 4 + 3 · 8) / 4 = 7. Rescale both o and l to one maximum")
-    ### BEGIN HIDDEN TESTS
     scores, give = 3 * randn(2, 48), randn(2, 48, 5)
     pieces = list(zip(scores.split(16, 1), give.split(16, 1), strict=True))
     tops = torch.stack([p.amax(1) for p, _ in pieces], 1)
@@ -1509,11 +1503,14 @@ with check.idea("combine", share=2):
     outs = torch.stack([((p - p.amax(1, keepdim=True)).exp()[..., None] * g).sum(1) for p, g in pieces], 1)
     mixed = check.run(combine, tops, sums, outs, shape=(2, 5))
     check.close(mixed, (scores.softmax(1)[..., None] * give).sum(1), "three parts: the output differs from attention", atol=1e-4)
+    ### END HIDDEN TESTS
+### BEGIN HIDDEN TESTS
+with check.edge("large scores"):
     far = check.run(combine, tops + 300, sums, outs, shape=(2, 5))
     apart = check.run(combine, tops + torch.tensor([[0.0], [300.0]]), sums, outs, shape=(2, 5))
     check.close(apart, mixed, "two heads with scores 300 apart: every head has its own largest maximum", atol=1e-4)
     check.close(far, mixed, "the same scores plus 300 overflow: exponentiate only differences from the largest maximum", atol=1e-4)
-    ### END HIDDEN TESTS
+### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]

@@ -2,7 +2,7 @@
 
 from autograder.authoring.mistakes import Mistake, Right
 
-OUTSIDE = "is the mask missing?"
+OUTSIDE = "numbers outside of"
 RACE = "a race: "
 
 VARIANTS = {
@@ -65,6 +65,42 @@ VARIANTS = {
             says="the faster side decides here: the slower one limits the speed, so take the smaller number",
             gravity="idea",
         ),
+        Mistake(
+            "matrix once",
+            change={"4 * T * T\n    return": "T * T\n    return"},
+            says="the matrix is counted once: it is written, read, written and read again, four times in all",
+            gravity="idea",
+        ),
+        Mistake(
+            "bits", change={"return numbers * b": "return numbers * b * 8"}, says="these are bits: a number has b bytes", gravity="idea"
+        ),
+        Mistake(
+            "matrix always",
+            change={"if matrix:": "if True:"},
+            says="the matrix is counted even where it does not go through memory: look at `matrix`",
+            gravity="idea",
+        ),
+        Mistake(
+            "divided by W",
+            change={"I * W": "I / W"},
+            says="the intensity is divided by W: multiply, FLOP a byte times bytes a second",
+            gravity="idea",
+        ),
+        Mistake(
+            "W over I",
+            change={"I * W": "W / I"},
+            says="W is divided by the intensity: multiply, FLOP a byte times bytes a second",
+            gravity="idea",
+        ),
+        Mistake(
+            "sum of both", change={"min(P, I * W)": "P + I * W"}, says="the two speeds are added: the slower side decides", gravity="idea"
+        ),
+        Mistake(
+            "FLOP of four products",
+            change={"4 * T * T * D /": "8 * T * T * D /"},
+            says="four products are counted: there are two, the scores and the weights times V",
+            gravity="idea",
+        ),
         Right(
             "in one line",
             change={
@@ -124,6 +160,39 @@ VARIANTS = {
             says="the length is a constant: use the argument `n`",
             gravity="idea",
         ),
+        Mistake("subtracted", change={") + tl.load(y": ") - tl.load(y"}, says="the second number is subtracted: add", gravity="idea"),
+        Mistake("multiplied", change={") + tl.load(y": ") * tl.load(y"}, says="the numbers are multiplied: add", gravity="idea"),
+        Mistake(
+            "mask one short",
+            change={"places < n": "places < n - 1"},
+            says="the mask ends one number too early: n − 1 is the last number, places < n",
+            gravity="idea",
+        ),
+        Mistake(
+            "one launch only",
+            change={"triton.cdiv(a.numel(), 64)": "1"},
+            says="add: one program is launched: it adds only the first 64 numbers",
+            gravity="idea",
+        ),
+        Mistake(
+            "n is the number of rows",
+            change={"out, a.numel(), BLOCK": "out, len(a), BLOCK"},
+            says="add: n is the number of rows: it is the number of all numbers, `a.numel()`",
+            gravity="idea",
+        ),
+        Mistake(
+            "grid rounded down",
+            change={"triton.cdiv(a.numel(), 64)": "a.numel() // 64"},
+            says="add: the grid is rounded down, so that the last block is never added: use `triton.cdiv`",
+            gravity="part",
+        ),
+        Mistake(
+            "flat result",
+            change={"torch.empty_like(a)": "torch.empty(a.numel())"},
+            says="add: the result is flat: it has the shape of a",
+            gravity="idea",
+        ),
+        Mistake("nothing returned", change={"    return out\n": ""}, says="add: nothing comes back: return the result", gravity="idea"),
         Right("other given", change={"tl.load(x + places, mask=inside)": "tl.load(x + places, mask=inside, other=0.0)"}),
         Right(
             "base address moved",
@@ -180,6 +249,18 @@ VARIANTS = {
         ),
         Mistake(
             "no mask on the store", change={"tl.sum(weights, axis=0), mask=inside": "tl.sum(weights, axis=0)"}, hint=OUTSIDE, gravity="part"
+        ),
+        Mistake(
+            "sign of the exponent",
+            change={"tl.exp(numbers - tl.max(numbers, axis=0))": "tl.exp(tl.max(numbers, axis=0) - numbers)"},
+            says="the exponent has the wrong sign: it is the number minus the largest",
+            gravity="idea",
+        ),
+        Mistake(
+            "no exponential",
+            change={"tl.exp(numbers - tl.max(numbers, axis=0))": "numbers - tl.max(numbers, axis=0)"},
+            says="the exponential is missing",
+            gravity="idea",
         ),
         Right(
             "exp2",
@@ -277,6 +358,48 @@ VARIANTS = {
             says="matmul_bytes: these are numbers: a float32 has 4 bytes",
             gravity="idea",
         ),
+        Mistake(
+            "width of a",
+            change={"rows[:, None] * K + inner": "rows[:, None] * M + inner"},
+            says="a row of a begins at a multiple of M: it has K numbers",
+            gravity="idea",
+        ),
+        Mistake(
+            "always the first terms",
+            change={"inner = start + ": "inner = "},
+            says="every step loads the first BK terms again: add `start` to the terms",
+            gravity="idea",
+        ),
+        Mistake(
+            "bytes of rows only",
+            change={"(1 / BM + 1 / BN)": "(1 / BM)"},
+            says="matmul_bytes: only one of the two sides is counted: rows of a and columns of b are read",
+            gravity="idea",
+        ),
+        Mistake(
+            "bytes times the sides",
+            change={"(1 / BM + 1 / BN)": "(BM + BN)"},
+            says="matmul_bytes: the sides of a tile multiply: larger tiles read less, M N K (1/BN + 1/BM)",
+            gravity="idea",
+        ),
+        Mistake(
+            "bytes over the area",
+            change={"(1 / BM + 1 / BN)": "(1 / (BM * BN))"},
+            says="matmul_bytes: this is divided by the area of a tile: a tile reads BM + BN rows and columns, M N K (1/BN + 1/BM)",
+            gravity="idea",
+        ),
+        Mistake(
+            "bytes without tiles",
+            change={"(1 / BM + 1 / BN)": "2"},
+            says="matmul_bytes: this is what is read without tiles: a number that is loaded is used BM or BN times",
+            gravity="idea",
+        ),
+        Mistake(
+            "bytes over the sum",
+            change={"(1 / BM + 1 / BN)": "2 / (BM + BN)"},
+            says="matmul_bytes: this is divided by BM + BN: it is M N K (1/BN + 1/BM)",
+            gravity="idea",
+        ),
         Right(
             "accumulator handed over",
             change={'total += tl.dot(left, right, input_precision="ieee")': 'total = tl.dot(left, right, total, input_precision="ieee")'},
@@ -342,6 +465,36 @@ VARIANTS = {
             change={"torch.maximum(first[0], second[0])": "first[0] + second[0]"},
             says="the maxima are added: the new maximum is the larger of the two",
             gravity="idea",
+        ),
+        Mistake(
+            "exponentials divided",
+            change={
+                "(first[0] - finite).exp()": "first[0].exp() / finite.exp()",
+                "(second[0] - finite).exp()": "second[0].exp() / finite.exp()",
+            },
+            says="e to the maxima themselves overflows: exponentiate only differences from the new maximum",
+            gravity="edge",
+        ),
+        Mistake(
+            "mean of the maxima",
+            change={"torch.maximum(first[0], second[0])": "(first[0] + second[0]) / 2"},
+            says="the maxima are averaged: the new maximum is the larger of the two",
+            gravity="idea",
+        ),
+        Mistake(
+            "second maximum",
+            change={"torch.maximum(first[0], second[0])": "second[0].clone()"},
+            says="the second maximum is always taken: the new maximum is the larger of the two",
+            gravity="part",
+        ),
+        Mistake(
+            "first maximum",
+            change={"torch.maximum(first[0], second[0])": "first[0].clone()"},
+            says="the first maximum is always taken: the new maximum is the larger of the two",
+            gravity="idea",
+        ),
+        Mistake(
+            "sums multiplied", change={").exp() + second": ").exp() * second"}, says="the two sums are multiplied: add them", gravity="idea"
         ),
         Right(
             "by logaddexp",
@@ -445,13 +598,13 @@ VARIANTS = {
                 'mixed = mixed * old[:, None] + tl.dot(weights, values, input_precision="ieee")': 'mixed = (mixed * old[:, None] + tl.dot(weights, values, input_precision="ieee")).to(tl.float16).to(tl.float32)'
             },
             says="the accumulator is rounded to float16 in every step: keep it in float32",
-            gravity="idea",
+            gravity="edge",
         ),
         Mistake(
             "products in float16",
             change={"tl.dot(weights, values": "tl.dot(weights.to(tl.float16), values.to(tl.float16)"},
             says="weights and values are rounded to float16 before the product: keep float32",
-            gravity="idea",
+            gravity="edge",
         ),
         Mistake(
             "the output is not rescaled",
@@ -539,6 +692,34 @@ VARIANTS = {
             gravity="idea",
         ),
         Mistake("two programs for one block", change={"tl.program_id(0) * BM": "tl.program_id(0) // 2 * BM"}, hint=RACE, gravity="idea"),
+        Mistake(
+            "sum for its logarithm",
+            change={"top + tl.log(total)": "top + total"},
+            says="the log-sum-exp lacks the logarithm: it is m + log l",
+            gravity="part",
+        ),
+        Mistake(
+            "the sum itself",
+            change={"top + tl.log(total)": "total"},
+            says="the sum is stored in place of the log-sum-exp: it is m + log l",
+            gravity="part",
+        ),
+        Mistake("scaled twice", change={"* scale\n": "* scale * scale\n"}, says="the scores are scaled twice", gravity="idea"),
+        Mistake(
+            "divided by the scale", change={"* scale\n": "/ scale\n"}, says="the scores are divided by `scale`: multiply", gravity="idea"
+        ),
+        Mistake(
+            "rescaled the wrong way",
+            change={"tl.exp(top - new_top)": "tl.exp(new_top - top)"},
+            says="the exponent of the rescaling has the wrong sign: it is exp(top − new_top)",
+            gravity="idea",
+        ),
+        Mistake(
+            "output not added up",
+            change={"mixed = mixed * old[:, None] + tl.dot": "mixed = tl.dot"},
+            says="each block replaces the output: add to it",
+            gravity="idea",
+        ),
         Right(
             "base addresses", change={"(head + columns)[:, None] * D + width[None, :]": "head * D + columns[:, None] * D + width[None, :]"}
         ),
@@ -634,6 +815,48 @@ VARIANTS = {
             hint=OUTSIDE,
             gravity="part",
         ),
+        Mistake(
+            "lse without the logarithm",
+            change={"top + tl.log(total)": "top + total"},
+            says="the log-sum-exp lacks the logarithm: it is m + log l",
+            gravity="idea",
+        ),
+        Mistake(
+            "output not rescaled",
+            change={"mixed * old[:, None]": "mixed"},
+            says="the output is not brought to the new maximum: multiply it by exp(top − new_top)",
+            gravity="idea",
+        ),
+        Mistake(
+            "sum not rescaled",
+            change={"total * old": "total"},
+            says="the sum is not brought to the new maximum: multiply it by exp(top − new_top)",
+            gravity="idea",
+        ),
+        Mistake(
+            "without itself",
+            change={"columns[None, :] <= rows[:, None]": "columns[None, :] < rows[:, None]"},
+            says="a query does not see itself: key t counts for query t",
+            gravity="idea",
+        ),
+        Mistake(
+            "not masked",
+            change={"(columns[None, :] <= rows[:, None]) & ": ""},
+            says="there is no causal mask: query t also sees keys after t",
+            gravity="idea",
+        ),
+        Mistake(
+            "own block left out",
+            change={"(tl.program_id(0) + 1) * BM": "tl.program_id(0) * BM"},
+            says="the loop ends before the program's own block: its queries see keys there, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "not divided",
+            change={"mixed / total[:, None]": "mixed"},
+            says="the output is not divided by the sum of the weights",
+            gravity="idea",
+        ),
         Right(
             "end counted in blocks",
             change={"range(0, end, BN):\n        columns = start + ": "range(0, tl.cdiv(end, BN)):\n        columns = start * BN + "},
@@ -674,6 +897,21 @@ VARIANTS = {
             "only the output",
             change={"d_out * out": "out * out"},
             says="this is the squared output: multiply it by its gradient",
+            gravity="idea",
+        ),
+        Mistake("no sum", change={".sum(-1)": ""}, says="the products are not summed: sum over the width", gravity="idea"),
+        Mistake(
+            "sum over heads",
+            change={".sum(-1)": ".sum(0)"},
+            says="the sum runs over the heads: sum over the width, the last axis",
+            gravity="idea",
+        ),
+        Mistake("added", change={"(d_out * out)": "(d_out + out)"}, says="gradient and output are added: multiply them", gravity="idea"),
+        Mistake("sign", change={"return (": "return -("}, says="the sign is wrong", gravity="idea"),
+        Mistake(
+            "axis kept",
+            change={".sum(-1)": ".sum(-1, keepdim=True)"},
+            says="the width stays as an axis of length 1: the result has the shape (H, T)",
             gravity="idea",
         ),
         Right("einsum", change={"(d_out * out).sum(-1)": 'torch.einsum("htd,htd->ht", d_out, out)'}),
@@ -761,6 +999,18 @@ VARIANTS = {
             gravity="part",
         ),
         Mistake("no mask on the store", change={"d_values, mask=columns[:, None] < T": "d_values"}, hint=OUTSIDE, gravity="part"),
+        Mistake(
+            "P not multiplied",
+            change={"d_scores = weights * ": "d_scores = "},
+            says="the weights are missing in dS: dS = P ∘ (dP − δ)",
+            gravity="idea",
+        ),
+        Mistake(
+            "first queries only",
+            change={"range(0, T, BM)": "range(0, BM, BM)"},
+            says="only the first block of queries counts: go through all of them",
+            gravity="idea",
+        ),
         Right(
             "weights masked by the scores",
             change={
@@ -833,6 +1083,30 @@ VARIANTS = {
         ),
         Mistake(
             "no mask on the load", change={"(k + places, mask=rows[:, None] < T, other=0.0)": "(k + places)"}, hint=OUTSIDE, gravity="part"
+        ),
+        Mistake(
+            "scaled",
+            change={"        mixed = tl.dot(scores": "        scores = scores * 0.25\n        mixed = tl.dot(scores"},
+            says="the scores are multiplied by a number: there is no scale here",
+            gravity="idea",
+        ),
+        Mistake(
+            "first chunk only",
+            change={"range(0, T, C)": "range(0, C, C)"},
+            says="only the first chunk is computed: go through the whole sequence",
+            gravity="idea",
+        ),
+        Mistake(
+            "minus infinity",
+            change={"scores, 0.0)": 'scores, float("-inf"))'},
+            says="masked products are set to minus infinity: there is no softmax here, so they are 0",
+            gravity="idea",
+        ),
+        Mistake(
+            "state only",
+            change={'tl.dot(scores, values, input_precision="ieee") + tl.dot(queries': "tl.dot(queries"},
+            says="only the state counts: the chunk itself is missing, its masked scores times V",
+            gravity="idea",
         ),
         Right(
             "state handed over",
@@ -918,6 +1192,30 @@ VARIANTS = {
             says="the logits are loaded twice: keep the row in a block",
             gravity="part",
         ),
+        Mistake(
+            "the probability",
+            change={"top + tl.log(total) - chosen": "tl.exp(chosen - top) / total"},
+            says="this is the probability of the target: the loss is minus its logarithm, lse − z_y",
+            gravity="idea",
+        ),
+        Mistake(
+            "a mean",
+            change={"top + tl.log(total) - chosen": "(top + tl.log(total) - chosen) / tl.num_programs(0)"},
+            says="the loss is divided by the number of rows: every row has its own",
+            gravity="idea",
+        ),
+        Mistake(
+            "the target's score only",
+            change={"top + tl.log(total) - chosen": "0 * total - chosen"},
+            says="the log-sum-exp is missing in the loss: it is lse − z_y",
+            gravity="idea",
+        ),
+        Mistake(
+            "log-sum-exp only",
+            change={"top + tl.log(total) - chosen": "top + tl.log(total)"},
+            says="the target's score is missing in the loss: it is lse − z_y",
+            gravity="idea",
+        ),
         Right("the target's logit loaded", change={"tl.sum(tl.where(places == y, z, 0.0), axis=0)": "tl.load(logits + row * V + y)"}),
         Right(
             "the gradient by where",
@@ -929,7 +1227,7 @@ VARIANTS = {
             "one maximum for all heads",
             change={"m.amax(1, keepdim=True)": "m.max()"},
             hint="every head has its own largest maximum",
-            gravity="idea",
+            gravity="edge",
         ),
         Mistake("the first head's query", change={"q + head * D": "q"}, says="every head gets the query of the first one", gravity="idea"),
         Mistake(
@@ -966,13 +1264,49 @@ VARIANTS = {
             "no maximum in the end",
             change={"(m - m.amax(1, keepdim=True)).exp()": "m.exp()"},
             says="combine: e to the maxima overflows: subtract the largest of them first",
-            gravity="idea",
+            gravity="edge",
         ),
         Mistake(
             "not divided",
             change={" / (share * l).sum(1, keepdim=True)": ""},
             says="combine: the sum of the outputs is not divided by the sum of the weights",
             gravity="idea",
+        ),
+        Mistake(
+            "the first chunk for all",
+            change={"columns = split * CHUNK + ": "columns = "},
+            says="every part takes the first chunk: add `split * CHUNK` to the columns",
+            gravity="idea",
+        ),
+        Mistake(
+            "the first head for all",
+            change={"(head * T + columns)": "(columns)"},
+            says="every head takes the keys of the first one: head h begins at h · T",
+            gravity="idea",
+        ),
+        Mistake(
+            "no rescale in combine",
+            change={"share = (m - m.amax(1, keepdim=True)).exp()": "share = torch.ones_like(m)"},
+            says="combine: the parts are added as they are: multiply each by e to its own maximum minus the largest",
+            gravity="idea",
+        ),
+        Mistake(
+            "sum not rescaled in combine",
+            change={"(share * l).sum": "l.sum"},
+            says="combine: the sums l are added as they are: rescale them like o",
+            gravity="idea",
+        ),
+        Mistake(
+            "outputs not rescaled in combine",
+            change={"(share[..., None] * o).sum(1)": "o.sum(1)"},
+            says="combine: the outputs o are added as they are: rescale them like l",
+            gravity="idea",
+        ),
+        Mistake(
+            "one maximum for all heads",
+            change={"m.amax(1, keepdim=True)": "m.max()"},
+            says="combine: one maximum is taken for all heads: each has its own",
+            gravity="edge",
         ),
         Right(
             "a loop over the parts",

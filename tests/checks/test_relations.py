@@ -84,6 +84,12 @@ def test_a_small_count_beside_a_large_number_has_not_lost_digits() -> None:
     assert "float32" in relation([2.0**25 + 0.5, 0.125], [2.0**25, 0.125])
 
 
+def test_small_values_that_are_wrong_beside_large_ones_have_not_lost_digits() -> None:
+    want = torch.tensor([1e9, 3.7, 0.21, 2.5e8], dtype=torch.float64)
+    assert "float32" not in relation(want * torch.tensor([1.0, 2.0, 2.0, 1.0]), want)
+    assert "float16" not in relation(torch.zeros(3, dtype=torch.float64), torch.tensor([0.0, 1e-30, -3e-30]).double())
+
+
 def test_masks_are_turned_round_or_exchanged() -> None:
     rule = torch.ones(4, 4, dtype=torch.bool).tril()
     assert relation(~rule, rule) == "True and False are exchanged"

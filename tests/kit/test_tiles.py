@@ -178,6 +178,22 @@ def test_negative_addresses_are_outside_too():
     assert (caught.value.verb, caught.value.address) == ("store", -1)
 
 
+@triton.jit
+def astray(x, out, n, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + places, tl.load(x + 8 + places, mask=places < n), mask=places < n)
+
+
+def test_what_is_said_of_an_address_outside_depends_on_whether_there_is_a_mask():
+    with pytest.raises(tiles.OutOfBounds) as caught:
+        careless[(4,)](torch.ones(100), torch.zeros(100), 100, BLOCK=32)
+    assert "no mask keeps them out" in caught.value.quiet_sentence
+    with pytest.raises(tiles.OutOfBounds) as caught:
+        astray[(1,)](torch.ones(16), torch.zeros(16), 16, BLOCK=16)
+    assert "the mask lets them through" in caught.value.quiet_sentence
+    assert "no mask" not in str(caught.value)
+
+
 # ---- races -----------------------------------------------------------------------------------------------------------
 
 

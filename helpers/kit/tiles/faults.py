@@ -47,18 +47,32 @@ class OutOfBounds(KernelError):
     """A program uses an address outside of an array."""
 
     def __init__(
-        self, verb: str, array: str, program: tuple[int, ...], address: int, size: int, outside: int, lanes: int
+        self,
+        verb: str,
+        array: str,
+        program: tuple[int, ...],
+        address: int,
+        size: int,
+        outside: int,
+        lanes: int,
+        masked: bool,
     ) -> None:
-        self.verb, self.array, self.program = verb, array, program
+        self.verb, self.array, self.program, self.masked = verb, array, program, masked
         self.address, self.size, self.outside, self.lanes = address, size, outside, lanes
         super().__init__(
             f"program {program} {VERBS[verb]} number {address} of `{array}`, which has {size} numbers"
-            f" ({outside} of {lanes} addresses are outside): is the mask missing?"
+            f" ({outside} of {lanes} addresses are outside): {self.cause}"
         )
 
     @property
+    def cause(self) -> str:
+        """Whether there is a mask is known; why one does not help is not."""
+        without = "here no mask keeps them out"
+        return "the mask lets them through, or the addresses begin at the wrong number" if self.masked else without
+
+    @property
     def quiet_sentence(self) -> str:
-        what = f"a program {VERBS[self.verb]} numbers outside of `{self.array}`: is the mask missing?"
+        what = f"a program {VERBS[self.verb]} numbers outside of `{self.array}`: {self.cause}"
         return what + self.place.sentence()
 
 

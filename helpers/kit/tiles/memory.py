@@ -143,7 +143,8 @@ class Memory:
         if outside.any():
             first = int(addresses[np.flatnonzero(outside)[0]])
             count, size = int(outside.sum()), target.numbers.size
-            self.raise_fault(OutOfBounds(verb, target.name, self.program, first, size, count, int(offsets.size)), line)
+            lanes, masked = int(offsets.size), mask is not None
+            self.raise_fault(OutOfBounds(verb, target.name, self.program, first, size, count, lanes, masked), line)
         self.look_for_races(target, verb, addresses, line)
         if self.watcher is not None:
             self.watcher(Touch(self.program, verb, target.name, addresses.copy()))
