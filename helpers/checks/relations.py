@@ -20,6 +20,11 @@ MOST = 100_000  # values looked at
 TOLERANCE = 1e-3  # of the larger of two values: looser than a check, and far from any relation by accident
 FLOAT32 = 1e-9, 1e-5  # what a computation in float32 loses, as a share of the largest value
 NEARLY = "the values are nearly right: something small is added, rounded, or computed with fewer digits"
+SINGLE = "the values have the digits of float32 only: something on the way is not float64"
+FEW_DIGITS = (
+    "only the first digits are right: something on the way has float32's digits, or is rounded, or a small number is"
+    " added"
+)
 FACTORS = {  # these may be named of hidden inputs, too: they tell nothing about them
     2.0: "twice",
     0.5: "half",
@@ -79,9 +84,10 @@ def of_digits(got: torch.Tensor, want: torch.Tensor, precise: bool) -> str:
             return f"the values are rounded to {decimals} decimals"
     gap = largest / float(want.abs().max())
     if precise and FLOAT32[0] < gap < FLOAT32[1]:
-        return "the values have the digits of float32 only: something on the way is not float64"
+        single = bool(got.eq(got.float().double()).all())  # a small number that is added makes a gap of this size, too
+        return SINGLE if single else FEW_DIGITS
     for dtype, name in ((torch.float16, "half precision (float16)"), (torch.bfloat16, "bfloat16")):
-        if bool(got.eq(want.to(dtype).double()).all()):
+        if bool(got.any()) and bool(got.eq(want.to(dtype).double()).all()):
             return f"the values are rounded to {name}"
     return ""
 
@@ -158,7 +164,6 @@ def by_functions(got: torch.Tensor, want: torch.Tensor) -> Iterator[str]:
         ("these are the squares of the right values", want**2),
         ("these are the exponentials of the right values", want.exp()),
         ("these are 1 minus the right values", 1 - want),
-        ("the right values are rounded", want.round()),
         ("what is below 0 is cut off", want.clamp(min=0)),
     ]
     if positive:
@@ -166,6 +171,8 @@ def by_functions(got: torch.Tensor, want: torch.Tensor) -> Iterator[str]:
             ("these are the square roots of the right values", want.sqrt()),
             ("these are the logarithms of the right values", want.log()),
         ]
+    if len(want.round().unique()) >= LEAST:  # shares become 0 and 1, and so does a word that takes all
+        candidates.append(("the right values are rounded", want.round()))
     if bool(want.all()):
         candidates.append(("these are 1 divided by the right values", 1 / want))
     yield from (text for text, value in candidates if bool(value.isfinite().all()) and alike(got, value))

@@ -1,5 +1,7 @@
 """What came is put into words, before the hint that says what was expected."""
 
+import math
+
 import pytest
 import torch
 
@@ -68,6 +70,20 @@ def test_rounding_is_named_where_float32_is_right() -> None:
         relation(torch.tensor([0.5, 0.25, 0.75]) * (1 + 1e-7), torch.tensor([0.5, 0.25, 0.75]))
         != "the values are rounded to 2 decimals"
     )
+
+
+def test_a_small_number_that_is_added_is_not_called_float32() -> None:
+    told = relation(WANT / 7 + 1e-7, WANT / 7)
+    assert "a small number is added" in told
+    assert "float32 only" not in told
+
+
+def test_a_tiny_number_that_is_lost_is_not_called_half_precision() -> None:
+    assert relation(0.0, math.exp(-700.0)) == ""
+
+
+def test_shares_that_become_zero_and_one_are_not_called_rounded() -> None:
+    assert "rounded" not in relation([0.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.6, 0.1, 0.3, 0.0])
 
 
 def test_float32_is_no_fault_where_float32_is_right() -> None:
