@@ -1687,7 +1687,7 @@ def linear_step(S, z, q, k, v):
         ),
         Mistake(
             "something in the denominator",
-            change={"(phi_q @ z), S": "(phi_q @ z + 0.001), S"},
+            change={"(phi_q @ z), S": "(phi_q @ z + 0.1), S"},
             says="something is added to the normaliser: then the weights do not sum to one",
             gravity="idea",
         ),
@@ -1712,14 +1712,6 @@ def linear_step(S, z, q, k, v):
             gravity="part",
         ),
         Mistake(
-            "the old z",
-            change={
-                "    S = S + torch.outer(phi_k, v)\n    z = z + phi_k\n    return phi_q @ S / (phi_q @ z), S, z": "    return phi_q @ (S + torch.outer(phi_k, v)) / (phi_q @ (z + phi_k)), S + torch.outer(phi_k, v), z"
-            },
-            says="the old z is returned: the next step needs the new one",
-            gravity="part",
-        ),
-        Mistake(
             "z before S", change={"(phi_q @ z), S, z": "(phi_q @ z), z, S"}, says="S and z are returned in the other order", gravity="part"
         ),
         Mistake(
@@ -1727,7 +1719,7 @@ def linear_step(S, z, q, k, v):
             change={
                 "    S = S + torch.outer(phi_k, v)\n    z = z + phi_k\n    return phi_q @ S / (phi_q @ z), S, z": "    z = z + phi_k\n    o = phi_q @ S / (phi_q @ z)\n    return o, S + torch.outer(phi_k, v), z"
             },
-            says="S is updated after it is read: position t must see its own value",
+            says="the query reads the old S: update it before you read",
             gravity="idea",
         ),
         Mistake(
@@ -2320,6 +2312,15 @@ EQUIVALENT["factors"]["constant: factored_attention, k → *"] = (
     "with more rows than the rank, the further singular vectors have the value zero: the result is the same"
 )
 EQUIVALENT["random-projection"]["dtype: * rounded to float16"] = "these are random numbers: their last digits mean nothing"
+AXIS = "it is the same axis of a tensor with this many"
+EQUIVALENT["rank-holding"]["number: 0 → -1"] = AXIS
+EQUIVALENT["softmax-free"]["sign: -1 → 1"] = EQUIVALENT["factors"]["sign: -1 → 1"] = AXIS
+EQUIVALENT["linear-step"]["order: phi_q @ z → z @ phi_q"] = "an inner product has no order"
+EQUIVALENT["features"] = {
+    "comparison: *": "both sides give 1 at zero",
+    "number: *": "where the exponential is cut off it is 0 to all digits, or another formula holds",
+    "left out: *": "an exponential that overflows is not chosen, and the text asks for no gradient there",
+}
 EQUIVALENT["causal-linear"] = {
     "constant: K.shape[1] → 1*": "the first sums are zero, and one row of zeros is broadcast to all",
     "dtype: V.new_zeros as torch.zeros*": "zero is exact in float32, and sums with float64 are float64",
