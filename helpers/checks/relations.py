@@ -84,12 +84,21 @@ def of_digits(got: torch.Tensor, want: torch.Tensor, precise: bool) -> str:
             return f"the values are rounded to {decimals} decimals"
     gap = largest / float(want.abs().max())
     if precise and FLOAT32[0] < gap < FLOAT32[1]:
-        single = bool(got.eq(got.float().double()).all())  # a small number that is added makes a gap of this size, too
-        return SINGLE if single else FEW_DIGITS
+        return SINGLE if of_float32(got, want) else FEW_DIGITS
     for dtype, name in ((torch.float16, "half precision (float16)"), (torch.bfloat16, "bfloat16")):
         if bool(got.any()) and bool(got.eq(want.to(dtype).double()).all()):
             return f"the values are rounded to {name}"
     return ""
+
+
+def of_float32(got: torch.Tensor, want: torch.Tensor) -> bool:
+    """Errors of this size come from float32, and not from a small number that is added somewhere: that makes all values
+    larger, or all sizes.
+    """
+    if bool(got.eq(got.float().double()).all()):
+        return True
+    errors = got - want
+    return all(bool((signed > 0).any() and (signed < 0).any()) for signed in (errors, errors * want.sign()))
 
 
 def of_masks(got: torch.Tensor, want: torch.Tensor) -> str:
