@@ -540,13 +540,15 @@ with check.idea("do the equations have a solution"):
         False,
         "three keys on a line, the middle one first: its score cannot be the lowest, so this target is out of reach",
     )
-    # The last equation holds by itself, and the errors of the other three have the sum zero.
+    # One equation holds by itself, the last or the first, and the errors of the other three have the sum zero.
     fan = torch.tensor([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
-    check.equal(
-        check.run(reachable, torch.tensor([0.2, 0.1, 0.4, 0.1, 0.2]), fan),
-        False,
-        "the best q solves one equation here and misses three, by errors that cancel out: every single equation must hold",
-    )
+    spread = torch.tensor([0.2, 0.1, 0.4, 0.1, 0.2])
+    for turn in ([0, 1, 2, 3, 4], [0, 4, 1, 2, 3]):
+        check.equal(
+            check.run(reachable, spread[turn], fan[turn]),
+            False,
+            "the best q solves one equation here and misses three, by errors that cancel out: every single equation must hold",
+        )
     ### END HIDDEN TESTS
 with check.part("a weight of zero"):
     zero = "a weight of exactly zero needs a score of minus infinity: no finite query gives it"
