@@ -172,9 +172,6 @@ def biased(p, v, b):
             "base 2", change={"p.log()": "p.log2()"}, says="the logarithm has the base 2: logits are natural logarithms", gravity="idea"
         ),
         Mistake(
-            "base 10", change={"p.log()": "p.log10()"}, says="the logarithm has the base 10: logits are natural logarithms", gravity="idea"
-        ),
-        Mistake(
             "from v on", change={"scores[v] +=": "scores[v:] +="}, says="all words from v on get the bias: only v has it", gravity="idea"
         ),
         Mistake(
@@ -1050,14 +1047,6 @@ def interval(p_star, pv_b, pstar_b, b, digits):
             gravity="idea",
         ),
         Mistake(
-            "bias on v once more",
-            change={
-                "    weight = pv_b * math.exp(-b)\n    return weight / (weight + (1 - pv_b))": "    return pv_b / (pv_b * math.exp(min(b, 700.0)) + 1 - pv_b)"
-            },
-            says="e^b multiplies p' in the denominator: divide the odds by e^b, and go back to a probability",
-            gravity="idea",
-        ),
-        Mistake(
             "log-odds",
             change={
                 "    weight = pv_b * math.exp(-b)\n    return weight / (weight + (1 - pv_b))": "    return math.log(pv_b / (1 - pv_b)) - b"
@@ -1720,7 +1709,7 @@ def recover_in_pairs(api):
         Mistake(
             "threshold of 1e-7",
             change={"1e-6": "1e-7"},
-            says="a singular value of 2.5e-7 times the largest is counted: the threshold is 1e-6",
+            says="a singular value of 7e-7 times the largest is counted: the threshold is 1e-6",
             gravity="part",
         ),
         Mistake(
@@ -1770,4 +1759,19 @@ def hidden_width(log_p):
             gravity="idea",
         ),
     ],
+}
+
+# Mutants that `course verify --mutate` makes and that are no mistakes.
+AXIS = "it is the same axis of a tensor with this many"
+EQUIVALENT = {
+    "biased": {"axis: *": AXIS},
+    "nucleus": {
+        "number: True → False #2": "of equal numbers torch keeps the order here, whatever it is told",
+        "number: 0 → -1*": AXIS,
+    },
+    "pairs": {"number: True → False": "the list has an even length by then"},
+    "bonus-width": {
+        "comparison: *": "no singular value is exactly at the threshold",
+        "order: *": "a minus does not change the singular values",
+    },
 }
