@@ -20,6 +20,11 @@ MOST = 100_000  # values looked at
 TOLERANCE = 1e-3  # of the larger of two values: looser than a check, and far from any relation by accident
 FLOAT32 = 1e-9, 1e-5  # what a computation in float32 loses, as a share of the largest value
 NEARLY = "the values are nearly right: something small is added, rounded, or computed with fewer digits"
+SINGLE = "the values have the digits of float32 only: something on the way is not float64"
+FEW_DIGITS = (
+    "only the first digits are right: something on the way has float32's digits, or is rounded, or a small number is"
+    " added"
+)
 FACTORS = {  # these may be named of hidden inputs, too: they tell nothing about them
     2.0: "twice",
     0.5: "half",
@@ -78,9 +83,8 @@ def of_digits(got: torch.Tensor, want: torch.Tensor, precise: bool) -> str:
         if near and largest > 4 * slack and bool(got.any()):
             return f"the values are rounded to {decimals} decimals"
     gap = largest / float(want.abs().max())
-    whole = bool(got.eq(got.round()).all() and want.eq(want.round()).all())  # counts lose no digits: one is wrong
-    if precise and not whole and FLOAT32[0] < gap < FLOAT32[1] and slightly(got, want):
-        return "the values have the digits of float32 only: something on the way is not float64"
+    if precise and FLOAT32[0] < gap < FLOAT32[1] and slightly(got, want):
+        return SINGLE if of_float32(got, want) else FEW_DIGITS
     for dtype, name in ((torch.float16, "half precision (float16)"), (torch.bfloat16, "bfloat16")):
         if bool(got.any()) and bool(got.eq(want.to(dtype).double()).all()):
             return f"the values are rounded to {name}"
@@ -92,6 +96,16 @@ def slightly(got: torch.Tensor, want: torch.Tensor) -> bool:
     apart = got.ne(want)
     error = (got - want).abs()[apart] / want.abs()[apart].clamp(min=1e-300)
     return bool(error.numel()) and float(error.median()) < FLOAT32[1]
+
+
+def of_float32(got: torch.Tensor, want: torch.Tensor) -> bool:
+    """Errors of this size come from float32, and not from a small number that is added somewhere: that makes all values
+    larger, or all sizes.
+    """
+    if bool(got.eq(got.float().double()).all()):
+        return True
+    errors = got - want
+    return all(bool((signed > 0).any() and (signed < 0).any()) for signed in (errors, errors * want.sign()))
 
 
 def of_masks(got: torch.Tensor, want: torch.Tensor) -> str:
@@ -179,6 +193,8 @@ def by_functions(got: torch.Tensor, want: torch.Tensor) -> Iterator[str]:
             ("these are the square roots of the right values", want.sqrt()),
             ("these are the logarithms of the right values", want.log()),
         ]
+    if len(want.round().unique()) >= LEAST:  # shares become 0 and 1, and so does a word that takes all
+        candidates.append(("the right values are rounded", want.round()))
     if bool(want.all()):
         candidates.append(("these are 1 divided by the right values", 1 / want))
     yield from (text for text, value in candidates if bool(value.isfinite().all()) and alike(got, value))

@@ -202,6 +202,30 @@ def lookup_weights(Q, K):
             says="something is added to the sum in the denominator: then the weights do not sum to one",
             gravity="idea",
         ),
+        Mistake(
+            "root of the number of keys",
+            change={"return (Q @ K.mT).softmax(dim=-1)": "return (Q @ K.mT / len(K) ** 0.5).softmax(dim=-1)"},
+            says="in this part the scores are plain inner products: do not divide by a root",
+            gravity="idea",
+        ),
+        Mistake(
+            "multiplied by the root",
+            change={"return (Q @ K.mT).softmax(dim=-1)": "return (Q @ K.mT * Q.shape[1] ** 0.5).softmax(dim=-1)"},
+            says="the scores are multiplied by the root of the width: in this part they are plain inner products",
+            gravity="idea",
+        ),
+        Mistake(
+            "squared weights",
+            change={"return (Q @ K.mT).softmax(dim=-1)": "return (Q @ K.mT).softmax(dim=-1) ** 2"},
+            says="the weights are squared, and no longer sum to one",
+            gravity="idea",
+        ),
+        Mistake(
+            "transposed weights",
+            change={"return (Q @ K.mT).softmax(dim=-1)": "return (Q @ K.mT).softmax(dim=-1).mT"},
+            says="the result is transposed: it has a row for every query and a column for every key",
+            gravity="idea",
+        ),
     ],
     "lookup": [
         Mistake("mixes the keys", change={"@ V": "@ K"}, says="you mix the keys; the output mixes the values", gravity="idea"),
@@ -336,6 +360,36 @@ def lookup_weights(Q, K):
             change={"lookup_weights(Q, K) @ V": "lookup_weights(Q, K).detach() @ V"},
             says="the weights are cut from the graph: no gradient reaches the queries and the keys",
             gravity="part",
+        ),
+        Mistake(
+            "weights squared",
+            change={"lookup_weights(Q, K) @ V": "lookup_weights(Q, K) ** 2 @ V"},
+            says="the weights are squared: mix with the weights as they are",
+            gravity="idea",
+        ),
+        Mistake(
+            "sum of the values",
+            change={"lookup_weights(Q, K) @ V": "V.sum(0).expand(len(Q), -1)"},
+            says="every query gets the plain sum of the values: the weights are not used",
+            gravity="idea",
+        ),
+        Mistake(
+            "the worst key only",
+            change={"lookup_weights(Q, K) @ V": "V[lookup_weights(Q, K).argmin(1)]"},
+            says="the value of the key that matches least is given: the look-up is soft, every value has its share",
+            gravity="idea",
+        ),
+        Mistake(
+            "output scaled",
+            change={"lookup_weights(Q, K) @ V": "lookup_weights(Q, K) @ V / Q.shape[1] ** 0.5"},
+            says="the output is divided by the root of the width: nothing is scaled in this part",
+            gravity="idea",
+        ),
+        Mistake(
+            "cosines",
+            change={"lookup_weights(Q, K) @ V": "lookup_weights(F.normalize(Q, dim=1), F.normalize(K, dim=1)) @ V"},
+            says="queries and keys are made of length one: use them as they are",
+            gravity="idea",
         ),
     ],
     "select-first": [
@@ -1010,6 +1064,18 @@ def query_for(target, keys):
             says="a single key is called out of reach: it always has the weight one",
             gravity="edge",
         ),
+        Mistake(
+            "only the first equation",
+            change={"torch.allclose(differences @ best, leads, atol=1e-4)": "bool((differences @ best - leads)[:1].abs().sum() < 1e-4)"},
+            says="only the first equation is looked at: every single one must hold",
+            gravity="idea",
+        ),
+        Mistake(
+            "only the last equation",
+            change={"torch.allclose(differences @ best, leads, atol=1e-4)": "bool((differences @ best - leads)[-1:].abs().sum() < 1e-4)"},
+            says="only the last equation is looked at: every single one must hold",
+            gravity="idea",
+        ),
     ],
     "score-variance": [
         Mistake(
@@ -1414,6 +1480,18 @@ def softmax_jacobian(p):
             "p times one minus p twice",
             change={"torch.diag(p) - torch.outer(p, p)": "torch.diag(p * (1 - p)) - torch.outer(p, p)"},
             says="on the diagonal p_i² is subtracted twice",
+            gravity="idea",
+        ),
+        Mistake(
+            "half",
+            change={"torch.diag(p) - torch.outer(p, p)": "0.5 * (torch.diag(p) - torch.outer(p, p))"},
+            says="every entry is half of the derivative",
+            gravity="idea",
+        ),
+        Mistake(
+            "1 - p on the diagonal",
+            change={"torch.diag(p) - torch.outer(p, p)": "torch.diag(1 - p) - torch.outer(p, p)"},
+            says="the first term is 1 − p on the diagonal: the derivative of the numerator, divided by Z, is p_i",
             gravity="idea",
         ),
     ],
@@ -2272,6 +2350,30 @@ def attention(q, k, v, mask=None):
             says="the output is causal even without a mask: the mask decides what is hidden",
             gravity="idea",
         ),
+        Mistake(
+            "output divided by the number of keys",
+            change={"return w @ v": "return w @ v / k.shape[-2]"},
+            says="the output is divided by the number of keys: the weights sum to one already",
+            gravity="idea",
+        ),
+        Mistake(
+            "the best key only",
+            change={"return w @ v": "return F.one_hot(w.argmax(-1), w.shape[-1]).to(v.dtype) @ v"},
+            says="only the best key counts: every value has its share",
+            gravity="idea",
+        ),
+        Mistake(
+            "mask added",
+            change={"masked_softmax(scores, mask)": "(scores + mask).softmax(-1)"},
+            says="the mask is added to the scores as a number, 1 or 0: a forbidden score must become minus infinity",
+            gravity="part",
+        ),
+        Mistake(
+            "mask subtracted the wrong way round",
+            change={"masked_softmax(scores, mask)": "(scores + mask * -1e9).softmax(-1)"},
+            says="what may be seen is pushed down, and what is forbidden stays: True means that looking is allowed",
+            gravity="part",
+        ),
     ],
     "self-attention": [
         Mistake(
@@ -2711,7 +2813,7 @@ def matmul_operations(n, h):
 def crossover(h):
     return math.ceil(1.5 * h)
 """,
-            says="crossover: the result is rounded up; it was asked for without rounding",
+            says="crossover: the result is rounded; it was asked for as it is",
             gravity="edge",
         ),
         Mistake(

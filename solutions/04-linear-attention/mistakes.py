@@ -42,7 +42,7 @@ def rank_holding(S, share):
         Mistake(
             "share fixed",
             change={"held < share": "held < 0.9"},
-            hint="one value holds 9 of 9 + 1 + 1 + 1 = 12, enough for 0.7: are the values squared, and is k a count, not an index?",
+            says="the share is fixed in your code: use the argument",
             gravity="idea",
         ),
         Mistake(
@@ -109,6 +109,58 @@ def rank_holding(S, share):
             change={"+ 1\n": "+ 1 - int(bool((held < share)[:-1].all()) and len(S) > 1)\n"},
             says="where all singular values are needed one is left out",
             gravity="edge",
+        ),
+        Mistake(
+            "single values above the share",
+            change={
+                "    held = S.square().cumsum(0) / S.square().sum()\n    return int((held < share).sum()) + 1": "    return int((S.square() / S.square().sum() >= share).sum())"
+            },
+            says="each square is compared with the share by itself; add them up",
+            gravity="idea",
+        ),
+        Mistake(
+            "compared with the largest by 1 - share",
+            change={
+                "    held = S.square().cumsum(0) / S.square().sum()\n    return int((held < share).sum()) + 1": "    return int((S / S[0] >= 1 - share).sum())"
+            },
+            says="you compare each singular value with the largest; add up squares instead",
+            gravity="idea",
+        ),
+        Mistake(
+            "root of the share",
+            change={"held < share": "held < share**0.5"},
+            says="the root of the share is taken: the squares are compared with the share as it is",
+            gravity="idea",
+        ),
+        Mistake(
+            "square of the share",
+            change={"held < share": "held < share**2"},
+            says="the share is squared: the squares are compared with the share as it is",
+            gravity="idea",
+        ),
+        Mistake(
+            "squared after adding",
+            change={"held = S.square().cumsum(0) / S.square().sum()": "held = (S.cumsum(0) / S.sum()).square()"},
+            says="the values are added first and squared afterwards: square each one, then add",
+            gravity="idea",
+        ),
+        Mistake(
+            "what is above the share",
+            change={"int((held < share).sum()) + 1": "int((held > share).sum())"},
+            says="you count the k that hold more than the share: the smallest of them was asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "the last that fits",
+            change={"int((held < share).sum()) + 1": "max(1, int((held <= share).sum()))"},
+            says="that is the largest k that holds no more than the share: the smallest that holds as much was asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "lost, not held",
+            change={"held < share": "held < 1 - share"},
+            says="that is what may be lost: the first k hold the share itself",
+            gravity="idea",
         ),
     ],
     "svd-attention": [
@@ -184,6 +236,44 @@ def svd_attention(U, S, Wt, V):
         Mistake(
             "their mean",
             change={"S[:, None]": "S.mean()"},
+            says="the mean of the singular values is used for all: each belongs to its own pair of vectors",
+            gravity="idea",
+        ),
+        Mistake(
+            "squares",
+            change={"U @ (S[:, None] * (Wt @ V))": "U @ (S[:, None] ** 2 * (Wt @ V))"},
+            says="the singular values are applied twice",
+            gravity="idea",
+        ),
+        Mistake(
+            "a softmax",
+            change={"U @ (S[:, None] * (Wt @ V))": "U @ (S.softmax(0)[:, None] * (Wt @ V))"},
+            says="a softmax is taken of the singular values: use them as they are",
+            gravity="idea",
+        ),
+        Mistake(
+            "added",
+            change={"U @ (S[:, None] * (Wt @ V))": "U @ (S[:, None] + (Wt @ V))"},
+            says="the singular values are added; they multiply",
+            gravity="idea",
+        ),
+        Mistake(
+            "along the columns",
+            change={
+                "U @ (S[:, None] * (Wt @ V))": "U @ ((Wt @ V) * S[: V.shape[1]]) if V.shape[1] <= len(S) else U @ ((Wt @ V) * F.pad(S, (0, V.shape[1] - len(S))))"
+            },
+            says="the singular values scale the columns of Wᵀ V; they belong to its rows",
+            gravity="idea",
+        ),
+        Mistake(
+            "divided by the largest",
+            change={"U @ (S[:, None] * (Wt @ V))": "U @ (S[:, None] / S[0] * (Wt @ V))"},
+            says="the singular values are divided by the largest one: use them as they are",
+            gravity="idea",
+        ),
+        Mistake(
+            "on U's rows",
+            change={"U @ (S[:, None] * (Wt @ V))": "(U * S.mean()) @ (Wt @ V)"},
             says="the mean of the singular values is used for all: each belongs to its own pair of vectors",
             gravity="idea",
         ),
@@ -301,6 +391,54 @@ def truncation_errors(S, k):
             says="Frobenius norm: the spectral norm is returned twice",
             gravity="idea",
         ),
+        Mistake(
+            "spectral: squared",
+            change={"lost[0] if": "lost[0] ** 2 if"},
+            says="spectral norm: this is the square of the largest lost singular value; take the value itself",
+            gravity="idea",
+        ),
+        Mistake(
+            "spectral: difference",
+            change={"lost[0] if": "S[0] - lost[0] if"},
+            says="spectral norm: this is a difference of two singular values; take the largest of the lost ones",
+            gravity="idea",
+        ),
+        Mistake(
+            "spectral: relative",
+            change={"lost[0] if": "lost[0] / S[0] if"},
+            says="spectral norm: this is divided by the norm of P; the norm itself was asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "spectral: Frobenius",
+            change={"return spectral, ": "return lost.square().sum().sqrt(), "},
+            says="spectral norm: this is the Frobenius norm; take the largest of the lost singular values",
+            gravity="idea",
+        ),
+        Mistake(
+            "Frobenius: relative",
+            change={"lost.square().sum().sqrt()": "lost.square().sum().sqrt() / S.square().sum().sqrt()"},
+            says="Frobenius norm: this is divided by the norm of P; the norm itself was asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "Frobenius: from the largest",
+            change={"lost.square().sum().sqrt()": "spectral * len(lost) ** 0.5"},
+            says="Frobenius norm: this takes all lost singular values to be as large as the first; add up their squares",
+            gravity="idea",
+        ),
+        Mistake(
+            "both of what is kept",
+            change={"lost = S[k:]": "lost = S[:k]"},
+            says="both norms are those of what is kept, P_k; asked is what is lost, P − P_k",
+            gravity="idea",
+        ),
+        Mistake(
+            "one value too many",
+            change={"lost = S[k:]": "lost = S[max(k - 1, 0) :]"},
+            says="the last singular value that is kept, number k, is counted as lost: what is lost starts with number k + 1",
+            gravity="idea",
+        ),
     ],
     "softmax-free": [
         Mistake(
@@ -383,6 +521,42 @@ def softmax_free(Q, K, V):
             "queries normalised",
             change={"return Q @": "return F.normalize(Q, dim=-1) @"},
             says="the queries are made of length one: leave them as they are",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax of Kᵀ V",
+            change={"(K.mT @ V)": "(K.mT @ V).softmax(0)"},
+            says="a softmax is taken of Kᵀ V: there is none in this part",
+            gravity="idea",
+        ),
+        Mistake(
+            "normalised",
+            change={"Q @ (K.mT @ V) / Q.shape[-1] ** 0.5": "Q @ (K.mT @ V) / (Q @ K.sum(0))[:, None]"},
+            says="the scores are divided by their sum: there are no weights that sum to one in this part",
+            gravity="idea",
+        ),
+        Mistake(
+            "mean over the keys",
+            change={"Q @ (K.mT @ V) / Q.shape[-1] ** 0.5": "Q @ (K.mT @ V) / Q.shape[-1] ** 0.5 / len(K)"},
+            says="the result is divided by the number of keys: it is a sum over them",
+            gravity="idea",
+        ),
+        Mistake(
+            "keys normalised",
+            change={"K.mT @ V": "torch.nn.functional.normalize(K, dim=1).mT @ V"},
+            says="the keys are made of length one: leave them as they are",
+            gravity="idea",
+        ),
+        Mistake(
+            "absolute scores",
+            change={"Q @ (K.mT @ V) / Q.shape[-1] ** 0.5": "Q.abs() @ (K.abs().mT @ V) / Q.shape[-1] ** 0.5"},
+            says="the signs of queries and keys are lost",
+            gravity="idea",
+        ),
+        Mistake(
+            "fourth root",
+            change={"Q.shape[-1] ** 0.5": "Q.shape[-1] ** 0.25"},
+            says="you divide by the fourth root of h: use the square root",
             gravity="idea",
         ),
     ],
@@ -540,6 +714,36 @@ def right_singular_vectors(Q, K, k):
             says="W is transposed: the singular vectors are its columns",
             gravity="idea",
         ),
+        Mistake(
+            "keys, not their factor",
+            change={"A_k @ Vh": "K @ Vh"},
+            says="K itself is combined with the small vectors: its orthonormal factor belongs there",
+            gravity="idea",
+        ),
+        Mistake(
+            "the small matrix from K alone",
+            change={"R_q @ R_k.mT": "R_k"},
+            says="the small matrix is made of K alone: it is R_Q R_Kᵀ",
+            gravity="idea",
+        ),
+        Mistake(
+            "small matrix KᵀQ",
+            change={"R_q @ R_k.mT": "Q.mT @ K"},
+            says="the SVD is that of Qᵀ K: the small matrix is R_Q R_Kᵀ, from the two QR decompositions",
+            gravity="idea",
+        ),
+        Mistake(
+            "small matrix from Q alone",
+            change={"R_q @ R_k.mT": "R_q"},
+            says="the small matrix is made of Q alone: it is R_Q R_Kᵀ",
+            gravity="idea",
+        ),
+        Mistake(
+            "singular vectors of Q",
+            change={"    _, R_q": "    return torch.linalg.svd(Q, full_matrices=False)[0][:, :k]\n    _, R_q"},
+            says="these are singular vectors of Q: the right ones of P come from K's side",
+            gravity="idea",
+        ),
     ],
     "factors": [
         Mistake(
@@ -590,7 +794,7 @@ def right_singular_vectors(Q, K, k):
         Mistake(
             "left side",
             change={"W = right_singular_vectors(Q, K, k)": "W = right_singular_vectors(K, Q, k)"},
-            hint="q_0 · k_1 = 12 and h = 4: row 0 of Q (C K)ᵀ D must be that of P, (0, 6, 0)",
+            says="these are the left singular vectors of P: exchange Q and K in the call",
             gravity="idea",
         ),
         Mistake(
@@ -655,6 +859,18 @@ def factored_attention(Q, K, V, k):
             "C for both",
             change={"@ (D @ V)": "@ (C @ V)"},
             says="`factored_attention`: C shortens the values, too: C K and D V",
+            gravity="idea",
+        ),
+        Mistake(
+            "multiplied by the root",
+            change={"W.mT / Q.shape[-1] ** 0.5, W.mT": "W.mT * Q.shape[-1] ** 0.5, W.mT"},
+            says="you multiply by √h: the scores are divided by it",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax put in",
+            change={"Q @ (C @ K).mT @ (D @ V)": "(Q @ (C @ K).mT).softmax(-1) @ (D @ V)"},
+            says="`factored_attention`: there is no softmax in this part",
             gravity="idea",
         ),
     ],
@@ -779,6 +995,59 @@ def projected_attention(Q, K, V, C, D):
             says="a softmax is taken of D: use D as it is",
             gravity="idea",
         ),
+        Mistake(
+            "nothing projected",
+            change={
+                "    scores = Q @ (C @ K).mT / Q.shape[-1] ** 0.5  # (..., n, k)\n    return scores.softmax(dim=-1) @ (D @ V)": "    scores = Q @ K.mT / Q.shape[-1] ** 0.5\n    return scores.softmax(dim=-1) @ V"
+            },
+            says="C and D are not used: this is plain attention over all keys",
+            gravity="idea",
+        ),
+        Mistake(
+            "output scaled",
+            change={
+                "    scores = Q @ (C @ K).mT / Q.shape[-1] ** 0.5  # (..., n, k)\n    return scores.softmax(dim=-1) @ (D @ V)": "    return (Q @ (C @ K).mT).softmax(-1) @ (D @ V) / Q.shape[-1] ** 0.5"
+            },
+            says="the output is divided by √h: scale the scores, before the softmax",
+            gravity="idea",
+        ),
+        Mistake(
+            "scaled twice",
+            change={"(C @ K).mT /": "(C @ K).mT / Q.shape[-1] ** 0.5 /"},
+            says="scale by the root of the width h, not by h",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax over axis 1",
+            change={"dim=-1": "dim=1"},
+            says="softmax runs over axis 1: with batch axes in front the mixtures are the last axis, −1",
+            gravity="part",
+        ),
+        Mistake(
+            "values not projected",
+            change={"@ (D @ V)": "@ (D @ V).softmax(-1)"},
+            says="a softmax is taken of D V: the values are mixed as they are",
+            gravity="idea",
+        ),
+        Mistake("softmax of C", change={"(C @ K)": "(C.softmax(-1) @ K)"}, says="a softmax is taken of C: use C as it is", gravity="idea"),
+        Mistake(
+            "softmax twice",
+            change={"softmax(dim=-1)": "softmax(dim=-1).softmax(dim=-1)"},
+            says="softmax is applied twice: the weights go through it once more",
+            gravity="idea",
+        ),
+        Mistake(
+            "multiplied by the root",
+            change={"/ Q.shape[-1] ** 0.5": "* Q.shape[-1] ** 0.5"},
+            says="you multiply by √h: divide by it",
+            gravity="idea",
+        ),
+        Mistake(
+            "gradients of C cut",
+            change={"(C @ K)": "(C.detach() @ K)"},
+            says="C is cut from the graph: it is learned, so a gradient must reach it",
+            gravity="part",
+        ),
     ],
     "random-projection": [
         Mistake(
@@ -900,7 +1169,7 @@ def random_projection(k, n):
         Mistake(
             "leaky",
             change={"torch.where(x > 0, x + 1, x.clamp(-40, 0).exp())": "F.leaky_relu(x) + 1"},
-            hint="φ(−1) = e^−1, φ(0) = 1, φ(2) = 3",
+            says="below zero the result is a straight line: there φ is e^x",
             gravity="idea",
         ),
         Right("torch's elu", change={FEATURES: "F.elu(x) + 1"}),
@@ -921,6 +1190,61 @@ def random_projection(k, n):
         ),
         Mistake(
             "e^-x", change={"x.clamp(-40, 0).exp()": "(-x).clamp(-40, 40).exp()"}, says="below zero φ is e^x, not e^{−x}", gravity="idea"
+        ),
+        Mistake(
+            "relu alone",
+            change={"torch.where(x > 0, x + 1, x.clamp(-40, 0).exp())": "x.clamp(min=0)"},
+            says="that is relu: below zero φ is e^x, and above it x + 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "selu",
+            change={"torch.where(x > 0, x + 1, x.clamp(-40, 0).exp())": "torch.nn.functional.selu(x) + 1"},
+            says="that is selu plus 1, which has other factors: φ is elu + 1",
+            gravity="idea",
+        ),
+        Mistake(
+            "sides exchanged",
+            change={"x > 0": "x < 0"},
+            says="the two sides are exchanged: x + 1 belongs above zero, e^x below",
+            gravity="idea",
+        ),
+        Mistake("x above zero", change={"x + 1": "x"}, says="above zero φ is x + 1, not x", gravity="idea"),
+        Mistake(
+            "one formula for all entries",
+            change={"torch.where(x > 0, x + 1, x.clamp(-40, 0).exp())": "(x + 1 if x.mean() > 0 else x.exp())"},
+            says="one formula is chosen for the whole tensor: every entry has its own sign",
+            gravity="idea",
+        ),
+        Mistake(
+            "1 / (1 - x)",
+            change={"x.clamp(-40, 0).exp()": "1 / (1 - x.clamp(max=0))"},
+            says="below zero φ is e^x, not 1 / (1 − x)",
+            gravity="idea",
+        ),
+        Mistake(
+            "e^x + 1",
+            change={"x.clamp(-40, 0).exp()": "x.clamp(-40, 0).exp() + 1"},
+            says="below zero φ is e^x; you add 1 there, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "zero below",
+            change={"x.clamp(-40, 0).exp()": "torch.zeros_like(x)"},
+            says="below zero the result is 0: there φ is e^x",
+            gravity="idea",
+        ),
+        Mistake(
+            "sigmoid",
+            change={"torch.where(x > 0, x + 1, x.clamp(-40, 0).exp())": "2 * torch.sigmoid(x)"},
+            says="that is twice the sigmoid, which has a limit: φ is x + 1 above zero",
+            gravity="idea",
+        ),
+        Mistake(
+            "2 to the x",
+            change={"x.clamp(-40, 0).exp()": "2.0 ** x.clamp(-40, 0)"},
+            says="below zero the base is 2: φ is e^x",
+            gravity="idea",
         ),
     ],
     "kernel-attention": [
@@ -1050,6 +1374,72 @@ def kernel_attention(Q, K, V):
             says="relu is used as the feature map: φ is elu + 1, your `features`",
             gravity="idea",
         ),
+        Mistake(
+            "divided by the queries' features",
+            change={"phi_q @ phi_k.sum(dim=-2)[..., None]": "phi_q.sum(-1, keepdim=True)"},
+            says="you divide by the sum of the query's features: divide by the sum of the weights, Σ_j φ(q_i)·φ(k_j)",
+            gravity="idea",
+        ),
+        Mistake(
+            "divided by the keys' features",
+            change={"phi_q @ phi_k.sum(dim=-2)[..., None]": "phi_k.sum()"},
+            says="you divide by the sum of the keys' features: divide by the sum of the weights, Σ_j φ(q_i)·φ(k_j)",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax of the weights",
+            change={"return phi_q @ (phi_k.mT @ V) / total": "return (phi_q @ phi_k.mT).softmax(-1) @ V"},
+            says="a softmax is taken of φ(q)·φ(k): divide these weights by their sum instead",
+            gravity="idea",
+        ),
+        Mistake(
+            "causal",
+            change={"return phi_q @ (phi_k.mT @ V) / total": "w = (phi_q @ phi_k.mT).tril()\n    return (w / w.sum(-1, keepdim=True)) @ V"},
+            says="the output is causal: here every query sees all keys",
+            gravity="idea",
+        ),
+        Mistake(
+            "normalised over the queries",
+            change={"return phi_q @ (phi_k.mT @ V) / total": "w = phi_q @ phi_k.mT\n    return (w / w.sum(-2, keepdim=True)) @ V"},
+            says="the weights are divided by their sums over the queries; sum over the keys",
+            gravity="idea",
+        ),
+        Mistake(
+            "a little in the denominator",
+            change={"/ total": "/ (total + 0.01)"},
+            says="something is added to the normaliser: then the weights do not sum to one",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax over the width as features",
+            change={"features(Q), features(K)": "Q.softmax(-1), K.softmax(-2)"},
+            says="a softmax takes the place of the feature map: φ is elu + 1, your `features`",
+            gravity="idea",
+        ),
+        Mistake(
+            "features twice",
+            change={"features(Q), features(K)": "features(features(Q)), features(features(K))"},
+            says="the features are applied twice",
+            gravity="idea",
+        ),
+        Mistake(
+            "exp as features",
+            change={"features(Q), features(K)": "Q.exp(), K.exp()"},
+            says="exp is used as the feature map: φ is elu + 1, your `features`",
+            gravity="idea",
+        ),
+        Mistake(
+            "elu without one",
+            change={"features(Q), features(K)": "features(Q) - 1, features(K) - 1"},
+            says="φ is elu + 1: without the 1 weights can be negative",
+            gravity="idea",
+        ),
+        Mistake(
+            "sum over the first axis",
+            change={"sum(dim=-2)": "sum(dim=0)"},
+            says="the keys are added up along axis 0: with batch axes in front they are on axis −2",
+            gravity="part",
+        ),
     ],
     "copying-floor": [
         Mistake(
@@ -1110,6 +1500,42 @@ def copying_floor(n, r):
             gravity="idea",
         ),
         Mistake("whole division", change={"r / n": "r // n"}, says="`//` drops the fraction: use `/`", gravity="idea"),
+        Mistake(
+            "all or nothing",
+            change={"max(0.0, 1 - r / n)": "float(r < n)"},
+            says="the error is 1 until the rank is full: each singular value that is kept takes its share away",
+            gravity="idea",
+        ),
+        Mistake(
+            "lost by kept",
+            change={"max(0.0, 1 - r / n)": "max(0.0, (n - r) / max(r, 1))"},
+            says="what is lost is divided by what is kept: divide by all, the squared norm n",
+            gravity="idea",
+        ),
+        Mistake(
+            "one too many",
+            change={"max(0.0, 1 - r / n)": "max(0.0, 1 - (r + 1) / n)"},
+            says="one singular value too many is taken as kept: rank r keeps r of n",
+            gravity="idea",
+        ),
+        Mistake(
+            "n minus one",
+            change={"max(0.0, 1 - r / n)": "max(0.0, 1 - r / (n - 1))"},
+            says="you divide by n − 1: there are n singular values",
+            gravity="idea",
+        ),
+        Mistake(
+            "square of n",
+            change={"max(0.0, 1 - r / n)": "max(0.0, 1 - r / n**2)"},
+            says="you divide by n²: the squared Frobenius norm of a permutation matrix is n",
+            gravity="idea",
+        ),
+        Mistake(
+            "the spectral norm",
+            change={"max(0.0, 1 - r / n)": "1.0 if r < n else 0.0"},
+            says="the error is 1 until the rank is full: each singular value that is kept takes its share away",
+            gravity="idea",
+        ),
     ],
     "linear-step": [
         Mistake(
@@ -1233,6 +1659,73 @@ def linear_step(S, z, q, k, v):
             "softmax of the query",
             change={"features(q), features(k)": "q.softmax(0), features(k)"},
             says="a softmax is taken of the query: use your `features`",
+            gravity="idea",
+        ),
+        Mistake(
+            "the key itself in S",
+            change={"torch.outer(phi_k, v)": "torch.outer(k, v)"},
+            says="the feature map is missing where S is updated: it adds φ(k) vᵀ",
+            gravity="idea",
+        ),
+        Mistake(
+            "the key itself in z",
+            change={"z = z + phi_k": "z = z + k"},
+            says="the feature map is missing where z is updated: it adds φ(k)",
+            gravity="idea",
+        ),
+        Mistake(
+            "outer product in the other order",
+            change={"torch.outer(phi_k, v)": "torch.outer(v, phi_k)"},
+            says="the outer product is in the wrong order: S has a row for each feature and a column for each entry of a value",
+            gravity="idea",
+        ),
+        Mistake(
+            "read with the key",
+            change={"phi_q @ S / (phi_q @ z)": "phi_k @ S / (phi_k @ z)"},
+            says="the state is read with the key: read it with the query",
+            gravity="idea",
+        ),
+        Mistake(
+            "something in the denominator",
+            change={"(phi_q @ z), S": "(phi_q @ z + 0.1), S"},
+            says="something is added to the normaliser: then the weights do not sum to one",
+            gravity="idea",
+        ),
+        Mistake(
+            "the state forgets",
+            change={"S = S + torch": "S = 0.9 * S + torch"},
+            says="the old sum S is made smaller: it keeps all that came before",
+            gravity="idea",
+        ),
+        Mistake(
+            "normalised S",
+            change={", S, z": ", S / z[:, None], z"},
+            says="the new S is divided by z: S and z are kept apart",
+            gravity="part",
+        ),
+        Mistake(
+            "the old S",
+            change={
+                "    S = S + torch.outer(phi_k, v)\n    z = z + phi_k\n    return phi_q @ S / (phi_q @ z), S, z": "    return phi_q @ (S + torch.outer(phi_k, v)) / (phi_q @ (z + phi_k)), S, z + phi_k"
+            },
+            says="the old S is returned: the next step needs the new one",
+            gravity="part",
+        ),
+        Mistake(
+            "z before S", change={"(phi_q @ z), S, z": "(phi_q @ z), z, S"}, says="S and z are returned in the other order", gravity="part"
+        ),
+        Mistake(
+            "S updated after reading",
+            change={
+                "    S = S + torch.outer(phi_k, v)\n    z = z + phi_k\n    return phi_q @ S / (phi_q @ z), S, z": "    z = z + phi_k\n    o = phi_q @ S / (phi_q @ z)\n    return o, S + torch.outer(phi_k, v), z"
+            },
+            says="the query reads the old S: update it before you read",
+            gravity="idea",
+        ),
+        Mistake(
+            "mean of the values",
+            change={"phi_q @ S / (phi_q @ z)": "S.sum(0) / z.sum()"},
+            says="the query has no part in the output: read S and z with φ(q)",
             gravity="idea",
         ),
     ],
@@ -1402,6 +1895,76 @@ def causal_linear_attention(Q, K, V):
             says="the state is multiplied by a number at each step: the sums forget nothing",
             gravity="idea",
         ),
+        Mistake(
+            "state not carried on",
+            change={"o, S, z = linear_step": "o, _, _ = linear_step"},
+            says="the state is not carried on: every position starts from zeros and sees only itself",
+            gravity="idea",
+        ),
+        Mistake(
+            "starts with ones",
+            change={"V.new_zeros(K.shape[1])": "V.new_ones(K.shape[1])"},
+            says="z starts with ones: before the first position both sums are zero",
+            gravity="idea",
+        ),
+        Mistake(
+            "from the end",
+            change={"zip(Q, K, V)": "zip(Q.flip(0), K.flip(0), V.flip(0))"},
+            says="the sequence is read from the end",
+            gravity="idea",
+        ),
+        Mistake(
+            "the past without itself",
+            change={
+                "        o, S, z = linear_step(S, z, q, k, v)\n": "        o = features(q) @ S / (features(q) @ z + 1e-9)\n        _, S, z = linear_step(S, z, q, k, v)\n"
+            },
+            says="the state is read before it is updated: position t sees itself, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "keys ask",
+            change={"linear_step(S, z, q, k, v)": "linear_step(S, z, k, q, v)"},
+            says="queries and keys are exchanged",
+            gravity="idea",
+        ),
+        Mistake(
+            "not normalised by the sum",
+            change={"torch.stack(outputs)": "torch.stack(outputs) * torch.arange(1, len(Q) + 1, dtype=V.dtype)[:, None]"},
+            says="every output is multiplied by its position: it is a weighted mean already",
+            gravity="idea",
+        ),
+        Mistake(
+            "normalised over all keys",
+            change={"    S, z = V": "    w = features(Q) @ features(K).T\n    return w.tril() @ V / w.sum(1, keepdim=True)\n    S, z = V"},
+            says="the normaliser adds up all keys, later ones too: it runs from the start to t, as the sum above it does",
+            gravity="idea",
+        ),
+        Mistake(
+            "last output only",
+            change={"torch.stack(outputs)": "outputs[-1]"},
+            says="only the last output is returned: there is one for every position",
+            gravity="idea",
+        ),
+        Mistake(
+            "outputs in one row",
+            change={"torch.stack(outputs)": "torch.cat(outputs)"},
+            says="the outputs stand one after the other in one vector: stack them as rows",
+            gravity="idea",
+        ),
+        Mistake(
+            "state cut from the graph",
+            change={"linear_step(S, z, q": "linear_step(S.detach(), z.detach(), q"},
+            says="the state is cut from the graph at every step: no gradient reaches what came before",
+            gravity="part",
+        ),
+        Mistake(
+            "sums of softmax weights",
+            change={
+                "    S, z = V": "    w = (Q @ K.T).masked_fill(torch.ones(len(Q), len(Q)).triu(1).bool(), -torch.inf).softmax(1)\n    return w @ V\n    S, z = V"
+            },
+            says="this is causal softmax attention: the weights are φ(q)·φ(k)",
+            gravity="idea",
+        ),
     ],
     "operations": [
         Mistake(
@@ -1458,8 +2021,13 @@ def causal_linear_attention(Q, K, V):
             says="kernel: this forms the n × n weights first; sum over the keys first",
             gravity="idea",
         ),
-        Mistake("svd even at h", change={'"svd": k, ': '"svd": h, '}, hint="break-even of svd: 4 n k h = 4 n² h", gravity="idea"),
-        Mistake("missing key", change={', "kernel": 4 * n * h * h': ""}, hint="your code raised KeyError", gravity="idea"),
+        Mistake(
+            "svd even at h",
+            change={'"svd": k, ': '"svd": h, '},
+            says="break-even of svd: there is no h in it: 4 n k h = 4 n² h gives n = k",
+            gravity="idea",
+        ),
+        Mistake("missing key", change={', "kernel": 4 * n * h * h': ""}, says="a key is missing: every method has one", gravity="idea"),
         Right("term by term", change={"8 * n * k * h": "2 * k * n * h + 2 * k * n * h + 2 * n * h * k + 2 * n * k * h"}),
         Right("floats", change={"4 * n * n * h": "4.0 * n**2 * h", '"svd": k,': '"svd": float(k),'}),
         Right("solved", change={'"projected": 2 * k': '"projected": 8 * k * h / (4 * h)'}),
@@ -1509,6 +2077,98 @@ def causal_linear_attention(Q, K, V):
             "kernel breaks even at h²",
             change={'"kernel": h}': '"kernel": h * h}'},
             says="break-even of kernel: 4 n h² = 4 n² h gives n = h",
+            gravity="idea",
+        ),
+        Mistake(
+            "quadratic with n cubed",
+            change={"4 * n * n * h": "4 * n**3"},
+            says="quadratic: Q Kᵀ is n × h times h × n, which makes 2n²h, not 2n³",
+            gravity="idea",
+        ),
+        Mistake(
+            "quadratic with h twice",
+            change={"4 * n * n * h": "4 * n * h * h"},
+            says="quadratic: this is linear in n; the scores are n × n",
+            gravity="idea",
+        ),
+        Mistake(
+            "svd with the width twice",
+            change={'"svd": 4 * n * k * h': '"svd": 4 * n * h * h'},
+            says="svd: there is a rank k in it: Wᵀ V is k × n times n × h",
+            gravity="idea",
+        ),
+        Mistake(
+            "svd quadratic",
+            change={'"svd": 4 * n * k * h': '"svd": 4 * n * n * k'},
+            says="svd: bracketed from the right no product is n × n",
+            gravity="idea",
+        ),
+        Mistake(
+            "no factor of two",
+            change={
+                "4 * n * n * h": "2 * n * n * h",
+                '"svd": 4 * n * k * h': '"svd": 2 * n * k * h',
+                "8 * n * k * h": "4 * n * k * h",
+                "4 * n * h * h": "2 * n * h * h",
+            },
+            says="multiplications and additions both count, in all methods",
+            gravity="idea",
+        ),
+        Mistake(
+            "kernel with n cubed",
+            change={"4 * n * h * h": "4 * n * h"},
+            says="kernel: φ(K)ᵀ V is h × n times n × h: a factor h is missing",
+            gravity="idea",
+        ),
+        Mistake(
+            "projected quadratic",
+            change={"8 * n * k * h": "4 * n * k * h + 4 * n * n * k"},
+            says="projected: the keys are shortened before they meet the queries, so no product is n × n",
+            gravity="idea",
+        ),
+        Mistake(
+            "projected with two sides",
+            change={"8 * n * k * h": "4 * n * n * h"},
+            says="projected: the keys are shortened before they meet the queries, so no product is n × n",
+            gravity="idea",
+        ),
+        Mistake(
+            "even: projected upside down",
+            change={'"projected": 2 * k': '"projected": k / 2'},
+            says="break-even of projected: the ratio is upside down",
+            gravity="idea",
+        ),
+        Mistake(
+            "even: kernel at 2h",
+            change={'"kernel": h}': '"kernel": 2 * h}'},
+            says="break-even of kernel: both sides have the factor 4: 4 n h² = 4 n² h gives n = h",
+            gravity="idea",
+        ),
+        Mistake(
+            "even: svd with h", change={'"svd": k,': '"svd": k * h,'}, says="break-even of svd: h cancels on both sides", gravity="idea"
+        ),
+        Mistake(
+            "even: h and k exchanged",
+            change={'{"svd": k, "projected": 2 * k, "kernel": h}': '{"svd": h, "projected": 2 * h, "kernel": k}'},
+            says="break-even: h and k are exchanged",
+            gravity="idea",
+        ),
+        Mistake(
+            "even: fixed numbers",
+            change={'{"svd": k, "projected": 2 * k, "kernel": h}': '{"svd": 16, "projected": 32, "kernel": 3}'},
+            says="break-even: the numbers are fixed in your code: they depend on h and k",
+            gravity="idea",
+        ),
+        Mistake(
+            "even: kernel with k",
+            change={'"kernel": h}': '"kernel": k}'},
+            says="break-even of kernel: there is no rank k here",
+            gravity="idea",
+        ),
+        Mistake(
+            "even: kernel half",
+            change={'"kernel": h}': '"kernel": h / 2}'},
+            says="break-even of kernel: both sides have the factor 4: 4 n h² = 4 n² h gives n = h",
             gravity="idea",
         ),
     ],
@@ -1652,6 +2312,15 @@ EQUIVALENT["factors"]["constant: factored_attention, k → *"] = (
     "with more rows than the rank, the further singular vectors have the value zero: the result is the same"
 )
 EQUIVALENT["random-projection"]["dtype: * rounded to float16"] = "these are random numbers: their last digits mean nothing"
+AXIS = "it is the same axis of a tensor with this many"
+EQUIVALENT["rank-holding"]["number: 0 → -1"] = AXIS
+EQUIVALENT["softmax-free"]["sign: -1 → 1"] = EQUIVALENT["factors"]["sign: -1 → 1"] = AXIS
+EQUIVALENT["linear-step"]["order: phi_q @ z → z @ phi_q"] = "an inner product has no order"
+EQUIVALENT["features"] = {
+    "comparison: *": "both sides give 1 at zero",
+    "number: *": "where the exponential is cut off it is 0 to all digits, or another formula holds",
+    "left out: *": "an exponential that overflows is not chosen, and the text asks for no gradient there",
+}
 EQUIVALENT["causal-linear"] = {
     "constant: K.shape[1] → 1*": "the first sums are zero, and one row of zeros is broadcast to all",
     "dtype: V.new_zeros as torch.zeros*": "zero is exact in float32, and sums with float64 are float64",

@@ -160,6 +160,61 @@ def biased(p, v, b):
             says="that is a logarithm to base 10; softmax undoes the natural one",
             gravity="idea",
         ),
+        Mistake(
+            "the others as before",
+            change={
+                "    scores = p.log()  # logits, up to a constant that softmax does not see\n    scores[v] += b\n    return scores.softmax(dim=0)": "    q = p.clone()\n    q[v] = q[v] * math.exp(b) / (1 + q[v] * (math.exp(b) - 1))\n    return q"
+            },
+            says="the other words keep their probabilities: what word v gains is taken from them",
+            gravity="idea",
+        ),
+        Mistake(
+            "base 2", change={"p.log()": "p.log2()"}, says="the logarithm has the base 2: logits are natural logarithms", gravity="idea"
+        ),
+        Mistake(
+            "from v on", change={"scores[v] +=": "scores[v:] +="}, says="all words from v on get the bias: only v has it", gravity="idea"
+        ),
+        Mistake(
+            "up to v", change={"scores[v] +=": "scores[: v + 1] +="}, says="all words up to v get the bias: only v has it", gravity="idea"
+        ),
+        Mistake(
+            "logit multiplied",
+            change={"scores[v] += b": "scores[v] *= b"},
+            says="the logit is multiplied by b: add b to it",
+            gravity="idea",
+        ),
+        Mistake(
+            "only positive",
+            change={"+= b": "+= abs(b)"},
+            says="the sign of b is lost: a negative bias makes the word less likely",
+            gravity="idea",
+        ),
+        Mistake(
+            "another temperature",
+            change={"scores.softmax(dim=0)": "(scores / 2).softmax(dim=0)"},
+            says="the scores are divided before the softmax: the ratios of the other words change",
+            gravity="idea",
+        ),
+        Mistake(
+            "always word 1", change={"scores[v]": "scores[1]"}, says="the bias is always put on word 1: put it on word v", gravity="idea"
+        ),
+        Mistake("half of the bias", change={"+= b": "+= b / 2"}, says="only half of the bias is added", gravity="idea"),
+        Mistake(
+            "v by e^b, the rest by what is left",
+            change={
+                "    scores = p.log()  # logits, up to a constant that softmax does not see\n    scores[v] += b\n    return scores.softmax(dim=0)": "    q = p.clone()\n    q[v] *= math.exp(min(b, 700.0))\n    q[torch.arange(len(p)) != v] *= (1 - q[v]) / (1 - p[v])\n    return q"
+            },
+            says="p(v) is multiplied by e^b and left so: divide all by their new sum",
+            gravity="idea",
+        ),
+        Mistake(
+            "one over the sum of the others",
+            change={
+                "    scores = p.log()  # logits, up to a constant that softmax does not see\n    scores[v] += b\n    return scores.softmax(dim=0)": "    q = p.clone()\n    q[v] *= math.exp(min(b, 700.0))\n    return q / (q.sum() - q[v])"
+            },
+            says="you divide by the sum of the other words: word v belongs to the sum, too",
+            gravity="idea",
+        ),
     ],
     "undo": [
         Mistake(
@@ -214,6 +269,51 @@ def biased(p, v, b):
             change={"p_star * (pv_b / pstar_b) * math.exp(-b)": "(p_star / pstar_b - 1) / (math.exp(b) - 1) if b else pv_b"},
             hint="digits are lost where p(v) or the anchor is small",
             gravity="edge",
+        ),
+        Mistake("root", change={"math.exp(-b)": "math.exp(-b / 2)"}, says="half of the bias is undone: divide by e^b", gravity="idea"),
+        Mistake("base 10", change={"math.exp(-b)": "10 ** (-b)"}, says="the base is 10: the bias multiplied by e^b", gravity="idea"),
+        Mistake("base 2", change={"math.exp(-b)": "2 ** (-b)"}, says="the base is 2: the bias multiplied by e^b", gravity="idea"),
+        Mistake(
+            "divided by p(v*)",
+            change={"p_star * (pv_b / pstar_b) * math.exp(-b)": "(pv_b / pstar_b) * math.exp(-b) / p_star"},
+            says="you divide by p(v*): multiply by it",
+            gravity="idea",
+        ),
+        Mistake(
+            "1 - p(v; b) for the anchor",
+            change={"p_star * (pv_b / pstar_b) * math.exp(-b)": "p_star * (pv_b / (1 - pv_b)) * math.exp(-b)"},
+            says="1 − p(v; b) takes the place of the anchor p(v*; b): there are other words, too",
+            gravity="idea",
+        ),
+        Mistake(
+            "Z_b twice",
+            change={"p_star * (pv_b / pstar_b) * math.exp(-b)": "pv_b * (p_star / pstar_b) / (1 + pv_b * (math.exp(b) - 1))"},
+            says="p(v; b) is put into the formula for Z_b: that holds p(v), without the bias",
+            gravity="idea",
+        ),
+        Mistake(
+            "e^b - 1",
+            change={"math.exp(-b)": "(1 / (math.exp(b) - 1) if b else 1.0)"},
+            says="you divide by e^b − 1: the bias multiplied p(v) by e^b",
+            gravity="idea",
+        ),
+        Mistake(
+            "always positive",
+            change={"math.exp(-b)": "math.exp(-abs(b))"},
+            says="the sign of b is lost: a negative bias made the word less likely",
+            gravity="idea",
+        ),
+        Mistake(
+            "difference of the anchor",
+            change={"p_star * (pv_b / pstar_b) * math.exp(-b)": "p_star - pstar_b"},
+            says="that is what the anchor has lost: the others have lost as well",
+            gravity="idea",
+        ),
+        Mistake(
+            "p(v; b) alone",
+            change={"p_star * (pv_b / pstar_b) * math.exp(-b)": "pv_b"},
+            says="that is the probability with the bias: undo it",
+            gravity="idea",
         ),
     ],
     "anchor": [
@@ -284,6 +384,43 @@ def biased(p, v, b):
             "sign of b",
             change={"math.exp(b)": "math.exp(-b)"},
             says="the sign of b is wrong: a positive bias multiplies a weight by e^b, and pushes the anchor down",
+            gravity="idea",
+        ),
+        Mistake("b for e^b", change={"math.exp(b)": "b + 1"}, says="a bias of b multiplies a weight by e^b, not by b", gravity="idea"),
+        Mistake(
+            "one minus",
+            change={"1 / (V - 1 + math.exp(b))": "1 - 1 / (V - 1 + math.exp(b))"},
+            says="that is the share of all other words: the anchor's was asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "product",
+            change={"1 / (V - 1 + math.exp(b))": "1 / ((V - 1) * math.exp(b))"},
+            says="|V| − 1 and e^b are multiplied: the weights of all words add up",
+            gravity="idea",
+        ),
+        Mistake(
+            "logarithm",
+            change={"1 / (V - 1 + math.exp(b))": "-math.log(V - 1 + math.exp(b))"},
+            says="that is the logarithm of the bound",
+            gravity="idea",
+        ),
+        Mistake(
+            "weights squared",
+            change={"math.exp(b)": "math.exp(2 * b)"},
+            says="the weight of the lifted word is e^b, not e^{2b}",
+            gravity="idea",
+        ),
+        Mistake(
+            "all words lifted",
+            change={"1 / (V - 1 + math.exp(b))": "1 / V"},
+            says="that is the worst p(v*) without a bias: put it into p(v*) / Z_b",
+            gravity="idea",
+        ),
+        Mistake(
+            "e^b - 1",
+            change={"1 / (V - 1 + math.exp(b))": "1 / (V - 1 + math.exp(b) - 1)"},
+            says="v* itself is one of the words that keep their weight: |V| − 1 of them, not |V| − 2",
             gravity="idea",
         ),
     ],
@@ -800,6 +937,31 @@ def interval(p_star, pv_b, pstar_b, b, digits):
             gravity="idea",
         ),
         Mistake("no p(v*)", change={"(1 - pv) * p_star": "(1 - pv)"}, says="p(v*) is missing: t² = (1 − p(v)) p(v*)", gravity="idea"),
+        Mistake(
+            "1 - p(v*)",
+            change={"(1 - pv) * p_star": "(1 - p_star) * p_star"},
+            says="1 − p(v*) stands where 1 − p(v) belongs",
+            gravity="idea",
+        ),
+        Mistake("1 + p(v)", change={"(1 - pv)": "(1 + pv)"}, says="1 + p(v) stands where 1 − p(v) belongs", gravity="idea"),
+        Mistake(
+            "third root",
+            change={"0.5 * math.log((1 - pv) * p_star)": "math.log((1 - pv) * p_star) / 3"},
+            says="a third root is taken: t² = (1 − p(v)) p(v*)",
+            gravity="idea",
+        ),
+        Mistake(
+            "base 2",
+            change={"return ": "return 1 / math.log(2) * (", "math.log(pv)": "math.log(pv))"},
+            says="that is a logarithm to base 2; take the natural one",
+            gravity="idea",
+        ),
+        Mistake(
+            "sum in place of product",
+            change={"(1 - pv) * p_star": "(1 - pv) + p_star"},
+            says="1 − p(v) and p(v*) are added: t² is their product",
+            gravity="idea",
+        ),
     ],
     "undo-top1": [
         Mistake(
@@ -875,6 +1037,48 @@ def interval(p_star, pv_b, pstar_b, b, digits):
             change={"(1 - pv_b))": "(1 - pv_b) + 1e-12)"},
             hint="digits are lost",
             gravity="edge",
+        ),
+        Mistake(
+            "numerator keeps the bias",
+            change={
+                "    weight = pv_b * math.exp(-b)\n    return weight / (weight + (1 - pv_b))": "    return pv_b / (pv_b * math.exp(-b) + 1 - pv_b)"
+            },
+            says="the numerator still has the bias: its weight is p' e^{-b}",
+            gravity="idea",
+        ),
+        Mistake(
+            "log-odds",
+            change={
+                "    weight = pv_b * math.exp(-b)\n    return weight / (weight + (1 - pv_b))": "    return math.log(pv_b / (1 - pv_b)) - b"
+            },
+            says="those are the log-odds without the bias; the probability was asked for",
+            gravity="idea",
+        ),
+        Mistake(
+            "difference of weights",
+            change={"weight + (1 - pv_b)": "weight - (1 - pv_b)"},
+            says="the weights are subtracted: the sum of all words is p' e^{-b} + (1 − p')",
+            gravity="idea",
+        ),
+        Mistake("base 2", change={"math.exp(-b)": "2.0 ** -b"}, says="the base is 2: the bias multiplied by e^b", gravity="idea"),
+        Mistake("base 10", change={"math.exp(-b)": "10.0 ** -b"}, says="the base is 10: the bias multiplied by e^b", gravity="idea"),
+        Mistake(
+            "always positive",
+            change={"math.exp(-b)": "math.exp(-abs(b))"},
+            says="the sign of b is lost: a negative bias made the word less likely",
+            gravity="idea",
+        ),
+        Mistake(
+            "square of the rest",
+            change={"(1 - pv_b)": "(1 - pv_b) ** 2"},
+            says="1 − p' is squared: it is the share of all other words as it is",
+            gravity="idea",
+        ),
+        Mistake(
+            "half of the bias",
+            change={"math.exp(-b)": "math.exp(-b / 2)"},
+            says="half of the bias is undone: divide the odds by e^b",
+            gravity="idea",
         ),
     ],
     "recover-top1": [
@@ -1213,6 +1417,68 @@ def draw(p, u):
             hint="your code changes its input in place",
             gravity="edge",
         ),
+        Mistake(
+            "threshold from the mass",
+            change={
+                "    return kept / kept.sum()": "    kept = torch.where(p >= 1 - mass, p, 0.0)\n    return kept / kept.sum().clamp(min=1e-12)"
+            },
+            says="nucleus: words are kept by comparing each with a threshold; it is the sum that counts",
+            gravity="idea",
+        ),
+        Mistake(
+            "one word more",
+            change={"before < mass": "before - sorted_p < mass"},
+            says="nucleus: you go on after the mass is reached: stop at the word that reaches it",
+            gravity="idea",
+        ),
+        Mistake(
+            "softmax of all",
+            change={"kept / kept.sum()": "kept.softmax(0)"},
+            says="nucleus: softmax changes the proportions, and gives words outside a share; divide by the sum",
+            gravity="idea",
+        ),
+        Mistake(
+            "half the mass", change={"before < mass": "before < mass / 2"}, says="nucleus: you collect half of the mass", gravity="idea"
+        ),
+        Mistake(
+            "what is outside",
+            change={"before < mass": "before >= mass"},
+            says="nucleus: these are the words outside the nucleus",
+            gravity="idea",
+        ),
+        Mistake(
+            "draw: sorted",
+            change={"running = p.cumsum(0)": "running = p.sort(descending=True).values.cumsum(0)"},
+            says="draw: you add up from the most likely word on; the order is that of the words' numbers",
+            gravity="idea",
+        ),
+        Mistake(
+            "draw: compares single probabilities",
+            change={
+                "running = p.cumsum(0)": "running = p.clone()",
+                "u * running[-1]).nonzero()[0]": "u).nonzero().flatten().tolist()[0] if (running > u).any() else 0",
+            },
+            says="draw: each probability is compared by itself; it is the running sum that counts",
+            gravity="idea",
+        ),
+        Mistake(
+            "draw: a share of the vocabulary",
+            change={"int((running > u * running[-1]).nonzero()[0])": "int(u * len(p))"},
+            says="draw: all words are drawn equally often: compare the running sum with u",
+            gravity="idea",
+        ),
+        Mistake(
+            "draw: the last one below",
+            change={"int((running > u * running[-1]).nonzero()[0])": "max(0, int((running <= u * running[-1]).sum()) - 1)"},
+            says="draw: that is one word too early: take the first at which the running sum exceeds u",
+            gravity="idea",
+        ),
+        Mistake(
+            "draw: from the end",
+            change={"running = p.cumsum(0)": "running = p.flip(0).cumsum(0)"},
+            says="draw: you add up from the last word on; begin with word 0",
+            gravity="idea",
+        ),
     ],
     "pairs": [
         Mistake(
@@ -1372,6 +1638,30 @@ def recover_in_pairs(api):
             says="probabilities_from_pair: 1 − a − c is cut off from below: a large bias makes it as small as e^{-b}",
             gravity="edge",
         ),
+        Mistake(
+            "sum of two only",
+            change={"total = (1 - a - c) + (a + c) * shrink": "total = (a + c) * shrink"},
+            says="probabilities_from_pair: you divide by the two words alone: all others belong to the sum",
+            gravity="idea",
+        ),
+        Mistake(
+            "one word in the rest",
+            change={"(1 - a - c)": "(1 - a)"},
+            says="probabilities_from_pair: 1 − a still contains w: the others have 1 − a − c",
+            gravity="idea",
+        ),
+        Mistake(
+            "rest shrunk, too",
+            change={"total = (1 - a - c) + (a + c) * shrink": "total = (1 - a - c) * shrink + (a + c)"},
+            says="probabilities_from_pair: the others are divided by e^b: the bias was on v and w",
+            gravity="idea",
+        ),
+        Mistake(
+            "shown values",
+            change={"p[v], p[w] = probabilities_from_pair(shown[v], shown[w], api.bias_cap)": "p[v], p[w] = shown[v], shown[w]"},
+            says="recover_in_pairs: these are the probabilities with the bias: undo it",
+            gravity="idea",
+        ),
     ],
     "bonus-width": [
         Mistake(
@@ -1413,13 +1703,13 @@ def recover_in_pairs(api):
         Mistake(
             "squared singular values",
             change={"svdvals(centred)": "svdvals(centred) ** 2"},
-            says="the singular values are squared: compare them with 1e-6 times the largest as they are",
+            says="small singular values are left out, as by a threshold of 1e-3, or of 1e-6 on squares: compare them as they are with 1e-6 times the largest",
             gravity="part",
         ),
         Mistake(
             "threshold of 1e-7",
             change={"1e-6": "1e-7"},
-            says="a singular value of 2.5e-7 times the largest is counted: the threshold is 1e-6",
+            says="a singular value of 7e-7 times the largest is counted: the threshold is 1e-6",
             gravity="part",
         ),
         Mistake(
@@ -1469,4 +1759,19 @@ def hidden_width(log_p):
             gravity="idea",
         ),
     ],
+}
+
+# Mutants that `course verify --mutate` makes and that are no mistakes.
+AXIS = "it is the same axis of a tensor with this many"
+EQUIVALENT = {
+    "biased": {"axis: *": AXIS},
+    "nucleus": {
+        "number: True → False #2": "of equal numbers torch keeps the order here, whatever it is told",
+        "number: 0 → -1*": AXIS,
+    },
+    "pairs": {"number: True → False": "the list has an even length by then"},
+    "bonus-width": {
+        "comparison: *": "no singular value is exactly at the threshold",
+        "order: *": "a minus does not change the singular values",
+    },
 }

@@ -1,5 +1,7 @@
 """What came is put into words, before the hint that says what was expected."""
 
+import math
+
 import pytest
 import torch
 
@@ -72,6 +74,25 @@ def test_rounding_is_named_where_float32_is_right() -> None:
 
 def test_a_miscounted_whole_number_has_lost_no_digits() -> None:
     assert relation(49_920, 49_984) == ""  # by chance it is what bfloat16 makes of the right one
+
+
+def test_a_small_number_that_is_added_is_not_called_float32() -> None:
+    for got in (WANT / 7 + 1e-7, WANT / (7 + 1e-6)):
+        told = relation(got, WANT / 7)
+        assert "a small number is added" in told
+        assert "float32 only" not in told
+
+
+def test_float32_on_the_way_is_named_where_the_result_is_float64_again() -> None:
+    assert "float32 only" in relation((WANT / 7).exp().float().double().log(), WANT / 7)
+
+
+def test_a_tiny_number_that_is_lost_is_not_called_half_precision() -> None:
+    assert relation(0.0, math.exp(-700.0)) == ""
+
+
+def test_shares_that_become_zero_and_one_are_not_called_rounded() -> None:
+    assert "rounded" not in relation([0.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.6, 0.1, 0.3, 0.0])
 
 
 def test_float32_is_no_fault_where_float32_is_right() -> None:
