@@ -1079,6 +1079,8 @@ with check.edge("floats"):
     note = lambda step, loss: kinds.append(type(loss) is float)  # noqa: E731
     noted = check.run(lambda: [train(check.keep(TableModel, same, context=4), [first], [0.1], watch=note), kinds or [True]][1])
     check.equal(noted, [True], "`watch` gets a Python float, too: `.item()`")  # whether it is called is asked above
+with check.edge("batches and rates unchanged"):
+    check.unchanged(train, check.keep(TableModel, same, context=4), [first], [0.1])
     ### END HIDDEN TESTS
 check.score()
 
@@ -1535,7 +1537,7 @@ with check.idea("ends with the stop token"):
                 break
         return row
 
-    for row, last in [((3, 4), 6), ((1, 0, 6), 8), ((9,), 2), ((5, 8), 4), ((2, 3, 1), None)]:
+    for row, last in [((3, 4), 6), ((1, 0, 6), 8), ((9,), 2), ((5, 8), 4), ((1, 1), 4), ((2, 3, 1), None)]:
         check.equal(
             check.run(generate_until, adder, torch.tensor([row]), 9, last),
             [said(row, 9, last)],
@@ -2527,6 +2529,9 @@ with check.part("p = q"):
 with check.edge("accepted: true or false"):
     kind = check.run(lambda: str(speculative_sample(p1.expand(2, 4), q1.expand(2, 4))[2].dtype))
     check.equal(kind, "torch.bool", "the third result is boolean: True where the draft was accepted")
+with check.edge("new draws every time"):
+    twins = [check.run(lambda: sampled(p1, q1)[0]) for _ in range(2)]
+    check.true((twins[0] != twins[1]).any(), "two calls in a row draw the same tokens: do not seed the generator inside")
 with check.edge("nothing in common"):
     zero, one = torch.tensor([[0.0, 1.0]]).expand(50, 2), torch.tensor([[1.0, 0.0]]).expand(50, 2)
     apart = "if p and q have nothing in common, every draft is rejected and the tokens come from p"
@@ -2655,6 +2660,11 @@ with check.part("each row ends separately"):
     mixed = check.run(lambda: accept_block(sure(firm), even.expand(4, 2, 2), torch.ones(4, 2, dtype=torch.long)))
     check.equal(mixed[0][:2], [[0, -1, -1], [1, 0, -1]], "every row stops at its own first rejection")
     check.equal(mixed[1], [0, 1, 2, 2], "every row has its own number of accepted guesses")
+with check.edge("new draws every time"):
+    target, guess = two_chains()
+    told = torch.zeros(200, 4, dtype=torch.long)
+    twins = [check.run(lambda: accept_block(target[told], guess[told[:, :-1]], told[:, 1:])[0]) for _ in range(2)]
+    check.true((twins[0] != twins[1]).any(), "two calls in a row draw the same tokens: do not seed the generator inside")
 with check.edge("one row, one guess"):
     lone = check.run(lambda: accept_block(sure([[1, 0]]), even.expand(1, 1, 2), torch.tensor([[0]])))
     check.equal(lone[0], [[1, -1]], "one row with one guess, which is rejected")
@@ -2749,6 +2759,13 @@ with check.part("step after step"):
         (guessed != guessed[:1]).any(),
         "draft = target: every time the same tokens are guessed. Draw each guess from the draft's softmax",
     )
+    even_gpt = check.keep(GPT, 2, 24, 6, 3, 1)
+    check.run(even_gpt.load_state_dict, {"norm.weight": torch.zeros(6)}, strict=False)  # both tokens are equally likely, always
+    swing = check.keep(TableModel, torch.tensor([[-50.0, 50.0], [50.0, -50.0]]), context=24)  # a draft that is sure of 1, 0, 1, …
+    zero = torch.zeros(1, 1, dtype=torch.long)
+    grown = check.run(lambda: [speculative_step(even_gpt, swing, zero, 2)[0][0].tolist() for _ in range(40)])
+    others = check.run(lambda: [row for row in grown if len(row) == 4 and row[2] != 0])  # both guesses were accepted: one time in four
+    check.equal(others, [], "the draft is sure of 1 after 0, and of 0 after 1: each guess is drawn from its own distribution")
     both = check.run(lambda: stepwise(plain, plain, 4, 3)[2])
     check.equal(both, [[8, 7], [13, 12], [18, 17]], "draft = target: every step adds five tokens, and all but the last are in the cache")
     ### END HIDDEN TESTS
@@ -2789,6 +2806,9 @@ with check.edge("no gradients"):
     ### END HIDDEN TESTS
 with check.edge("inputs unchanged"):
     check.unchanged(speculative_step, sharp, blind, start, 2)
+    ### BEGIN HIDDEN TESTS
+    check.unchanged(speculative_step, sharp, blind, start, 2, [tuple(torch.zeros(1, 3, 2, 2) for _ in range(2)) for _ in range(2)])
+    ### END HIDDEN TESTS
 check.score()
 
 # %% [markdown]

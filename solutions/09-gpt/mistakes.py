@@ -1453,6 +1453,14 @@ def evaluate(model, batches):
     ],
     "train": [
         Mistake(
+            "takes the rates out",
+            change={
+                "    losses = []\n    model.train()\n": "    losses = []\n    model.train()\n    given, rates = rates, list(rates)\n    given.clear()\n"
+            },
+            hint="your code changes its input in place",
+            gravity="edge",
+        ),
+        Mistake(
             "rate set after the step",
             change={
                 '        for group in optimizer.param_groups:  # one rate for all of them\n            group["lr"] = rate\n': "",
@@ -3133,6 +3141,12 @@ def training_plan(kind, bfloat16, mixed=True):
     ],
     "bonus-speculative": [
         Mistake(
+            "seeded inside",
+            change={"    drafts = torch.multinomial(q, 1)": "    torch.manual_seed(0)\n    drafts = torch.multinomial(q, 1)"},
+            hint="two calls in a row draw the same tokens",
+            gravity="edge",
+        ),
+        Mistake(
             "never accepted",
             change={"torch.rand_like(ratio) < ratio": "ratio < 0"},
             says="no draft is ever accepted: accept with probability min(1, p/q)",
@@ -3268,6 +3282,12 @@ def speculative_sample(p, q):
         ),
     ],
     "bonus-block": [
+        Mistake(
+            "seeded inside",
+            change={"    B, k = drafts.shape": "    torch.manual_seed(0)\n    B, k = drafts.shape"},
+            hint="two calls in a row draw the same tokens",
+            gravity="edge",
+        ),
         Mistake(
             "most likely residual",
             change={"torch.multinomial(left, 1)[:, 0]": "left.argmax(1)"},
@@ -3416,6 +3436,12 @@ def accept_block(p, q, drafts):
     ],
     "bonus-decode": [
         Mistake(
+            "all guesses from the first distribution",
+            change={"torch.multinomial(q[-1], 1)": "torch.multinomial(q[0], 1)"},
+            hint="each guess is drawn from its own distribution",
+            gravity="part",
+        ),
+        Mistake(
             "one place too early",
             change={"logits[:, -k - 1 :]": "logits[:, -k - 2 : -1]"},
             says="the target's distributions are taken one place too early: they are at the last k + 1 places",
@@ -3542,5 +3568,42 @@ EQUIVALENT = {
     },
     "block": {"in place: Block.forward, x is changed afterwards": "the result needs gradients, and then this mutant changes nothing"},
     "gpt": {"in place: GPT.forward, tokens is changed afterwards": "the result needs gradients, and then this mutant changes nothing"},
+    "train": {
+        "iterator: train, rates *": "the text says that the rates are a list",
+        "number: True → False": "there is one rate for each batch: nothing is left over, and `strict` has nothing to say",
+    },
+    "distribution": {
+        "dtype: logits.dtype → torch.float32": "noughts and ones have no digits to lose",
+        "sign: -1 → 1*": "the logits have two axes: the last one is axis 1",
+        "comparison: before >= top_p → before > top_p": "they differ where a total is exactly p, and rounding decides whether it is",
+        "number: 1 → 2 #3": "any number below 0 keeps the most likely token",
+    },
+    "cached-model": {"number: 0 → * #*": "keys and values of all blocks have the same length"},
     "cache-bytes": {"iterator: counted_bytes, past needs a length": "a cache is a list, as `cached_forward` gives it: it has a length"},
+    "bonus-speculative": {
+        "comparison: torch.rand_like(ratio) < ratio → *": "a random number is equal to the ratio with a probability of nearly 0",
+        "number: 1 → 2*": "of two tokens drawn one after the other the first has the distribution asked for",
+        "number: 0 → -1 #*": "an axis of length 1: its first entry is its last one",
+        "extreme: residual.sum → residual.mean": "sum and mean are positive for the same rows",
+    },
+    "bonus-block": {
+        "comparison: torch.rand_like(ratio) < ratio → *": "a random number is equal to the ratio with a probability of nearly 0",
+        "axis: torch.cat, dim=1 → -2": "of three axes the one before the last is axis 1",
+        "axis: left.sum, *": "a residual of zeros is never drawn from: with p = q every guess is accepted",
+        "comparison: left.sum(dim=1, keepdim=True) > 0 → *": "a residual of zeros is never drawn from: with p = q every guess is accepted",
+        "number: 0 → -1 #3": "a residual of zeros is never drawn from: with p = q every guess is accepted",
+        "left out: without left = *": "a residual of zeros is never drawn from: with p = q every guess is accepted",
+        "left out: without where of left": "a residual of zeros is never drawn from: with p = q every guess is accepted",
+        "extreme: left.sum → left.mean": "sum and mean are positive for the same rows",
+        "number: 0 → -1": "an axis of length 1: its first entry is its last one",
+        "number: 0 → -1 #4": "an axis of length 1: its first entry is its last one",
+        "number: 1 → 2 #7": "of two tokens drawn one after the other the first has the distribution asked for",
+        "left out: without long of taken": "a product of bools is made in whole numbers",
+    },
+    "bonus-decode": {
+        "one row: *": "there is one sequence",
+        "axis: torch.stack, dim=1 → -2": "of three axes the one before the last is axis 1",
+        "sign: -1 → 1 #2": "the logits of one position have two axes: the last one is axis 1",
+        "number: 0 → * #*": "keys and values of all blocks have the same length",
+    },
 }

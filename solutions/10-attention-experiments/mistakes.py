@@ -21,6 +21,14 @@ LIMIT = "next(limit for limit in sorted(set(lengths)) if covered(lengths, limit)
 VARIANTS = {
     "lengths": [
         Mistake(
+            "words_lost: mean of the shares",
+            change={
+                "sum(max(0, length - limit) for length in lengths) / sum(lengths)": "sum(max(0, length - limit) / length for length in lengths) / len(lengths)"
+            },
+            says="words_lost: this is the mean of the sentences' shares: a long sentence has more words to lose",
+            gravity="idea",
+        ),
+        Mistake(
             "distinct lengths",
             change={
                 "return sum(length <= limit for length in lengths) / len(lengths)": "kinds = set(lengths)\n    return sum(length <= limit for length in kinds) / len(kinds)"
@@ -281,6 +289,8 @@ def limit_for(lengths, share):
         ),
     ],
     "additive": [
+        Mistake("W_q transposed", change={"q @ W_q": "q @ W_q.mT"}, says="W_q is transposed: q is a row vector, q W_q", gravity="idea"),
+        Mistake("W_k transposed", change={"k @ W_k": "k @ W_k.mT"}, says="W_k is transposed: k is a row vector, k W_k", gravity="idea"),
         Mistake(
             "softmax of the scores",
             change={
@@ -425,6 +435,18 @@ def additive_scores(q, k, W_q, W_k, v):
     ],
     "elements": [
         Mistake(
+            "the projected keys",
+            change={"return B * H * T * S,": "return B * H * max(T, S) * d,"},
+            says="dot product: these are the queries or the keys, which are there already: T and S are larger than d, so the scores are larger",
+            gravity="idea",
+        ),
+        Mistake(
+            "all tensors together",
+            change={"B * H * T * S * d": "B * H * T * S * d + B * H * T * S"},
+            says="additive: two tensors are added up: the largest one alone is asked for",
+            gravity="idea",
+        ),
+        Mistake(
             "bytes",
             change={"B * H * T * S, B * H * T * S * d": "4 * B * H * T * S, 4 * B * H * T * S * d"},
             says="these are bytes: count numbers",
@@ -533,11 +555,11 @@ def largest_tensors(B, H, T, S, d):
             gravity="idea",
         ),
         Mistake(
-            "positions per layer", change={"T * D +": "L * D +"}, says="positions are a table of T × D: yours has L rows", gravity="part"
+            "positions per layer", change={"T * D +": "L * D +"}, says="positions are a table of T × D: yours has L rows", gravity="idea"
         ),
-        Mistake("V squared", change={"+ D * V": "+ V * V"}, says="the output layer maps D to V: D × V weights", gravity="part"),
+        Mistake("V squared", change={"+ D * V": "+ V * V"}, says="the output layer maps D to V: D × V weights", gravity="idea"),
         Mistake(
-            "gains only", change={"norm = 2 * D": "norm = D"}, says="a LayerNorm has a gain and a bias, D numbers each", gravity="part"
+            "gains only", change={"norm = 2 * D": "norm = D"}, says="a LayerNorm has a gain and a bias, D numbers each", gravity="idea"
         ),
         Mistake(
             "qkv like qk",
@@ -561,13 +583,13 @@ def largest_tensors(B, H, T, S, d):
             "inner bias of D",
             change={"(D * 4 * D + 4 * D)": "(D * 4 * D + D)"},
             says="the inner bias of the feed-forward network has 4D numbers",
-            gravity="part",
+            gravity="idea",
         ),
         Mistake(
             "outer bias of 4D",
             change={"(4 * D * D + D)": "(4 * D * D + 4 * D)"},
             says="the outer bias of the feed-forward network has D numbers",
-            gravity="part",
+            gravity="idea",
         ),
         Mistake("one block", change={"L * (attention": "(attention"}, says="the number of blocks is not used", gravity="idea"),
         Mistake(
@@ -580,7 +602,7 @@ def largest_tensors(B, H, T, S, d):
             "a last norm in every block",
             change={"+ 2 * norm) + norm": "+ 3 * norm)"},
             says="a block has two LayerNorms, and the one after the last block comes once",
-            gravity="part",
+            gravity="idea",
         ),
         Mistake(
             "two matrices for all",
@@ -592,7 +614,7 @@ def largest_tensors(B, H, T, S, d):
             "embedding missing",
             change={"return V * D + ": "return "},
             says="only one table of V × D is counted: the embedding and the output layer are not tied, and each has its own",
-            gravity="part",
+            gravity="idea",
         ),
         Mistake(
             "a float",
@@ -604,21 +626,21 @@ def largest_tensors(B, H, T, S, d):
             "tied",
             change={" + D * V": ""},
             says="only one table of V × D is counted: the embedding and the output layer are not tied, and each has its own",
-            gravity="part",
+            gravity="idea",
         ),
-        Mistake("no positions", change={" + T * D": ""}, says="the positions are missing: T × D", gravity="part"),
-        Mistake("no final norm", change={" + norm + D": " + D"}, says="the LayerNorm after the last block is missing", gravity="part"),
+        Mistake("no positions", change={" + T * D": ""}, says="the positions are missing: T × D", gravity="idea"),
+        Mistake("no final norm", change={" + norm + D": " + D"}, says="the LayerNorm after the last block is missing", gravity="idea"),
         Mistake(
             "one norm a block",
             change={"2 * norm)": "norm)"},
             says="a block has two LayerNorms, each with a gain and a bias of size D",
-            gravity="part",
+            gravity="idea",
         ),
         Mistake(
             "no biases",
             change={"(D * D + D)": "(D * D)", "(D * 4 * D + 4 * D) + (4 * D * D + D)": "8 * D * D"},
             says="the linear layers of attention and feed-forward have biases",
-            gravity="part",
+            gravity="idea",
         ),
         Mistake(
             "no output projection",
@@ -627,19 +649,19 @@ def largest_tensors(B, H, T, S, d):
             gravity="idea",
         ),
         Mistake(
-            "head with bias", change={" + D * V": " + D * V + V"}, says="the output layer has no bias: V numbers too many", gravity="part"
+            "head with bias", change={" + D * V": " + D * V + V"}, says="the output layer has no bias: V numbers too many", gravity="idea"
         ),
         Mistake(
             "no biases in the feed-forward network",
             change={"(D * 4 * D + 4 * D) + (4 * D * D + D)": "8 * D * D"},
             says="the biases of the feed-forward network are missing: 4D and D",
-            gravity="part",
+            gravity="idea",
         ),
         Mistake(
             "no biases in attention",
             change={"(D * D + D)\n": "(D * D)\n"},
             says="4D numbers are missing in each block: the biases of the four projections, or the two LayerNorms",
-            gravity="part",
+            gravity="idea",
         ),
         Mistake(
             "sharing ignored",
@@ -692,6 +714,12 @@ def count_parameters(V, T, D, L, projections="separate"):
         ),
     ],
     "masks": [
+        Mistake(
+            "masked: over the queries",
+            change={"masked_fill(~mask, -torch.inf).softmax(dim=-1)": "masked_fill(~mask, -torch.inf).softmax(dim=-2)"},
+            says="masked_weights: softmax runs over the queries: each row is one query's distribution",
+            gravity="idea",
+        ),
         Mistake(
             "own causal mask",
             change={"scores.masked_fill(~mask, -torch.inf)": "scores.masked_fill(torch.ones_like(scores).tril() == 0, -torch.inf)"},
@@ -862,6 +890,24 @@ def zeroed_weights(scores, mask):
         ),
     ],
     "derive": [
+        Mistake(
+            "the derivative of its own score",
+            change={"-p[j] * p[l]": "p[j] * (1 - p[l])"},
+            says="this is of the form p (1 − p), as for the key's own score: l is another key than j",
+            gravity="idea",
+        ),
+        Mistake(
+            "all of the future",
+            change={"p[l]": "p[l:].sum()"},
+            says="the weights of all future keys are added: the derivative is by the score of key l alone",
+            gravity="idea",
+        ),
+        Mistake(
+            "sign of the scores",
+            change={"s.softmax": "(-s).softmax"},
+            says="the scores have the wrong sign: p is softmax of s",
+            gravity="idea",
+        ),
         Mistake(
             "the last key",
             change={"-p[j] * p[l]": "-p[j] * p[-1]"},
@@ -1226,6 +1272,18 @@ def future_leak(G):
     ],
     "perturb": [
         Mistake(
+            "added to the word",
+            change={"changed[place] = token": "changed[place] += token"},
+            says="the number of the new word is added to the old one: replace it",
+            gravity="idea",
+        ),
+        Mistake(
+            "the word after it",
+            change={"changed[place] = token": "changed[min(place + 1, len(tokens) - 1)] = token"},
+            says="the word after `place` is replaced: replace the one at `place`",
+            gravity="idea",
+        ),
+        Mistake(
             "cut off behind the word",
             change={"model(changed[None]) - model(tokens[None])": "model(changed[None, : place + 1]) - model(tokens[None, : place + 1])"},
             says="the words behind `place` are cut off before the model runs: give it both whole sentences",
@@ -1523,6 +1581,18 @@ def perplexity(loss_sums, counts):
     ],
     "prefix": [
         Mistake(
+            "one word too many",
+            change={": t + 1])[0, -1]": ": t + 2])[0, -1]"},
+            says="the model sees the word that it has to predict: give it tokens[: t + 1] only",
+            gravity="idea",
+        ),
+        Mistake(
+            "minus the probability",
+            change={"-logits.log_softmax": "-logits.softmax"},
+            says="these are minus the probabilities: the logarithm is missing",
+            gravity="idea",
+        ),
+        Mistake(
             "softmax over the positions",
             change={"[0, -1]  # (V,)": "[0]", "logits.log_softmax(dim=-1)[tokens": "logits.log_softmax(dim=0)[-1][tokens"},
             says="softmax runs over the positions: it runs over the words, the last axis",
@@ -1671,6 +1741,18 @@ def prefix_losses(model, tokens):
     ],
     "smooth": [
         Mistake(
+            "without the current loss",
+            change={": i + 1]": ": max(i, 1)]"},
+            says="the current loss is left out: up to and including i",
+            gravity="idea",
+        ),
+        Mistake(
+            "not defined at the beginning",
+            change={"means.append(sum(last) / len(last))": 'means.append(sum(last) / len(last) if i >= window - 1 else float("nan"))'},
+            says="at the beginning there are no means: take the mean of as many losses as there are",
+            gravity="part",
+        ),
+        Mistake(
             "exponential mean",
             code="""def smoothed(losses, window):
     means, mean = [], None
@@ -1806,6 +1888,12 @@ def smoothed(losses, window):
         ),
     ],
     "interval": [
+        Mistake(
+            "one-sided",
+            change={"t_quantile(level,": "t_quantile(2 * level - 1,"},
+            says="the level is turned into a one-sided one: t_quantile(level, …) is for both sides already",
+            gravity="idea",
+        ),
         Mistake(
             "absolute deviations",
             change={"(value - mean) ** 2": "abs(value - mean)"},
@@ -2193,6 +2281,18 @@ def results_table(runs, metrics, level=0.95):
     ],
     "paired": [
         Mistake(
+            "two seeds are too few",
+            change={"if mean + half < 0:": "if len(a) > 2 and mean + half < 0:"},
+            says="with two common seeds no verdict is given: the interval says when it is safe",
+            gravity="part",
+        ),
+        Mistake(
+            "every seed of a, by name",
+            change={"[a[s] - b[s] for s in a if s in b]": "[a[s] - b[s] for s in a]"},
+            says="a seed that b does not have raises an error: use only the seeds that both have",
+            gravity="part",
+        ),
+        Mistake(
             "relative",
             change={"[a[s] - b[s] for s in a if s in b]": "[(a[s] - b[s]) / b[s] for s in a if s in b]"},
             says="the differences are divided by b: form a − b",
@@ -2361,23 +2461,37 @@ def paired(a, b, level=0.95):
         Right("a list", change={"return mean, half, ": "return list, ", "list, ": "*(mean, half), "}),
     ],
     "sample": [
+        Mistake(
+            "one draw for all rows",
+            change={
+                "torch.multinomial(scaled.softmax(dim=-1), 1)[:, 0]": "torch.multinomial(scaled.softmax(dim=-1)[:1], 1)[:, 0].expand(len(logits))"
+            },
+            says="one word is drawn for all rows: every row draws its own",
+            gravity="idea",
+        ),
+        Mistake(
+            "rows banned",
+            change={"scaled[:, list(banned)]": "scaled[list(banned)]"},
+            says="whole rows are banned: the words are columns",
+            gravity="part",
+        ),
         Mistake("a logit of −10", change={"= -torch.inf": "= -10.0"}, hint="a banned word comes out", gravity="part"),
         Mistake("a list", change={", 1)[:, 0]": ", 1)[:, 0].tolist()"}, hint="word numbers are an int64 tensor", gravity="edge"),
         Mistake(
-            "temperature ignored", change={"logits / temperature": "logits.clone()"}, hint="the temperature is ignored", gravity="part"
+            "temperature ignored", change={"logits / temperature": "logits.clone()"}, hint="the temperature is ignored", gravity="idea"
         ),
         Mistake(
             "temperature multiplies",
             change={"logits / temperature": "logits * temperature"},
             hint="yours multiplies",
-            gravity="part",
+            gravity="idea",
         ),
         Mistake("not banned", change={"    scaled[:, list(banned)] = -torch.inf\n": ""}, hint="a banned word came out", gravity="part"),
         Mistake("logit zero", change={"= -torch.inf": "= 0.0"}, hint="a banned word came out: its probability must be 0", gravity="part"),
         Mistake(
             "greedy",
             change={"torch.multinomial(scaled.softmax(dim=-1), 1)[:, 0]": "scaled.argmax(dim=-1)"},
-            hint="the likeliest word always wins",
+            says="the likeliest word always wins: draw instead of taking the largest",
             gravity="idea",
         ),
         Mistake(
@@ -2400,7 +2514,7 @@ def paired(a, b, level=0.95):
             change={
                 "torch.multinomial(scaled.softmax(dim=-1), 1)[:, 0]": "torch.multinomial(scaled.softmax(dim=-1)[:1], len(logits), replacement=True)[0]"
             },
-            hint="every row has its own distribution",
+            says="all words are drawn from the first row's distribution: every row has its own",
             gravity="idea",
         ),
         Right(
