@@ -3947,12 +3947,6 @@ def proposals(base):
             gravity="idea",
         ),
         Mistake(
-            "eight times the width",
-            change={'!= 4 * row["width"]': '!= 8 * row["width"]'},
-            says="feed-forward is compared with 8 × width: it is 4 × width",
-            gravity="part",
-        ),
-        Mistake(
             "names from the end",
             change={"return places, names": "return places, names[::-1]"},
             says="the names come in reverse: keep the table's order",

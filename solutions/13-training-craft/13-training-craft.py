@@ -112,7 +112,7 @@ check = Check("sgd", points=3)
 with check.idea("the velocity moves the parameter"):
     one_path = check.measure(checks.optimizer, SGD, [torch.tensor([1.0, 10.0])], [[torch.tensor([2.0, -4.0])]], lr=0.5)
     slips = {"the parameter moved along the gradient: it must go down, −η times the gradient": [2.0, 8.0]}
-    slips["the parameter did not move: change it in place, as p.sub_(…); `p = p − …` only binds a new name"] = [1.0, 10.0]
+    slips["the parameter did not move (`p = p − …` only binds a new name: change it in place, as p.sub_(…))"] = [1.0, 10.0]
     check.close(one_path[0][0], [0.0, 12.0], "plain SGD: the parameter moves by −η times the gradient, in place", wrong=slips)
     slow_path = check.measure(checks.optimizer, SGD, [torch.zeros(1)], [[torch.ones(1)]] * 3, lr=1.0, momentum=0.5)
     three = craft.then(slow_path, lambda r: torch.cat([state[0] for state in r]))
@@ -989,6 +989,9 @@ with check.part("from `window` norms on"):
         [False, False, False, True],
         "three norms are accepted, so the fourth is judged",
     )
+    soon = "with one norm less than `window` accepted the next one is judged: wait until there are `window`"
+    check.equal(check.run(find_spikes, [1.0, 1.0, 50.0, 1.0], 3, 3.0), [False] * 4, soon)
+    check.equal(check.run(find_spikes, [1.0, 1.0, 1.0, 1.0, 50.0], 5, 3.0), [False] * 5, soon)
     ### END HIDDEN TESTS
 with check.part("the median"):
     middle = "the median of 1, 1 and 2.8 is 1, and 3.5 is more than 3 times that"

@@ -367,6 +367,18 @@ VARIANTS = {
             says="the velocity is divided by 1 − μᵗ, as Adam does: the step is η v",
             gravity="idea",
         ),
+        Mistake(
+            "decay twice",
+            change={'group["weight_decay"] * p\n': '2 * group["weight_decay"] * p\n'},
+            says="2λθ is added to the gradient: add λθ",
+            gravity="part",
+        ),
+        Mistake(
+            "rate squared",
+            change={'p.sub_(group["lr"] * v)': 'p.sub_(group["lr"] * group["lr"] * v)'},
+            says="the velocity is multiplied by η twice: once is enough",
+            gravity="idea",
+        ),
         Right(
             "torch's way",
             code=optimiser(
@@ -923,6 +935,18 @@ def first_adam_step(g, lr, betas=(0.9, 0.999), eps=1e-8, corrected=True):
             says="v holds half of the squares",
             gravity="idea",
         ),
+        Mistake(
+            "ε after the division",
+            change={'.sqrt() + group["eps"]': ".sqrt()", "/ root)": '/ root + group["eps"])'},
+            says="ε is added to the step: it is added to √v̂, in the denominator",
+            gravity="edge",
+        ),
+        Mistake(
+            "falling rate",
+            change={'p.sub_(group["lr"] * m': 'p.sub_(group["lr"] / t**0.5 * m'},
+            says="the rate is divided by √t: Adam's rate is η as it is",
+            gravity="idea",
+        ),
         Right("torch's way", code=optimiser("Adam", TORCH_STYLE.replace("DECAY", 'g = g.add(p, alpha=group["weight_decay"])'))),
         Right("one fraction", change={'p.sub_(group["lr"] * m / (1 - b1**t) / root)': 'p.add_(-group["lr"] / (1 - b1**t) * (m / root))'}),
         Right("powers", change={"* g * g": "* g.pow(2)", ".sqrt() +": ".pow(0.5) +"}),
@@ -1201,6 +1225,18 @@ def first_adam_step(g, lr, betas=(0.9, 0.999), eps=1e-8, corrected=True):
             says="after a parameter without a gradient all others are skipped: `continue`, not `break`",
             gravity="part",
         ),
+        Mistake(
+            "decayed twice",
+            change={'p.mul_(1 - group["lr"] * group["weight_decay"])': 'p.mul_((1 - group["lr"] * group["weight_decay"]) ** 2)'},
+            says="the parameter is decayed twice in a step",
+            gravity="idea",
+        ),
+        Mistake(
+            "divided by 1 + ηλ",
+            change={'p.mul_(1 - group["lr"] * group["weight_decay"])': 'p.div_(1 + group["lr"] * group["weight_decay"])'},
+            says="the parameter is divided by 1 + ηλ: multiply it by 1 − ηλ",
+            gravity="idea",
+        ),
         Right("torch's way", code=optimiser("AdamW", TORCH_STYLE.replace("DECAY", 'p.mul_(1 - lr * group["weight_decay"])'))),
         Right(
             "one expression",
@@ -1413,6 +1449,24 @@ def first_adam_step(g, lr, betas=(0.9, 0.999), eps=1e-8, corrected=True):
             says="min_lr comes one iteration too early: the end is t ≥ T_c",
             gravity="idea",
         ),
+        Mistake(
+            "cosine of the half",
+            change={"0.5 * (1 + math.cos(math.pi * share))": "math.cos(math.pi / 2 * share)"},
+            says="this is cos(π/2 · share), which falls too late: it is ½ (1 + cos(π · share))",
+            gravity="idea",
+        ),
+        Mistake(
+            "warm-up backwards",
+            change={"it / warmup_iters * max_lr": "(1 - it / warmup_iters) * max_lr"},
+            says="the warm-up falls from the peak to 0: it rises from 0",
+            gravity="idea",
+        ),
+        Mistake(
+            "degrees",
+            change={"math.cos(math.pi * share)": "math.cos(180 * share)"},
+            says="the cosine gets degrees: it takes radians, π · share",
+            gravity="idea",
+        ),
         Right("squared cosine", change={"0.5 * (1 + math.cos(math.pi * share))": "math.cos(math.pi * share / 2) ** 2"}),
         Right(
             "numpy",
@@ -1603,6 +1657,18 @@ def cosine_rate(it, max_lr, min_lr, warmup_iters, cosine_cycle_iters):
             change={", norm\n": ", norm + 1e-6\n"},
             hint="the norm that comes back is without the 10⁻⁶",
             gravity="edge",
+        ),
+        Mistake(
+            "norm of the last",
+            change={"], norm\n": "], [g for g in gradients if g is not None][-1].norm().item()\n"},
+            says="the second result is the norm of the last tensor: it is that of all together",
+            gravity="part",
+        ),
+        Mistake(
+            "factor of the first",
+            change={"max_norm / (norm + 1e-6)": "max_norm / (next(g for g in gradients if g is not None).norm().item() + 1e-6)"},
+            says="the factor uses the norm of the first tensor: all tensors count together",
+            gravity="idea",
         ),
         Right(
             "torch's own",
@@ -1840,6 +1906,18 @@ def clip_gradients(gradients, max_norm):
             change={"    for norm in norms:": "    while norms:\n        norm = norms.pop(0)"},
             hint="your code changes the list",
             gravity="edge",
+        ),
+        Mistake(
+            "two are enough",
+            change={"len(accepted) >= window": "len(accepted) >= 2"},
+            says="norms are judged as soon as two are accepted: before `window` are none is",
+            gravity="part",
+        ),
+        Mistake(
+            "factor squared",
+            change={"norm > factor * ": "norm > factor**2 * "},
+            says="the factor is squared: more than `factor` times the median is a spike",
+            gravity="idea",
         ),
         Right("sorted", change={"statistics.median(accepted[-window:])": "sorted(accepted[-window:])[window // 2]"}),
         Right(
@@ -2481,6 +2559,18 @@ def train_with_rollback(run, steps, every, patience=5):
             "edge 2 + μ",
             change={"2 * (1 + momentum)": "(2 + momentum)"},
             says="largest_rate: put z = −1 into the equation: ηh = 2 (1 + μ), not 2 + μ",
+            gravity="idea",
+        ),
+        Mistake(
+            "edge squared",
+            change={"2 * (1 + momentum) / steepness": "(1 + momentum) ** 2 / steepness"},
+            says="largest_rate: (1 + μ)² is not what z = −1 gives: ηh = 2 (1 + μ)",
+            gravity="idea",
+        ),
+        Mistake(
+            "sum of the roots",
+            change={"return abs(half) + math.sqrt(inside)": "return abs(2 * half)"},
+            says="step_factor: this is the sum of the two roots: the larger one decides",
             gravity="idea",
         ),
         Right(
