@@ -28,6 +28,48 @@ TRILS = "scores.masked_fill(~self.mask[:t, :t], -torch.inf).softmax(dim=-1) @ v"
 VARIANTS = {
     "text": [
         Mistake(
+            "vocabulary: by frequency",
+            change={"sorted(set(text))": "sorted(set(text), key=lambda c: (-text.count(c), c))"},
+            says="the characters are sorted by how often they occur: sort them by code",
+            gravity="idea",
+        ),
+        Mistake(
+            "vocabulary: upper case",
+            change={"sorted(set(text))": "sorted(set(text.upper()))"},
+            says="small letters become capitals: `A` and `a` are different characters",
+            gravity="idea",
+        ),
+        Mistake(
+            "vocabulary: letters only",
+            change={"sorted(set(text))": "sorted(c for c in set(text) if c.isalpha())"},
+            says="only letters are kept: spaces, commas and line ends are characters too",
+            gravity="idea",
+        ),
+        Mistake(
+            "encode: lower case",
+            change={"for character in text if": "for character in text.lower() if"},
+            says="the text is turned into small letters first: `A` and `a` are different characters",
+            gravity="idea",
+        ),
+        Mistake(
+            "encode: counted from the end",
+            change={"enumerate(alphabet)": "enumerate(reversed(alphabet))"},
+            says="the alphabet is counted from its end: the first character is token 0",
+            gravity="idea",
+        ),
+        Mistake(
+            "decode: sorted",
+            change={"for token in tokens)": "for token in tokens.sort().values)"},
+            says="decode sorts the tokens: the characters keep their order",
+            gravity="idea",
+        ),
+        Mistake(
+            "decode: upper case",
+            change={"for token in tokens)": "for token in tokens).upper()"},
+            says="decode turns the text into capitals: every token is one character of the alphabet, as it is",
+            gravity="idea",
+        ),
+        Mistake(
             "vocabulary: capitals beside small letters",
             change={"sorted(set(text))": "sorted(set(text), key=str.lower)"},
             says="capitals and small letters are sorted together: sort by code, capitals come first",
@@ -253,6 +295,18 @@ def decode(tokens, alphabet):
         ),
     ],
     "batches": [
+        Mistake(
+            "starts taken for ends",
+            change={"starts[:, None] + torch.arange(T + 1)": "starts[:, None] - T + torch.arange(T + 1)"},
+            says="the windows end at the given places: they begin there",
+            gravity="idea",
+        ),
+        Mistake(
+            "x one token longer",
+            change={"return rows[:, :-1], rows[:, 1:]": "return rows, rows[:, 1:]"},
+            says="x has T + 1 tokens: the last one is a target only",
+            gravity="idea",
+        ),
         Mistake(
             "one target for each row",
             change={"return rows[:, :-1], rows[:, 1:]": "return rows[:, :-1], rows[:, -1]"},
@@ -845,6 +899,12 @@ def random_batch(stream, B, T):
     ],
     "count": [
         Mistake(
+            "three matrices in the feed-forward network",
+            change={"8 * D**2": "12 * D**2"},
+            says="the feed-forward network has two matrices, up and down: three are counted",
+            gravity="idea",
+        ),
+        Mistake(
             "mask counted",
             change={"T * D": "T * T"},
             says="the position embedding has a vector of width D for each of T positions: T · D",
@@ -949,6 +1009,30 @@ def count_parameters(V, T, D, L):
         ),
     ],
     "gpt": [
+        Mistake(
+            "embeddings multiplied",
+            change={"self.token(tokens) + self.position": "self.token(tokens) * self.position"},
+            says="the two embeddings are multiplied: add them",
+            gravity="idea",
+        ),
+        Mistake(
+            "last block left out",
+            change={"for block in self.blocks:": "for block in self.blocks[:-1]:"},
+            says="the last block is not used",
+            gravity="idea",
+        ),
+        Mistake(
+            "norm after each block",
+            change={"            x = block(x)\n": "            x = self.norm(block(x))\n"},
+            says="the last norm is used after every block: it comes once, after all of them",
+            gravity="idea",
+        ),
+        Mistake(
+            "stream added twice",
+            change={"            x = block(x)\n": "            x = x + block(x)\n"},
+            says="x is added to what a block gives: the block adds its branches to the stream already",
+            gravity="idea",
+        ),
         Mistake(
             "the last positions",
             change={"self.position.weight[:t]": "self.position.weight[-t:]"},
@@ -1723,6 +1807,30 @@ def train(model, batches, rates, clip=1.0, watch=None):
     ],
     "distribution": [
         Mistake(
+            "temperature squared",
+            change={"logits / temperature": "logits / temperature**2"},
+            says="the logits are divided by the square of the temperature: divide by the temperature itself",
+            gravity="idea",
+        ),
+        Mistake(
+            "what the nucleus leaves out",
+            change={"before >= top_p": "before >= 1 - top_p"},
+            says="top-p: the total is compared with 1 − p: it must reach p",
+            gravity="part",
+        ),
+        Mistake(
+            "least likely for greedy",
+            change={"logits.argmax": "logits.argmin"},
+            says="temperature 0: everything on the smallest logit: it belongs on the largest",
+            gravity="part",
+        ),
+        Mistake(
+            "one sum for the batch",
+            change={"return p / p.sum(dim=-1, keepdim=True)": "return p / p.sum()"},
+            says="one sum for all rows: every row is a distribution of its own",
+            gravity="idea",
+        ),
+        Mistake(
             "temperature after the cuts",
             change={
                 "(logits / temperature).softmax(dim=-1)": "logits.softmax(dim=-1)",
@@ -2001,6 +2109,18 @@ def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
         ),
     ],
     "generate": [
+        Mistake(
+            "put before the last token",
+            change={"torch.cat([tokens, chosen], dim=1)": "torch.cat([tokens[:, :-1], chosen, tokens[:, -1:]], dim=1)"},
+            says="the new token is put in front of the last one: append it at the end",
+            gravity="idea",
+        ),
+        Mistake(
+            "first token dropped",
+            change={"torch.cat([tokens, chosen], dim=1)": "torch.cat([tokens[:, 1:], chosen], dim=1)"},
+            says="with each new token the first one is lost: keep the whole text, and give the model its last T tokens",
+            gravity="idea",
+        ),
         Mistake(
             "one token too few",
             change={"range(count)": "range(count - 1)"},
@@ -3140,6 +3260,24 @@ def training_plan(kind, bfloat16, mixed=True):
         ),
     ],
     "bonus-speculative": [
+        Mistake(
+            "accepted with probability p",
+            change={"ratio = p.gather(1, drafts) / q.gather(1, drafts)": "ratio = p.gather(1, drafts)"},
+            says="a draft is accepted with probability p: the probability is min(1, p/q)",
+            gravity="idea",
+        ),
+        Mistake(
+            "uniform residual",
+            change={"torch.multinomial(residual, 1)": "torch.multinomial((residual > 0).float(), 1)"},
+            says="after a rejection all tokens of the residual are equally likely: draw them in proportion to max(0, p − q)",
+            gravity="idea",
+        ),
+        Mistake(
+            "residual in any case",
+            change={"torch.where(accepted, drafts, ": "torch.where(accepted & False, drafts, "},
+            says="an accepted draft is not used: it is the token",
+            gravity="idea",
+        ),
         Mistake(
             "seeded inside",
             change={"    drafts = torch.multinomial(q, 1)": "    torch.manual_seed(0)\n    drafts = torch.multinomial(q, 1)"},

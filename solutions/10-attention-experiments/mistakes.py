@@ -1741,6 +1741,12 @@ def prefix_losses(model, tokens):
     ],
     "smooth": [
         Mistake(
+            "at least two losses",
+            change={"i - window + 1)": "i - max(window, 2) + 1)"},
+            hint="with a window of one nothing is smoothed",
+            gravity="edge",
+        ),
+        Mistake(
             "without the current loss",
             change={": i + 1]": ": max(i, 1)]"},
             says="the current loss is left out: up to and including i",
@@ -2280,6 +2286,18 @@ def results_table(runs, metrics, level=0.95):
         ),
     ],
     "paired": [
+        Mistake(
+            "half of the half-width",
+            change={"mean - half > 0": "mean > half / 2"},
+            says="b is called lower where the mean is larger than half of the half-width: the whole interval must lie above 0",
+            gravity="part",
+        ),
+        Mistake(
+            "size of the difference",
+            change={'return mean, half, "not separated"': 'return abs(mean), half, "not separated"'},
+            hint="the mean difference keeps its sign",
+            gravity="part",
+        ),
         Mistake(
             "two seeds are too few",
             change={"if mean + half < 0:": "if len(a) > 2 and mean + half < 0:"},
