@@ -179,15 +179,16 @@ def gradients(
         weight = torch.ones_like(output) if cotangent is None else plain(cotangent).to(output.dtype)
         if weight.shape != output.shape:
             raise ValueError(f"the output has shape {tuple(output.shape)}, expected {tuple(weight.shape)}")
-        wanted = leaves + list(named.values())
+        # A parameter that is frozen has no gradient, and asking for one would be an error.
+        wanted = [tensor for tensor in (*leaves, *named.values()) if tensor.requires_grad]
         if output.is_complex():
             found = torch.autograd.grad(output, wanted, weight, allow_unused=True)
         else:  # the same, but with grad_outputs torch imports sympy, half a second
             found = torch.autograd.grad((output * weight).sum(), wanted, allow_unused=True)
     inputs = tuple(None if g is None else g.detach() for g in found[: len(leaves)])
-    return Gradients(
-        output.detach(), inputs, {name: plain(g) for name, g in zip(named, found[len(leaves) :], strict=True)}
-    )
+    rest = iter(found[len(leaves) :])
+    by_name = {name: plain(next(rest)) if tensor.requires_grad else None for name, tensor in named.items()}
+    return Gradients(output.detach(), inputs, by_name)
 
 
 @measurement

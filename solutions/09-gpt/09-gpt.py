@@ -696,6 +696,9 @@ with check.part("dropout"):
     drawn = check.run(half, torch.zeros(64, 1, dtype=torch.long), shape=(64, 1, V_))
     found = drawn[:, 0].round(decimals=3).unique(dim=0)
     check.true(len(found) > 2, "the blocks drop nothing: pass the dropout rate on to them")
+    # Half of the draws lose the one entry, and then nothing reaches the blocks: fewer than 12 of 64 have a probability below 1e-6.
+    empty = (drawn[:, 0] == 0).all(-1).sum()
+    check.true(empty >= 12, "dropout belongs to the sum of the embeddings, before the first block")
     ### END HIDDEN TESTS
 with check.part("initialise called last"):
     fresh = check.keep(GPT, 80, 20, 32, 4, 3)
@@ -726,6 +729,10 @@ with check.part("tied output weights"):
     total = check.run(lambda: sum(part.numel() for part in model.parameters()))
     own = "the output layer has its own weights: use the token embedding, transposed"
     check.equal(total, 1002, "the number of trained parameters is not that of 2.3", wrong={own: 1002 + V_ * D_})
+with check.part("all weights learn"):
+    learned = check.measure(checks.gradients, model, (tokens,), params=list(sizes))
+    idle = check.run(lambda: [name for name, grad in learned.params.items() if grad is None or not grad.any()])
+    check.equal(idle, [], "a weight gets no gradient: is one of them frozen, or detached on its way?")
 with check.part("the switch fused"):
     plain_model = check.keep(GPT, V_, T_, D_, 3, L_, fused=False)
     check.run(plain_model.load_state_dict, tied, strict=False)

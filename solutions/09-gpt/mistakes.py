@@ -1010,6 +1010,21 @@ def count_parameters(V, T, D, L):
     ],
     "gpt": [
         Mistake(
+            "dropout behind the blocks",
+            change={
+                "self.drop(self.token(tokens) + self.position.weight[:t])": "self.token(tokens) + self.position.weight[:t]",
+                "self.norm(x) @": "self.norm(self.drop(x)) @",
+            },
+            hint="dropout belongs to the sum of the embeddings",
+            gravity="part",
+        ),
+        Mistake(
+            "positions are frozen",
+            change={"initialise(self)": "initialise(self)\n        self.position.weight.requires_grad_(False)"},
+            hint="a weight gets no gradient",
+            gravity="part",
+        ),
+        Mistake(
             "embeddings multiplied",
             change={"self.token(tokens) + self.position": "self.token(tokens) * self.position"},
             says="the two embeddings are multiplied: add them",
