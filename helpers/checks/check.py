@@ -89,8 +89,8 @@ class Check(CostChecks, SourceChecks):
         if not same(actual, expected):
             mistake = next((name for name, value in slips.items() if same(actual, value)), "")
             seen = f"expected {'None' if expected is None else describe(expected)}, got {describe(actual)}"
-            told = mistake or self._with(relation(actual, expected), hint)
-            self._record(False, told, seen, matched=bool(mistake))
+            fact = "" if mistake else relation(actual, expected)
+            self._record(False, mistake or self._with(fact, hint), seen, matched=bool(mistake), fact=fact)
         else:
             self._record(True, hint)
 
@@ -141,8 +141,8 @@ class Check(CostChecks, SourceChecks):
             return
         mistake = next((name for name, value in slips.items() if difference(actual, value, rtol, atol) is None), "")
         seen = f"{found.summary}: {found.detail}" if found.detail else found.summary
-        told = mistake or self._with(relation(actual, expected, numbers=not self._in_secret()), hint)
-        self._record(False, told, seen, found.summary, matched=bool(mistake))
+        fact = "" if mistake else relation(actual, expected, numbers=not self._in_secret())
+        self._record(False, mistake or self._with(fact, hint), seen, found.summary, matched=bool(mistake), fact=fact)
 
     def distribution(self, p: Any, hint: str, dim: int = -1) -> None:
         """Non-negative, and summing to one along `dim`."""

@@ -5,6 +5,7 @@ points.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -237,6 +238,7 @@ class Recorder:
         form: bool = False,
         named: bool = False,
         matched: bool = False,
+        fact: str | None = None,
     ) -> None:
         """Count one check; `form`: one that wrong answers pass, too.
 
@@ -245,7 +247,7 @@ class Recorder:
         self._count_check(good, form)
         if not good:
             hidden = in_hidden_region()
-            self._find(hint, safe_seen if hidden or discreet() else seen, hidden, named or matched, matched)
+            self._find(hint, safe_seen if hidden or discreet() else seen, hidden, named or matched, matched, fact)
 
     def _audit_names(self, can_speak: Callable[[], Mapping[str, bool]]) -> None:
         """For `course verify`: mistakes whose value is the right one in every check that names them can never speak."""
@@ -262,9 +264,17 @@ class Recorder:
         else:
             self._outside += 1
 
-    def _find(self, hint: str, seen: str, hidden: bool, named: bool = False, matched: bool = False) -> None:
+    def _find(
+        self,
+        hint: str,
+        seen: str,
+        hidden: bool,
+        named: bool = False,
+        matched: bool = False,
+        fact: str | None = None,
+    ) -> None:
         name = "" if self._requirement is None else self._requirement.name
-        self.outcome.findings.append(report.Finding(hint, seen, hidden, name, named, matched))
+        self.outcome.findings.append(report.Finding(hint, seen, hidden, name, named, matched, fact))
 
 
 def first_causes(outcome: report.Outcome) -> list[report.Finding]:
@@ -282,9 +292,19 @@ def first_causes(outcome: report.Outcome) -> list[report.Finding]:
             of_idea = [finding for finding in found if finding.requirement == group[0].name]
             named = [finding for finding in of_idea if finding.named] or [finding for finding in found if finding.named]
             elsewhere = bool(named) and named[0].matched and named[0].requirement != group[0].name
-            causes += [*of_idea[: int(elsewhere)], *(named or of_idea)[:1]]
+            causes += [*of_idea[: int(elsewhere)], *(named or told_more(of_idea))[:1]]
             continue
         for name in names:
             of_this = [finding for finding in found if finding.requirement == name]
-            causes += ([finding for finding in of_this if finding.named] or of_this)[:1]
+            causes += ([finding for finding in of_this if finding.named] or told_more(of_this))[:1]
     return causes
+
+
+def told_more(found: Sequence[report.Finding]) -> list[report.Finding]:
+    """The first finding also says how results are related to the right ones, where only a later one could see that: a
+    small case has too few values.
+    """
+    facts = [finding.fact for finding in found if finding.fact]
+    if not facts or found[0].fact != "":
+        return list(found)
+    return [replace(found[0], hint=f"on other inputs {facts[0]}; {found[0].hint}"), *found[1:]]

@@ -28,6 +28,7 @@ class Finding:
     requirement: str = ""
     named: bool = False  # the hint says what this answer does, not only what was expected of it
     matched: bool = False  # it does because a value came out that a known mistake gives: others may give it, too
+    fact: str | None = None  # how the result is related to the right one, "" where nothing simple is found
 
 
 @dataclass

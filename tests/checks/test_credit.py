@@ -220,6 +220,20 @@ def test_a_recognised_mistake_speaks_alone_for_all_that_the_results_showed(monke
     assert told == [("part 1", "the tokens are not counted"), ("inputs unchanged", "your code changes its inpu")]
 
 
+def test_a_small_case_is_told_what_a_larger_one_shows() -> None:
+    values = torch.arange(1.0, 7.0).sqrt()
+    check = Check("sums", 4)
+    with check.idea("sums"):
+        check.close(4.0, 2.0, "one and one is two")
+        check.close(2 * values, values, "other numbers")
+    with check.edge("large"):
+        check.close(5.0, 2.0, "large ones, too")
+    check.score()
+    assert [finding.hint for finding in check.outcome.findings] == [
+        "on other inputs every value is twice the right one; one and one is two"
+    ]
+
+
 def test_every_part_and_edge_that_fails_speaks_once() -> None:
     check = cell(4, [("idea", [True]), ("part", [False, False]), ("edge", [False])])
     check.score()
