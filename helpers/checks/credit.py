@@ -3,8 +3,8 @@
 Of the points of a function an *idea* that fails leaves at most a quarter, every *part* that fails halves what is left,
 and every *edge* that fails takes a fifth of it. When the idea fails, the quarter is given by the share of checks that
 passed all the same; checks of form (shape, finite, unchanged, …) are not among them, because wrong answers pass them,
-too. A cell that asks for several functions has an idea for each; they share its points. Parts and edges belong to the
-idea above them.
+too. Functions that have nothing to do with each other can have an idea each; they share the cell's points. Parts and
+edges belong to the idea above them.
 
 Points are rounded down to tenths, so less than full marks never becomes full marks.
 """
