@@ -152,7 +152,7 @@ VARIANTS = {
         Mistake(
             "float32 weight wins",
             change={"return weight": "x = x.float()\n    centred = centred.float()\n    variance = variance.float()\n    return weight"},
-            hint="the values have the digits of float32 only",
+            hint="only the first digits are right",
             gravity="edge",
         ),
         Mistake(

@@ -1966,7 +1966,7 @@ def smoothed(losses, window):
         Mistake(
             "float32",
             change={"variance = sum((value - mean) ** 2 for value in values) / (n - 1)": "variance = torch.tensor(values).var().item()"},
-            hint="the values have the digits of float32 only",
+            hint="only the first digits are right",
             gravity="edge",
         ),
         Mistake(
