@@ -124,9 +124,8 @@ def planned(names: tuple[str, ...]) -> Plan:
     operators |= derivatives(operators)
     overloads = [overload for overload in operator_names() if is_meant(overload, operators)]
     has = genuine(torch._C._dispatch_has_kernel_for_dispatch_key, "_dispatch_has_kernel_for_dispatch_key")
-    own = [
-        name for name in overloads if name.startswith("aten::") and not name.endswith("out")
-    ]  # those ask the other one
+    # Overloads with `out` ask the other ones.
+    own = [name for name in overloads if name.startswith("aten::") and not name.endswith("out")]
     rare = [(name, key) for name in own for key in RARE_KEYS if has(name, key)]
     return sorted(operators), overloads, rare
 
@@ -349,21 +348,11 @@ def without_autograd() -> Iterator[None]:
     """No graph is recorded, and the doors to the engine (backward, grad, everything in torch.func) lead nowhere."""
     engine = type(torch.autograd.Variable._execution_engine)
     doors = [engine.__dict__["run_backward"], torch._C._enter_dual_level, *methods_of(DISPATCHER_DOORS)]
-    with (
-        without_methods(doors),
-        without_calls(
-            [kind for kind in object.__subclasses__() if "next_functions" in vars(kind)]
-        ),  # graphs from before
-        torch._C._AutoDispatchBelowAutograd(),
-    ):
+    graphs = [kind for kind in object.__subclasses__() if "next_functions" in vars(kind)]  # recorded before
+    with without_methods(doors), without_calls(graphs), torch._C._AutoDispatchBelowAutograd():
         if (torch.ones(1).requires_grad_() + 1).requires_grad:  # somebody has put something else there
             fail(CHANGED)
         yield
-
-
-def is_node(kind: type) -> bool:
-    """Is this a class of what a graph is made of, for torch's own operators?"""
-    return "Backward" in kind.__name__ and "next_functions" in vars(kind)
 
 
 class MethodDefinition(ctypes.Structure):
