@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,10 @@ TOOLS = Path(sys.executable).parent
 # Tests run side by side, one per processor. Threads that wait for each other would take turns with those of the other
 # test, a time slice for every small operation: what takes a second takes minutes.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A shell that starts the tests in the background makes them ignore Ctrl-C, which some of them send.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # As for everybody who grades twice, one warm process serves the commands of all tests; it is this test session's own.
 SOCKETS = tempfile.mkdtemp(prefix="warm-")  # pytest's own folders would make the sockets' names too long
