@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 USUALLY_KEPT = 80 << 20  # bytes that cells leave in a process: libraries they load, data, models, gaps in the heap
 PROCESS_CLOCK = 2  # the kernel's clock of a process is numbered by the process and this
-TRIM_THRESHOLD, MMAP_THRESHOLD, NEVER = -1, -3, 1 << 30  # of glibc's `mallopt`
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of glibc's `mallopt`
+NEVER, USUAL = (1 << 30, 1 << 30), (64 << 20, 32 << 20)  # what glibc itself comes to, where large tensors are freed
 
 
 class Memory(NamedTuple):
@@ -59,7 +60,7 @@ class Meter:
         return Spent(seconds - self.seconds, after.peak - self.memory.now + kept)
 
 
-def keep_freed_memory() -> None:
+def keep_freed_memory(keep: bool = True) -> None:
     """From here on this process keeps freed memory for what comes next; what was freed before goes back now.
 
     Otherwise a tensor above some size is new memory each time, whose pages the kernel clears: a loop with one such
@@ -69,9 +70,9 @@ def keep_freed_memory() -> None:
         return
     libc = ctypes.CDLL(None)
     with contextlib.suppress(AttributeError):  # another C library than glibc
+        for threshold, size in zip((TRIM_THRESHOLD, MMAP_THRESHOLD), NEVER if keep else USUAL, strict=True):
+            libc.mallopt(threshold, size)
         libc.malloc_trim(0)
-        libc.mallopt(TRIM_THRESHOLD, NEVER)
-        libc.mallopt(MMAP_THRESHOLD, NEVER)
 
 
 def processor_seconds(pid: int) -> float:

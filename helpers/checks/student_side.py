@@ -339,9 +339,16 @@ def spent(function: Callable[..., Any], *args: Any) -> Spent:
 
 
 def result_and_spent(function: Callable[..., Any], *args: Any) -> tuple[Any, Spent]:
-    if remote is None:
-        keep_freed_memory()
-    meter = Meter(os.getpid()) if remote is None else remote.meter()
+    if remote is not None:
+        return measured(function, args, remote.meter())
+    keep_freed_memory()
+    try:
+        return measured(function, args, Meter(os.getpid()))
+    finally:
+        keep_freed_memory(False)
+
+
+def measured(function: Callable[..., Any], args: Sequence[Any], meter: Meter) -> tuple[Any, Spent]:
     result = function(*copied(args))
     if result is None:  # code that does nothing takes no time, and must not pass for that
         fail(NOTHING)
