@@ -70,7 +70,7 @@ def test_solution_runs_cell_by_cell_without_an_error(assignment: course.Assignme
 
 @pytest.mark.slow
 @by_assignment
-@pytest.mark.parametrize("sample", ["9", pytest.param("1", marks=[pytest.mark.thorough, pytest.mark.timeout(1800)])])
+@pytest.mark.parametrize("sample", ["15", pytest.param("1", marks=[pytest.mark.thorough, pytest.mark.timeout(1800)])])
 def test_the_tests_are_tested(assignment: course.Assignment, sample: str) -> None:
     done = run_course("verify", assignment.id, "--json", "--sample", sample)
     assert done.returncode in (0, 1), done.stderr

@@ -213,7 +213,7 @@ def one_process(this: course.Course, assignment: course.Assignment, sheets: Sequ
     return engines.KernelEngine(assignment, sheets)
 
 
-@pytest.mark.parametrize("engine_for", [two_processes, one_process])
+@pytest.mark.parametrize("engine_for", [two_processes, pytest.param(one_process, marks=pytest.mark.thorough)])
 def test_without_a_sandbox_and_without_fork_the_verdicts_are_the_same_and_it_says_that_this_is_not_the_gate(
     engine_for: Any, small_course: Path
 ) -> None:
